@@ -1,0 +1,2 @@
+//! tokapi
+fn main() {}
