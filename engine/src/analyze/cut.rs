@@ -1,0 +1,221 @@
+//! Cutting a chunk's text into raw terms, 64 bytes at a time.
+//!
+//! Every block of 64 bytes becomes a word of 64 bits that tell which bytes belong to terms. Where
+//! neighbouring bits differ a term starts or ends; these positions, the *edges*, are all that
+//! leaves this file: they alternate start, end, start, end. Equal to splitting the text at every
+//! character that is not a term character and leaving out what is empty.
+
+/// Bytes classified at a time.
+const BLOCK: usize = 64;
+
+/// What becomes of characters beyond ASCII.
+#[derive(Clone, Copy)]
+pub(crate) enum High {
+    /// They all belong to terms, so that nothing need be decoded.
+    Term,
+    /// The function tells.
+    Told(fn(char) -> bool),
+}
+
+/// The classes of characters.
+#[derive(Clone)]
+pub(crate) struct Cutter {
+    /// Whether an ASCII byte belongs to terms.
+    ascii: [bool; 128],
+    /// Bit h of entry l: whether byte h * 16 + l belongs to terms, for the vector unit.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    nibbles: [u8; 16],
+    high: High,
+}
+
+/// Where the classification of a text stands between two segments.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct State {
+    /// Whether the last byte belonged to a term.
+    inside: bool,
+    /// The bytes at the start of the next block that belong to a character already classified.
+    spill: u64,
+}
+
+impl Cutter {
+    pub(crate) fn new(is_term: impl Fn(char) -> bool, high: High) -> Self {
+        let ascii = std::array::from_fn(|byte| is_term(char::from(byte as u8)));
+        let mut nibbles = [0; 16];
+        for byte in 0..128 {
+            nibbles[byte % 16] |= u8::from(ascii[byte]) << (byte / 16);
+        }
+        Cutter { ascii, nibbles, high }
+    }
+
+    /// Appends to `edges` every edge in `text[from..to]`, as offsets from `from`.
+    ///
+    /// `to - from` is a multiple of 64, and `text` goes on for at least 4 bytes if it ends within
+    /// a character. A term that runs past `to` has its end among the edges of the next segment.
+    pub(crate) fn edges(&self, text: &[u8], from: usize, to: usize, state: &mut State, edges: &mut Vec<u32>) {
+        debug_assert_eq!((to - from) % BLOCK, 0);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            return unsafe { self.edges_avx2(text, from, to, state, edges) };
+        }
+        self.edges_with(text, from, to, state, edges, |block| self.classify(block));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn edges_avx2(&self, text: &[u8], from: usize, to: usize, state: &mut State, edges: &mut Vec<u32>) {
+        self.edges_with(text, from, to, state, edges, |block| self.classify_avx2(block));
+    }
+
+    #[inline(always)]
+    fn edges_with(
+        &self,
+        text: &[u8],
+        from: usize,
+        to: usize,
+        state: &mut State,
+        edges: &mut Vec<u32>,
+        classify: impl Fn(&[u8; BLOCK]) -> (u64, u64),
+    ) {
+        let (blocks, _) = text[from..to].as_chunks::<BLOCK>();
+        for (number, block) in blocks.iter().enumerate() {
+            let offset = number * BLOCK;
+            let (mut bits, high) = classify(block);
+            match self.high {
+                High::Term => bits |= high,
+                High::Told(_) if high == 0 => bits |= std::mem::take(&mut state.spill),
+                High::Told(is_term) => {
+                    bits |= std::mem::take(&mut state.spill);
+                    let (here, spill) = decode(text, from + offset, high, is_term);
+                    bits |= here;
+                    state.spill = spill;
+                }
+            }
+            let mut changes = bits ^ (bits << 1 | u64::from(state.inside));
+            state.inside = bits >> 63 == 1;
+            while changes != 0 {
+                // Segments are far below 4 GiB, so an offset within one fits.
+                edges.push(offset as u32 + changes.trailing_zeros());
+                changes &= changes - 1;
+            }
+        }
+    }
+
+    /// The bytes of a block that are ASCII and in terms, and those beyond ASCII.
+    fn classify(&self, block: &[u8; BLOCK]) -> (u64, u64) {
+        let (mut bits, mut high) = (0, 0);
+        for (i, &byte) in block.iter().enumerate() {
+            match self.ascii.get(usize::from(byte)) {
+                Some(&is_term) => bits |= u64::from(is_term) << i,
+                None => high |= 1 << i,
+            }
+        }
+        (bits, high)
+    }
+
+    /// As [`Cutter::classify`]: the low nibble selects the set of high nibbles that make a term
+    /// byte with it, the high nibble its bit in that set; beyond ASCII the shuffle gives 0.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn classify_avx2(&self, block: &[u8; BLOCK]) -> (u64, u64) {
+        use std::arch::x86_64::*;
+        // SAFETY: both tables and the two halves of the block are as long as what is loaded.
+        let (low_table, high_table, halves) = unsafe {
+            let low = _mm_loadu_si128(self.nibbles.as_ptr().cast());
+            let high = _mm_loadu_si128(HIGH_NIBBLE.as_ptr().cast());
+            let halves = [
+                _mm256_loadu_si256(block.as_ptr().cast()),
+                _mm256_loadu_si256(block.as_ptr().add(32).cast()),
+            ];
+            (_mm256_broadcastsi128_si256(low), _mm256_broadcastsi128_si256(high), halves)
+        };
+        let (mut bits, mut high) = (0, 0);
+        for (half, bytes) in halves.into_iter().enumerate() {
+            let sets = _mm256_shuffle_epi8(low_table, bytes);
+            let nibble = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
+            let bit = _mm256_shuffle_epi8(high_table, nibble);
+            let miss = _mm256_cmpeq_epi8(_mm256_and_si256(sets, bit), _mm256_setzero_si256());
+            // A mask of 32 signs: the cast keeps the bits.
+            bits |= u64::from(!_mm256_movemask_epi8(miss) as u32) << (32 * half);
+            high |= u64::from(_mm256_movemask_epi8(bytes) as u32) << (32 * half);
+        }
+        (bits, high)
+    }
+}
+
+/// Bit `n` for the high nibble `n` of an ASCII byte.
+#[cfg(target_arch = "x86_64")]
+const HIGH_NIBBLE: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Decodes the characters beyond ASCII that start in the block at `at`: which of its bytes belong
+/// to terms, and which bytes of the next block do as the rest of a character of this one.
+#[cold]
+fn decode(text: &[u8], at: usize, high: u64, is_term: fn(char) -> bool) -> (u64, u64) {
+    let mut member: u128 = 0;
+    let mut rest = high;
+    while rest != 0 {
+        let i = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        let length = match text[at + i] {
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xff => 4,
+            _ => continue,
+        };
+        let bytes = text.get(at + i..at + i + length).unwrap_or_default();
+        let c = std::str::from_utf8(bytes).ok().and_then(|s| s.chars().next());
+        if c.is_some_and(is_term) {
+            member |= ((1 << length) - 1) << i;
+        }
+    }
+    // The low and the high half of the 128 bits.
+    (member as u64, (member >> 64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::{Analyzer, AnalyzerOptions, Cut};
+    use proptest::prelude::*;
+
+    /// Cuts `text` in segments of `segment` bytes.
+    fn cut(analyzer: &Analyzer, text: &str, segment: usize, portable: bool) -> Vec<String> {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.push(b' ');
+        bytes.resize(bytes.len().next_multiple_of(segment) + BLOCK, b' ');
+        let cutter = analyzer.cutter();
+        let (mut state, mut all, mut edges) = (State::default(), Vec::new(), Vec::new());
+        for from in (0..bytes.len() - BLOCK).step_by(segment) {
+            edges.clear();
+            if portable {
+                cutter.edges_with(&bytes, from, from + segment, &mut state, &mut edges, |b| cutter.classify(b));
+            } else {
+                cutter.edges(&bytes, from, from + segment, &mut state, &mut edges);
+            }
+            all.extend(edges.iter().map(|&edge| from + edge as usize));
+        }
+        let terms = all.chunks(2).map(|pair| String::from_utf8(bytes[pair[0]..pair[1]].to_vec()).unwrap());
+        terms.collect()
+    }
+
+    proptest! {
+        #[test]
+        fn equals_splitting_by_character(
+            text in "[a-cA-C0 ._é\u{301}語\u{2003}\u{1F600}\u{1D7D8}-]{0,300}",
+            segment in 1usize..4,
+        ) {
+            for how in [Cut::Plain, Cut::Unicode, Cut::Whitespace] {
+                let analyzer = Analyzer::new(&AnalyzerOptions { cut: how, ..Default::default() }).unwrap();
+                let expected: Vec<String> = text
+                    .split(|c| !analyzer.is_term_char(c))
+                    .filter(|raw| !raw.is_empty())
+                    .map(str::to_owned)
+                    .collect();
+                for portable in [true, false] {
+                    prop_assert_eq!(&cut(&analyzer, &text, segment * BLOCK, portable), &expected);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The documents of a collection: external ids and lengths, by number.
+
+use hashbrown::DefaultHashBuilder;
+use rayon::prelude::*;
+use std::hash::BuildHasher;
+
+use super::Statistics;
+use super::local::LocalChunk;
+use crate::error::{Error, Result};
+use crate::strings::Strings;
+
+/// Ids and lengths of all documents, in input order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Documents {
+    /// The external ids.
+    pub ids: Strings,
+    /// The lengths, in terms.
+    pub lengths: Vec<u32>,
+    /// Whether no document had an id of its own, so that each is called by its number.
+    numbered: bool,
+}
+
+impl Documents {
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// Puts the documents of all chunks together; those without an id get their number.
+    pub(super) fn gather(chunks: &[LocalChunk]) -> Result<Self> {
+        let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
+        if u32::try_from(count).is_err() {
+            return Err(Error::Limit("the collection has 2^32 or more documents; split it".into()));
+        }
+        let bytes = chunks.iter().map(|chunk| chunk.ids.byte_count()).sum();
+        let mut documents = Documents {
+            ids: Strings::with_capacity(count, bytes),
+            lengths: Vec::with_capacity(count),
+            numbered: bytes == 0,
+        };
+        for chunk in chunks {
+            documents.lengths.extend_from_slice(&chunk.inverted.lengths);
+            for id in chunk.ids.iter() {
+                match id {
+                    b"" => documents.ids.push(documents.ids.len().to_string().as_bytes()),
+                    id => documents.ids.push(id),
+                }
+            }
+        }
+        Ok(documents)
+    }
+
+    /// Every document whose id an earlier one has, with the first that has it, ascending.
+    pub(super) fn repeated(&self) -> Vec<(u32, u32)> {
+        if self.numbered {
+            return Vec::new();
+        }
+        let hasher = DefaultHashBuilder::default();
+        let id = |document: u32| self.ids.get(document as usize);
+        // Fewer than 2^32 documents: `gather` counted them.
+        let mut hashed: Vec<(u64, u32)> = (0..self.len() as u32)
+            .into_par_iter()
+            .map(|document| (hasher.hash_one(id(document)), document))
+            .collect();
+        hashed.par_sort_unstable();
+        let mut repeated = Vec::new();
+        for group in hashed.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+            for (place, &(_, document)) in group.iter().enumerate() {
+                let same = group[..place].iter().find(|&&(_, earlier)| id(earlier) == id(document));
+                repeated.extend(same.map(|&(_, earlier)| (document, earlier)));
+            }
+        }
+        repeated.sort_unstable();
+        repeated
+    }
+
+    /// Removes the documents numbered `gone`, ascending.
+    pub(super) fn remove(&mut self, gone: &[u32]) {
+        let kept = |&document: &u32| gone.binary_search(&document).is_err();
+        let numbers = (0..self.len() as u32).filter(kept);
+        self.ids = numbers.clone().map(|document| self.ids.get(document as usize)).collect();
+        self.lengths = numbers.map(|document| self.lengths[document as usize]).collect();
+    }
+
+    pub(super) fn statistics(&self) -> Statistics {
+        Statistics {
+            documents: self.len() as u64,
+            total_length: self.lengths.iter().map(|&length| u64::from(length)).sum(),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The global pass by term: the parts' postings merged and weighed.
+
+use rayon::prelude::*;
+
+use super::{Collection, Documents, Part, Statistics, Weigher};
+use crate::error::Result;
+use crate::lexicon::Lexicon;
+use crate::postings::Frequencies;
+use crate::weigh::Bm25;
+
+/// Postings that one thread merges at a time: with cursors and weights they fit into a
+/// second-level cache.
+const RANGE_POSTINGS: u64 = 1 << 16;
+
+/// The weight of every posting of a collection, by term and then by document.
+///
+/// Costs 9 bytes a posting, the lexicon and the documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// The terms, ascending by bytes, with their df in the whole collection.
+    pub lexicon: Lexicon,
+    /// Ids and lengths of the documents.
+    pub documents: Documents,
+    /// N and the total length.
+    pub statistics: Statistics,
+    /// Postings `offsets[t]..offsets[t + 1]` belong to term `t`.
+    pub offsets: Vec<u64>,
+    /// The document of every posting.
+    pub posting_documents: Vec<u32>,
+    /// Its term frequency.
+    pub frequencies: Frequencies,
+    /// Its weight.
+    pub weights: Vec<f32>,
+}
+
+impl Weights {
+    /// The number of postings.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// The postings of term `term`, as a range.
+    pub fn range(&self, term: usize) -> std::ops::Range<usize> {
+        self.offsets[term] as usize..self.offsets[term + 1] as usize
+    }
+
+    /// Every (term, document id, tf, weight), by term, then by document.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8], u32, f32)> + '_ {
+        (0..self.lexicon.terms.len()).flat_map(move |term| {
+            self.range(term).map(move |posting| {
+                let id = self.documents.ids.get(self.posting_documents[posting] as usize);
+                (self.lexicon.terms.get(term), id, self.frequencies.get(posting), self.weights[posting])
+            })
+        })
+    }
+}
+
+/// The merged postings of the terms from `first_term` on, as slices of the whole.
+struct Range<'a> {
+    first_term: usize,
+    /// One more than there are terms.
+    offsets: &'a [u64],
+    documents: &'a mut [u32],
+    tfs: &'a mut [u8],
+}
+
+impl Collection {
+    /// Merges the parts and weighs every posting.
+    ///
+    /// Peak memory: 10 bytes a posting and the parts' terms while merging, 9 bytes after.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    pub fn weigh(self, bm25: &Bm25) -> Result<Weights> {
+        bm25.check()?;
+        let offsets = self.offsets();
+        let count = offsets[offsets.len() - 1] as usize;
+        let (mut documents, mut small) = (vec![0; count], vec![0; count]);
+        let mut ranges = Vec::new();
+        let (mut documents_left, mut small_left) = (&mut documents[..], &mut small[..]);
+        for (first_term, offsets) in ranges_of(&offsets) {
+            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
+            let (documents, rest) = std::mem::take(&mut documents_left).split_at_mut(length);
+            documents_left = rest;
+            let (tfs, rest) = std::mem::take(&mut small_left).split_at_mut(length);
+            small_left = rest;
+            ranges.push(Range { first_term, offsets, documents, tfs });
+        }
+        let large: Vec<Vec<(u64, u32)>> =
+            self.pool.install(|| ranges.into_par_iter().map(|range| range.merge(&self.parts)).collect());
+        let frequencies = Frequencies::from_raw(small, large.concat());
+        let norms = self.norms(bm25);
+        let Collection { parts, documents: ids, lexicon, statistics, pool, .. } = self;
+        drop(parts);
+        let mut weights = vec![0.0; count];
+        let weigher = Weigher { bm25, norms: &norms, df: &lexicon.df, statistics: &statistics };
+        let mut ranges = Vec::new();
+        let mut left = &mut weights[..];
+        for (first_term, offsets) in ranges_of(&offsets) {
+            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
+            let (weights, rest) = std::mem::take(&mut left).split_at_mut(length);
+            left = rest;
+            ranges.push((first_term, offsets, weights));
+        }
+        pool.install(|| {
+            ranges.into_par_iter().for_each(|(first_term, offsets, weights)| {
+                let whole = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
+                let tfs = frequencies.expand(whole.clone());
+                let documents = &documents[whole];
+                for (term, bounds) in (first_term..).zip(offsets.windows(2)) {
+                    let range = (bounds[0] - offsets[0]) as usize..(bounds[1] - offsets[0]) as usize;
+                    let (documents, tfs) = (&documents[range.clone()], &tfs[range.clone()]);
+                    weigher.bm25.weigh(weigher.idf(term), documents, tfs, weigher.norms, &mut weights[range]);
+                }
+            });
+        });
+        Ok(Weights { lexicon, documents: ids, statistics, offsets, posting_documents: documents, frequencies, weights })
+    }
+
+    /// Where every term's merged postings begin; one entry more than there are terms.
+    fn offsets(&self) -> Vec<u64> {
+        let mut offsets = vec![0; self.lexicon.terms.len() + 1];
+        for part in &self.parts {
+            for (term, &id) in part.term_ids.iter().enumerate() {
+                offsets[id as usize + 1] += part.postings.range(term).len() as u64;
+            }
+        }
+        for term in 1..offsets.len() {
+            offsets[term] += offsets[term - 1];
+        }
+        offsets
+    }
+}
+
+/// Cuts the terms into ranges of about [`RANGE_POSTINGS`]: the first term of each and its
+/// offsets, one more than it has terms.
+fn ranges_of(offsets: &[u64]) -> impl Iterator<Item = (usize, &[u64])> {
+    let terms = offsets.len() - 1;
+    let mut first = 0;
+    std::iter::from_fn(move || {
+        if first == terms {
+            return None;
+        }
+        let full = offsets[first] + RANGE_POSTINGS;
+        let end = (first + offsets[first..].partition_point(|&offset| offset < full)).clamp(first + 1, terms);
+        let range = (first, &offsets[first..=end]);
+        first = end;
+        Some(range)
+    })
+}
+
+impl Range<'_> {
+    /// Copies the range's postings from all parts, which come in the order of their documents.
+    /// Gives the large frequencies by their position in the whole.
+    fn merge(self, parts: &[Part]) -> Vec<(u64, u32)> {
+        let start = self.offsets[0];
+        let terms = self.offsets.len() - 1;
+        let mut cursors: Vec<usize> = self.offsets[..terms].iter().map(|offset| (offset - start) as usize).collect();
+        let mut large = Vec::new();
+        let end_term = self.first_term + terms;
+        for part in parts {
+            let first = part.term_ids.partition_point(|&id| (id as usize) < self.first_term);
+            for (term, &id) in part.term_ids.iter().enumerate().skip(first) {
+                if id as usize >= end_term {
+                    break;
+                }
+                let from = part.postings.range(term);
+                let cursor = &mut cursors[id as usize - self.first_term];
+                let to = *cursor..*cursor + from.len();
+                let documents = &part.postings.documents[from.clone()];
+                for (to, from) in self.documents[to.clone()].iter_mut().zip(documents) {
+                    *to = part.first + from;
+                }
+                let (tfs, large_tfs) = part.postings.frequencies.raw(from.clone());
+                self.tfs[to.clone()].copy_from_slice(tfs);
+                let position = |at: u64| start + to.start as u64 + (at - from.start as u64);
+                large.extend(large_tfs.iter().map(|&(at, tf)| (position(at), tf)));
+                *cursor = to.end;
+            }
+        }
+        large.sort_unstable();
+        large
+    }
+}

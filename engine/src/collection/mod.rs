@@ -1,0 +1,216 @@
+//! A collection in memory: the local pass over its chunks, then the global pass that weighs it.
+//!
+//! The local pass inverts chunk after chunk, on all threads; every chunk leaves one part, its
+//! postings sorted by term. When the last is done, N, the lengths and the lexicon with df are
+//! merged. The global pass then weighs: by term over the whole collection ([`Collection::weigh`])
+//! or document by document within each part ([`Collection::rows`]).
+
+mod documents;
+mod local;
+mod merge;
+mod rows;
+
+pub use documents::Documents;
+pub use merge::Weights;
+pub use rows::Rows;
+
+use rayon::prelude::*;
+
+use crate::analyze::Analyzer;
+use crate::corpus::{Corpus, OnError, Skipped};
+use crate::error::{Error, Result};
+use crate::invert::Inverted;
+use crate::lexicon::{Lexicon, PartTerms};
+use crate::postings::Postings;
+use crate::weigh::{Bm25, Prune};
+
+/// Which engine inverts the chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// The fast one, on all cores.
+    #[default]
+    Cpu,
+    /// The definition, slow and plain.
+    Reference,
+}
+
+/// How a collection is built.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BuildOptions {
+    /// The engine.
+    pub engine: Engine,
+    /// The number of threads; as many as there are cores where 0.
+    pub threads: usize,
+}
+
+/// The numbers that weights depend on beside df.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Statistics {
+    /// N, the number of documents.
+    pub documents: u64,
+    /// The length of all documents together.
+    pub total_length: u64,
+}
+
+impl Statistics {
+    /// avdl, the average length of a document.
+    pub fn average_length(&self) -> f64 {
+        // Exact up to 2^53 terms.
+        self.total_length as f64 / self.documents as f64
+    }
+}
+
+/// One chunk's share of a collection.
+struct Part {
+    postings: Postings,
+    /// The number of its first document in the collection.
+    first: u32,
+    documents: usize,
+    /// The id in the lexicon of each of its terms.
+    term_ids: Vec<u32>,
+}
+
+/// An inverted collection.
+pub struct Collection {
+    parts: Vec<Part>,
+    documents: Documents,
+    lexicon: Lexicon,
+    statistics: Statistics,
+    bytes: u64,
+    skipped: Skipped,
+    pool: rayon::ThreadPool,
+}
+
+impl Collection {
+    /// Reads and inverts a whole corpus.
+    ///
+    /// # Errors
+    /// The first document that cannot be read, unless such are skipped; an id that occurs twice,
+    /// likewise; 2^32 or more documents or distinct terms.
+    pub fn build(corpus: Corpus, analyzer: &Analyzer, options: &BuildOptions) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(options.threads)
+            .build()
+            .map_err(|error| Error::Limit(format!("cannot start threads: {error}")))?;
+        let on_error = corpus.on_error();
+        let mut local = local::pass(corpus, analyzer, options.engine, &pool)?;
+        let mut documents = Documents::gather(&local.chunks)?;
+        let repeated = pool.install(|| documents.repeated());
+        for &(repeat, of) in &repeated {
+            let error = local.repeated_id(&documents, repeat, of);
+            match on_error {
+                OnError::Stop => return Err(error),
+                OnError::Skip => local.skipped.add(error.to_string()),
+            }
+        }
+        if !repeated.is_empty() {
+            let gone: Vec<u32> = repeated.iter().map(|&(repeat, _)| repeat).collect();
+            documents.remove(&gone);
+            local.remove(&gone);
+        }
+        let views: Vec<PartTerms<'_>> = local.chunks.iter().map(|chunk| chunk.terms()).collect();
+        let (lexicon, ids) = pool.install(|| Lexicon::merge(&views))?;
+        let mut first = 0;
+        let parts = local.chunks.into_iter().zip(ids).map(|(chunk, term_ids)| {
+            let Inverted { postings, lengths } = chunk.inverted;
+            let part = Part { postings, first, documents: lengths.len(), term_ids };
+            // All documents together are fewer than 2^32: `Documents::gather` counted them.
+            first += lengths.len() as u32;
+            part
+        });
+        let parts: Vec<Part> = parts.collect();
+        let statistics = documents.statistics();
+        log::info!("{} parts, {} terms, {statistics:?}", parts.len(), lexicon.terms.len());
+        Ok(Collection { parts, documents, lexicon, statistics, bytes: local.bytes, skipped: local.skipped, pool })
+    }
+
+    /// The documents: ids and lengths.
+    pub fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    /// The distinct terms with their df.
+    pub fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
+    }
+
+    /// N and the total length.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// The number of postings: distinct (term, document) pairs.
+    pub fn postings_count(&self) -> u64 {
+        self.parts.iter().map(|part| part.postings.len() as u64).sum()
+    }
+
+    /// The bytes of text that were read, decompressed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What was left out.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// Runs `work` on the collection's threads.
+    pub(crate) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
+    /// Keeps only the postings that `prune` keeps under `bm25`; df and lengths stay as they are.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    pub fn prune(&mut self, bm25: &Bm25, prune: &Prune) -> Result<()> {
+        bm25.check()?;
+        if prune.keeps_all() {
+            return Ok(());
+        }
+        let norms = self.norms(bm25);
+        let Collection { parts, lexicon, statistics, pool, .. } = self;
+        let weigher = Weigher { bm25, norms: &norms, df: &lexicon.df, statistics };
+        pool.install(|| {
+            parts.par_iter_mut().for_each(|part| {
+                let weights = weigher.part(part);
+                let keep = prune.mask(&part.postings, &weights, part.documents);
+                part.postings.retain(&keep);
+            });
+        });
+        Ok(())
+    }
+
+    /// L of every document.
+    fn norms(&self, bm25: &Bm25) -> Vec<f64> {
+        self.documents.lengths.iter().map(|&length| bm25.norm(length, &self.statistics)).collect()
+    }
+}
+
+/// All that a weight depends on beside the posting itself.
+struct Weigher<'a> {
+    bm25: &'a Bm25,
+    norms: &'a [f64],
+    df: &'a [u64],
+    statistics: &'a Statistics,
+}
+
+impl Weigher<'_> {
+    fn idf(&self, term: usize) -> f64 {
+        self.bm25.idf(self.statistics.documents, self.df[term])
+    }
+
+    /// The weight of every posting of a part.
+    fn part(&self, part: &Part) -> Vec<f32> {
+        let postings = &part.postings;
+        let tfs = postings.frequencies.expand(0..postings.len());
+        let norms = &self.norms[part.first as usize..];
+        let mut weights = vec![0.0; postings.len()];
+        for (term, &id) in part.term_ids.iter().enumerate() {
+            let range = postings.range(term);
+            let (documents, tfs) = (&postings.documents[range.clone()], &tfs[range.clone()]);
+            self.bm25.weigh(self.idf(id as usize), documents, tfs, norms, &mut weights[range]);
+        }
+        weights
+    }
+}

@@ -1,0 +1,179 @@
+//! A block: the raw bytes of whole records, and how to turn them into a chunk.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Chunk, CorpusOptions, Format, PADDING, jsonl, parquet, terms, text, trec, tsv};
+use crate::error::{Error, Place, Position, Result};
+
+/// What to do with a document that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// Stop with the error.
+    #[default]
+    Stop,
+    /// Leave the document out, and count it.
+    Skip,
+}
+
+/// What was left out under [`OnError::Skip`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many documents or broken files.
+    pub count: u64,
+    /// The first few reasons.
+    pub reasons: Vec<String>,
+}
+
+impl Skipped {
+    /// Reasons that are kept.
+    const REASONS: usize = 10;
+
+    pub(crate) fn add(&mut self, reason: String) {
+        self.count += 1;
+        if self.reasons.len() < Self::REASONS {
+            self.reasons.push(reason);
+        }
+    }
+
+    pub(crate) fn append(&mut self, other: Skipped) {
+        self.count += other.count;
+        self.reasons.extend(other.reasons);
+        self.reasons.truncate(Self::REASONS);
+    }
+}
+
+/// Raw records, perhaps of several files, in input order. Reused from one fill to the next.
+#[derive(Default)]
+pub struct Block {
+    pub(super) bytes: Vec<u8>,
+    segments: Vec<Segment>,
+    sequence: u64,
+    options: Arc<CorpusOptions>,
+    skipped: Skipped,
+}
+
+/// The records of one file within a block.
+pub(super) struct Segment {
+    pub path: Arc<Path>,
+    pub format: Format,
+    start: usize,
+    /// The number of the first line in its file, or of the first row.
+    pub first: u64,
+}
+
+impl Segment {
+    /// The error that `what` is wrong at byte `at` of this segment's `bytes`.
+    pub(super) fn error_at(&self, bytes: &[u8], at: usize, what: impl Into<String>) -> Error {
+        let line = self.first + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64;
+        self.error(Position::Line(line), what)
+    }
+
+    /// The error that `what` is wrong at `position`.
+    pub(super) fn error(&self, position: Position, what: impl Into<String>) -> Error {
+        Error::Input { place: Place { path: self.path.to_path_buf(), position }, what: what.into() }
+    }
+}
+
+/// Where parsers put documents, and what they could not make documents of.
+pub(super) struct Sink<'a> {
+    pub chunk: &'a mut Chunk,
+    on_error: OnError,
+    skipped: &'a mut Skipped,
+}
+
+impl Sink<'_> {
+    /// Stops with `error`, or counts it.
+    pub(super) fn skip(&mut self, error: Error) -> Result<()> {
+        match self.on_error {
+            OnError::Stop => Err(error),
+            OnError::Skip => {
+                self.skipped.add(error.to_string());
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Block {
+    /// The number of bytes of records.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there is nothing in it: no records, and nothing left out.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty() && self.skipped.count == 0
+    }
+
+    /// The place of this block among all of its corpus.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Turns the records into documents, over what `chunk` held. Gives what was left out.
+    ///
+    /// # Errors
+    /// The first record that does not follow its format, where errors stop.
+    pub fn parse(&mut self, chunk: &mut Chunk) -> Result<Skipped> {
+        chunk.clear();
+        let mut skipped = std::mem::take(&mut self.skipped);
+        if let [only @ Segment { format: Format::Terms, .. }] = &self.segments[..] {
+            // The text is its own chunk: nothing need be copied.
+            std::mem::swap(&mut chunk.text, &mut self.bytes);
+            chunk.files.push((0, Arc::clone(&only.path)));
+            let mut sink = Sink { chunk, on_error: self.options.on_error, skipped: &mut skipped };
+            terms::parse_in_place(only, &mut sink)?;
+        } else {
+            chunk.text.reserve(self.bytes.len() + PADDING);
+            for (number, segment) in self.segments.iter().enumerate() {
+                let end = self.segments.get(number + 1).map_or(self.bytes.len(), |next| next.start);
+                let bytes = &self.bytes[segment.start..end];
+                chunk.files.push((chunk.len(), Arc::clone(&segment.path)));
+                let mut sink = Sink { chunk, on_error: self.options.on_error, skipped: &mut skipped };
+                match segment.format {
+                    Format::Jsonl => jsonl::parse(segment, bytes, &self.options, &mut sink)?,
+                    Format::Tsv => tsv::parse(segment, bytes, &mut sink)?,
+                    Format::Trec => trec::parse(segment, bytes, &self.options, &mut sink)?,
+                    Format::Text => text::parse(segment, bytes, &mut sink)?,
+                    Format::Terms => terms::parse(segment, bytes, &mut sink)?,
+                    Format::Parquet => parquet::parse(segment, bytes, &mut sink)?,
+                }
+            }
+        }
+        chunk.finish();
+        Ok(skipped)
+    }
+
+    pub(super) fn start(&mut self, sequence: u64, options: &Arc<CorpusOptions>) {
+        self.bytes.clear();
+        self.segments.clear();
+        self.sequence = sequence;
+        self.options = Arc::clone(options);
+        self.skipped = Skipped::default();
+    }
+
+    /// The bytes that may still be added.
+    pub(super) fn room(&self) -> usize {
+        self.options.chunk_bytes.saturating_sub(self.bytes.len())
+    }
+
+    /// Says that the bytes from `start` on are records of `path`, `first` being the number of
+    /// the first line or row.
+    pub(super) fn add(&mut self, path: &Arc<Path>, format: Format, start: usize, first: u64) {
+        if self.bytes.len() > start || format == Format::Text {
+            self.segments.push(Segment { path: Arc::clone(path), format, start, first });
+        }
+    }
+
+    /// Stops with `error`, or counts it.
+    pub(super) fn skip(&mut self, error: Error) -> Result<()> {
+        match self.options.on_error {
+            OnError::Stop => Err(error),
+            OnError::Skip => {
+                self.skipped.add(error.to_string());
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A chunk: a bounded piece of the collection, one text buffer with the documents' spans and ids.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::strings::Strings;
+
+/// Bytes that follow the last document in a chunk's buffer, so that a term can be loaded as one
+/// 16-byte word wherever it starts, and text be classified 64 bytes at a time.
+pub(crate) const PADDING: usize = 64;
+
+/// Whole documents, their text in one buffer.
+///
+/// Invariants: spans ascend and do not touch: at least one byte, a white space, stands between
+/// two documents; the text of every document is valid UTF-8; [`PADDING`] spaces end the buffer.
+#[derive(Debug, Clone, Default)]
+pub struct Chunk {
+    pub(crate) text: Vec<u8>,
+    pub(crate) spans: Vec<Span>,
+    /// The external ids; an empty one stands for the document's number in the whole input.
+    pub(crate) ids: Strings,
+    /// The files of the documents, each with the number of its first document here.
+    pub(crate) files: Vec<(usize, Arc<Path>)>,
+}
+
+/// Where a document's text lies in its chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Chunk {
+    /// Builds a chunk from documents given as (id, text).
+    pub fn from_documents<'a>(documents: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut chunk = Chunk::default();
+        for (id, text) in documents {
+            chunk.push(id, text);
+        }
+        chunk.finish();
+        chunk
+    }
+
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The text of document `index`.
+    pub fn text(&self, index: usize) -> &[u8] {
+        let Span { start, end } = self.spans[index];
+        &self.text[start..end]
+    }
+
+    /// Makes the chunk empty; its buffers are kept.
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.spans.clear();
+        self.ids.clear();
+        self.files.clear();
+    }
+
+    /// Adds a document.
+    pub(crate) fn push(&mut self, id: &str, text: &str) {
+        self.ids.push(id.as_bytes());
+        let start = self.text.len();
+        self.text.extend_from_slice(text.as_bytes());
+        self.end_document(start);
+    }
+
+    /// Ends a document: its id has been added, its text is the buffer from `start` on.
+    pub(crate) fn end_document(&mut self, start: usize) {
+        let end = self.text.len();
+        self.spans.push(Span { start, end });
+        self.text.push(b'\n');
+    }
+
+    /// Pads the buffer; no document may follow.
+    pub(crate) fn finish(&mut self) {
+        let end = self.spans.last().map_or(0, |span| span.end);
+        self.text.truncate(end);
+        self.text.resize(end + PADDING, b' ');
+    }
+}

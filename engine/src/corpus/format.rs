@@ -1,0 +1,103 @@
+//! Input formats, told from a file's name and first bytes.
+
+use std::path::Path;
+
+/// How documents stand in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object a line.
+    Jsonl,
+    /// `id<TAB>text`, one document a line.
+    Tsv,
+    /// TREC SGML: `<DOC><DOCNO>id</DOCNO>...</DOC>`.
+    Trec,
+    /// Parquet, columns by name.
+    Parquet,
+    /// The whole file is one document, its path the id.
+    Text,
+    /// One term a line; an empty line ends a document.
+    Terms,
+}
+
+impl Format {
+    /// The format that a file's name tells, compression suffixes aside.
+    pub fn of_name(path: &Path) -> Option<Format> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        let (_, extension) = name.rsplit_once('.')?;
+        match extension {
+            "jsonl" | "ndjson" | "json" => Some(Format::Jsonl),
+            "tsv" => Some(Format::Tsv),
+            "trec" | "sgml" | "sgm" => Some(Format::Trec),
+            "parquet" => Some(Format::Parquet),
+            "txt" | "text" | "md" => Some(Format::Text),
+            "terms" => Some(Format::Terms),
+            _ => None,
+        }
+    }
+
+    /// The format that a file's first bytes tell.
+    pub fn of_bytes(start: &[u8]) -> Format {
+        let trimmed = start.trim_ascii_start();
+        let first_line = trimmed.split(|&b| b == b'\n').next().unwrap_or_default();
+        if start.starts_with(b"PAR1") {
+            Format::Parquet
+        } else if trimmed.starts_with(b"{") {
+            Format::Jsonl
+        } else if trimmed.get(..5).is_some_and(|tag| tag.eq_ignore_ascii_case(b"<DOC>")) {
+            Format::Trec
+        } else if first_line.contains(&b'\t') {
+            Format::Tsv
+        } else {
+            Format::Text
+        }
+    }
+
+    /// One past the end of the last whole record in `bytes`, whose first `searched` bytes are
+    /// known to hold no end of one; `None` when there is none.
+    pub(super) fn last_record_end(self, bytes: &[u8], searched: usize) -> Option<usize> {
+        // An end may stand across the border of what has been searched.
+        let from = searched.saturating_sub(8);
+        match self {
+            Format::Jsonl | Format::Tsv => memchr::memrchr(b'\n', &bytes[from..]).map(|at| from + at + 1),
+            Format::Terms => last_of(&bytes[from..], b"\n\n", b"\n\r\n").map(|end| from + end),
+            Format::Trec => last_of(&bytes[from..], b"</DOC>", b"</doc>").map(|end| from + end),
+            Format::Text | Format::Parquet => None,
+        }
+    }
+}
+
+/// One past the last place of `usual` or `other`, the second sought only behind the first.
+fn last_of(bytes: &[u8], usual: &[u8], other: &[u8]) -> Option<usize> {
+    let first = memchr::memmem::rfind(bytes, usual).map(|at| at + usual.len());
+    let behind = first.unwrap_or(0);
+    let second = memchr::memmem::rfind(&bytes[behind..], other).map(|at| behind + at + other.len());
+    second.or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_bytes() {
+        assert_eq!(Format::of_name(Path::new("a/b.JSONL.gz")), Some(Format::Jsonl));
+        assert_eq!(Format::of_name(Path::new("x.terms.zst")), Some(Format::Terms));
+        assert_eq!(Format::of_name(Path::new("README")), None);
+        assert_eq!(Format::of_bytes(b"PAR1\x15"), Format::Parquet);
+        assert_eq!(Format::of_bytes(b"\n {\"id\":1}"), Format::Jsonl);
+        assert_eq!(Format::of_bytes(b"<doc>\n<docno>"), Format::Trec);
+        assert_eq!(Format::of_bytes(b"1\tsome text\n"), Format::Tsv);
+        assert_eq!(Format::of_bytes(b"some text\n1\tx"), Format::Text);
+        assert_eq!(Format::of_bytes(b""), Format::Text);
+    }
+
+    #[test]
+    fn records_end_where_their_format_says() {
+        assert_eq!(Format::Tsv.last_record_end(b"a\tb\nc\td", 0), Some(4));
+        assert_eq!(Format::Terms.last_record_end(b"a\nb\n\nc\n", 0), Some(5));
+        assert_eq!(Format::Terms.last_record_end(b"a\r\n\r\nb", 0), Some(5));
+        assert_eq!(Format::Terms.last_record_end(b"a\nb\n", 0), None);
+        assert_eq!(Format::Trec.last_record_end(b"<DOC>a</DOC>\n<DOC>", 9), Some(12));
+    }
+}

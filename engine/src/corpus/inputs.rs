@@ -1,0 +1,96 @@
+//! From what the user names to the list of files.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// One input file, or standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// The path; `-` is standard input.
+    pub path: PathBuf,
+    /// Its size on disk, 0 where it has none.
+    pub bytes: u64,
+}
+
+impl Input {
+    /// Whether this is standard input.
+    pub fn is_stdin(&self) -> bool {
+        self.path == Path::new("-")
+    }
+}
+
+/// Every file that `paths` name, in the order given; those of a folder or glob in path order.
+pub(super) fn expand<P: AsRef<str>>(paths: &[P]) -> Result<Vec<Input>> {
+    let mut inputs = Vec::new();
+    for path in paths {
+        let name = path.as_ref();
+        let path = PathBuf::from(name);
+        if name == "-" {
+            inputs.push(Input { path, bytes: 0 });
+        } else if path.exists() || !name.contains(['*', '?', '[']) {
+            add(path, &mut inputs)?;
+        } else {
+            let pattern = glob::glob(name).map_err(|error| Error::Usage(format!("{name}: not a pattern: {error}")))?;
+            let before = inputs.len();
+            for found in pattern {
+                let found = found.map_err(|error| Error::Read {
+                    path: error.path().to_path_buf(),
+                    source: error.into(),
+                })?;
+                add(found, &mut inputs)?;
+            }
+            if inputs.len() == before {
+                return Err(Error::Usage(format!("{name}: no file matches this pattern")));
+            }
+        }
+    }
+    Ok(inputs)
+}
+
+/// Adds a file, or all files below a folder; what begins with a dot there is left out.
+fn add(path: PathBuf, inputs: &mut Vec<Input>) -> Result<()> {
+    let failed = |source| Error::Read { path: path.clone(), source };
+    let metadata = std::fs::metadata(&path).map_err(failed)?;
+    if !metadata.is_dir() {
+        let bytes = if metadata.is_file() { metadata.len() } else { 0 };
+        inputs.push(Input { path, bytes });
+        return Ok(());
+    }
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(&path).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let linked_folder = entry.file_type().map_err(failed)?.is_symlink() && entry.path().is_dir();
+        // A link to a folder could lead back up.
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") && !linked_folder {
+            entries.push(entry.path());
+        }
+    }
+    entries.sort();
+    entries.into_iter().try_for_each(|entry| add(entry, inputs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_globs_and_files_in_a_stable_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        std::fs::create_dir_all(root.join("b/c")).unwrap();
+        for name in ["z.txt", "b/2.txt", "b/10.txt", "b/c/1.jsonl", "b/.hidden"] {
+            std::fs::write(root.join(name), "x").unwrap();
+        }
+        let names = |paths: &[String]| -> Vec<String> {
+            let inputs = expand(paths).unwrap();
+            let relative = |input: &Input| input.path.strip_prefix(root).unwrap_or(&input.path).display().to_string();
+            inputs.iter().map(relative).collect()
+        };
+        let at = |name: &str| root.join(name).display().to_string();
+        assert_eq!(names(&[at("z.txt"), at("b"), "-".into()]), ["z.txt", "b/10.txt", "b/2.txt", "b/c/1.jsonl", "-"]);
+        assert_eq!(names(&[at("**/*.txt")]), ["b/10.txt", "b/2.txt", "z.txt"]);
+        assert!(expand(&[at("*.none")]).unwrap_err().to_string().contains("no file matches"));
+        assert!(expand(&[at("none")]).unwrap_err().to_string().contains("cannot read"));
+    }
+}

@@ -1,0 +1,205 @@
+//! One JSON object a line; the fields that hold id and text are told or found.
+//!
+//! Where no fields are named, the id is the first of `id`, `_id` and `docno` that is there, and
+//! the text is `contents`, or else `title` and `text` joined by a space. A field may hold a
+//! string, a list of strings, or for ids a number.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::CorpusOptions;
+use super::block::{Segment, Sink};
+use super::tsv::NOT_UTF8;
+use crate::error::Result;
+
+/// Fields looked for where none are named.
+const IDS: [&str; 3] = ["id", "_id", "docno"];
+const TEXTS: [&str; 3] = ["contents", "title", "text"];
+
+pub(super) fn parse(segment: &Segment, bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let fields = Fields::new(options);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
+        let line = &bytes[start..end];
+        let at = std::mem::replace(&mut start, end + 1);
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        if let Err(problem) = document(line, &fields, sink) {
+            sink.skip(segment.error_at(bytes, at, problem))?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the document that `line` holds, or tells why there is none.
+fn document(line: &[u8], fields: &Fields<'_>, sink: &mut Sink<'_>) -> std::result::Result<(), String> {
+    let mut deserializer = serde_json::Deserializer::from_slice(line);
+    let found = fields.deserialize(&mut deserializer).and_then(|found| deserializer.end().map(|()| found));
+    let found = found.map_err(|error| match std::str::from_utf8(line) {
+        Err(_) => NOT_UTF8.to_owned(),
+        Ok(_) => format!("broken JSON in column {}: {}", error.column(), reason(&error)),
+    })?;
+    let id = found.ids.into_iter().flatten().next();
+    let id = id.ok_or_else(|| format!("no field {}; name the id's field", listed(&fields.ids)))?;
+    if id.is_empty() {
+        return Err("the id is empty".into());
+    }
+    let mut texts = found.texts;
+    if fields.found && texts[0].is_some() {
+        texts.truncate(1);
+    }
+    if fields.found && texts.len() > 1 && texts[2].is_none() {
+        return Err("no field `contents` or `text`; name the text's fields".into());
+    }
+    if let Some(missing) = texts.iter().position(Option::is_none).filter(|_| !fields.found) {
+        return Err(format!("no field `{}`", fields.texts[missing]));
+    }
+    sink.chunk.ids.push(id.as_bytes());
+    let start = sink.chunk.text.len();
+    for (number, text) in texts.iter().flatten().enumerate() {
+        if number > 0 {
+            sink.chunk.text.push(b' ');
+        }
+        sink.chunk.text.extend_from_slice(text.as_bytes());
+    }
+    sink.chunk.end_document(start);
+    Ok(())
+}
+
+/// What serde_json found wrong, without the position it adds.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The fields to look for.
+struct Fields<'a> {
+    ids: Vec<&'a str>,
+    texts: Vec<&'a str>,
+    /// Whether the text's fields were not named but are [`TEXTS`].
+    found: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn new(options: &'a CorpusOptions) -> Self {
+        Fields {
+            ids: options.id_field.as_deref().map_or(IDS.to_vec(), |field| vec![field]),
+            texts: match options.text_fields.is_empty() {
+                true => TEXTS.to_vec(),
+                false => options.text_fields.iter().map(String::as_str).collect(),
+            },
+            found: options.text_fields.is_empty(),
+        }
+    }
+}
+
+/// The values of [`Fields`], by place.
+struct Found<'de> {
+    ids: Vec<Option<Cow<'de, str>>>,
+    texts: Vec<Option<Cow<'de, str>>>,
+}
+
+impl<'de> DeserializeSeed<'de> for &Fields<'_> {
+    type Value = Found<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Found<'de>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &Fields<'_> {
+    type Value = Found<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with a document's fields")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Found<'de>, A::Error> {
+        let mut found = Found { ids: vec![None; self.ids.len()], texts: vec![None; self.texts.len()] };
+        while let Some(Text(key)) = map.next_key_seed(TextSeed)?.flatten() {
+            let id = self.ids.iter().position(|name| *name == key);
+            let text = self.texts.iter().position(|name| *name == key);
+            if id.is_none() && text.is_none() {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let value = map.next_value_seed(TextSeed)?.map(|Text(value)| value);
+            match (id, text) {
+                (Some(id), Some(text)) => {
+                    found.ids[id] = value.clone();
+                    found.texts[text] = value;
+                }
+                (Some(id), None) => found.ids[id] = value,
+                (_, Some(text)) => found.texts[text] = value,
+                (None, None) => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A value as text.
+struct Text<'de>(Cow<'de, str>);
+
+/// Reads a string, a list of strings or a number as text, `null` as none.
+struct TextSeed;
+
+impl<'de> DeserializeSeed<'de> for TextSeed {
+    type Value = Option<Text<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextSeed {
+    type Value = Option<Text<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string, a list of strings or a number")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Borrowed(text))))
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Owned(text.to_owned()))))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Owned(number.to_string()))))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Owned(number.to_string()))))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Owned(number.to_string()))))
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Self::Value, A::Error> {
+        let mut joined = String::new();
+        while let Some(item) = seq.next_element_seed(TextSeed)? {
+            if let Some(Text(text)) = item {
+                if !joined.is_empty() {
+                    joined.push(' ');
+                }
+                joined.push_str(&text);
+            }
+        }
+        Ok(Some(Text(Cow::Owned(joined))))
+    }
+}

@@ -1,0 +1,158 @@
+//! Documents from files, folders, globs and standard input, as chunks of bounded size.
+//!
+//! Reading is split in two so that it scales: [`Corpus::fill`] takes the next raw bytes, whole
+//! records only, in input order, and does nothing else; [`Block::parse`] turns them into a
+//! [`Chunk`], on any thread. The collection is never in memory as a whole.
+
+mod block;
+mod chunk;
+mod decode;
+mod format;
+mod inputs;
+mod jsonl;
+mod parquet;
+mod source;
+mod terms;
+mod text;
+mod trec;
+mod tsv;
+
+pub use block::{Block, OnError, Skipped};
+pub use chunk::{Chunk, Span};
+pub(crate) use chunk::PADDING;
+pub use format::Format;
+pub use inputs::Input;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use crate::error::Result;
+use source::Source;
+
+/// The size of a chunk where none is asked for. Measured on 500 MB of generated text with two
+/// threads: smaller chunks repeat more terms, larger ones leave the cache.
+pub const DEFAULT_CHUNK_BYTES: usize = 16 << 20;
+
+/// How a corpus is read.
+#[derive(Debug, Clone)]
+pub struct CorpusOptions {
+    /// The format of all inputs; told from the name and the first bytes of each where not given.
+    pub format: Option<Format>,
+    /// The field or column that holds a document's id.
+    pub id_field: Option<String>,
+    /// The fields or columns that hold its text, in the order in which they are joined.
+    pub text_fields: Vec<String>,
+    /// The most bytes in a chunk, one larger document excepted.
+    pub chunk_bytes: usize,
+    /// What to do with a document that cannot be read.
+    pub on_error: OnError,
+}
+
+impl Default for CorpusOptions {
+    fn default() -> Self {
+        CorpusOptions {
+            format: None,
+            id_field: None,
+            text_fields: Vec::new(),
+            chunk_bytes: DEFAULT_CHUNK_BYTES,
+            on_error: OnError::Stop,
+        }
+    }
+}
+
+/// How far reading has come; shared with whoever shows it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// The size of all inputs on disk, 0 while unknown.
+    pub total_bytes: AtomicU64,
+    /// The bytes of them read so far.
+    pub read_bytes: AtomicU64,
+}
+
+/// A collection of documents, read front to back.
+pub struct Corpus {
+    inputs: VecDeque<Input>,
+    current: Option<Source>,
+    options: Arc<CorpusOptions>,
+    progress: Arc<Progress>,
+    /// The number of the next block.
+    sequence: u64,
+}
+
+impl Corpus {
+    /// Opens files, folders (with all that is below them), globs, and `-` for standard input.
+    ///
+    /// # Errors
+    /// A path that does not exist, a glob that matches nothing.
+    pub fn open<P: AsRef<str>>(paths: &[P], options: CorpusOptions) -> Result<Self> {
+        let inputs = inputs::expand(paths)?;
+        let progress = Progress::default();
+        let total = inputs.iter().map(|input| input.bytes).sum();
+        progress.total_bytes.store(total, Ordering::Relaxed);
+        log::info!("{} input files, {total} bytes", inputs.len());
+        Ok(Corpus {
+            inputs: inputs.into(),
+            current: None,
+            options: Arc::new(options),
+            progress: Arc::new(progress),
+            sequence: 0,
+        })
+    }
+
+    /// What is done about documents that cannot be read.
+    pub fn on_error(&self) -> OnError {
+        self.options.on_error
+    }
+
+    /// How far reading has come.
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// Fills `block` with the next records; false when there are none left.
+    ///
+    /// # Errors
+    /// A file that cannot be read or decompressed; with [`OnError::Skip`] the rest of the file is
+    /// left out instead and noted in the block.
+    pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        block.start(self.sequence, &self.options);
+        while block.len() < self.options.chunk_bytes {
+            let mut source = match self.current.take() {
+                Some(source) => source,
+                None => match self.inputs.pop_front() {
+                    Some(input) => match Source::open(&input, &self.options, &self.progress) {
+                        Ok(source) => source,
+                        Err(error) => {
+                            block.skip(error)?;
+                            continue;
+                        }
+                    },
+                    None => break,
+                },
+            };
+            match source.read_into(block) {
+                Ok(true) => self.current = Some(source),
+                Ok(false) => {}
+                Err(error) => block.skip(error)?,
+            }
+        }
+        let filled = !block.is_empty();
+        self.sequence += u64::from(filled);
+        Ok(filled)
+    }
+
+    /// The next chunk, for whoever reads on one thread; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`Corpus::fill`] and [`Block::parse`].
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
+        let mut block = Block::default();
+        if !self.fill(&mut block)? {
+            return Ok(None);
+        }
+        let mut chunk = Chunk::default();
+        block.parse(&mut chunk)?;
+        Ok(Some(chunk))
+    }
+}

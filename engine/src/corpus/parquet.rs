@@ -1,0 +1,225 @@
+//! Parquet: the columns that hold id and text, by name or by the names JSONL looks for.
+//!
+//! Columns are decoded row group by row group as the corpus is read; a block carries the rows as
+//! length-prefixed ids and texts. A damaged file may make the decoder panic; that is caught here
+//! and becomes an error like any other.
+
+use std::fs::File;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::Type as PhysicalType;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::block::{Block, Segment, Sink};
+use super::decode::Decoded;
+use super::tsv::NOT_UTF8;
+use super::{CorpusOptions, Format, Input};
+use crate::error::{Error, Place, Position, Result};
+
+/// Rows decoded at a time.
+const BATCH_ROWS: usize = 1024;
+/// The length that marks an id or text that is not there.
+const NULL: u32 = u32::MAX;
+
+/// A Parquet file that is being read.
+pub(super) struct ParquetSource {
+    path: Arc<Path>,
+    reader: Box<dyn FileReader + Send>,
+    /// The id's column, then those of the text.
+    columns: Vec<usize>,
+    row_group: usize,
+    /// The columns of the current row group, and its rows that are left.
+    open: Vec<ColumnReader>,
+    rows_left: usize,
+    next_row: u64,
+}
+
+impl ParquetSource {
+    pub(super) fn open(input: &Input, mut decoded: Decoded, options: &CorpusOptions) -> Result<Self> {
+        let path: Arc<Path> = Arc::from(input.path.as_path());
+        let read = |source| Error::Read { path: path.to_path_buf(), source };
+        let reader: Box<dyn FileReader + Send> = if decoded.compressed || input.is_stdin() {
+            // Parquet is read from its end: what cannot be sought is held in memory.
+            let mut bytes = Vec::new();
+            decoded.reader.read_to_end(&mut bytes).map_err(read)?;
+            guarded(&path, || SerializedFileReader::new(bytes::Bytes::from(bytes)))
+                .map(|reader| Box::new(reader) as Box<dyn FileReader + Send>)?
+        } else {
+            let file = File::open(&path).map_err(read)?;
+            Box::new(guarded(&path, || SerializedFileReader::new(file))?)
+        };
+        let columns = find_columns(&path, &*reader, options)?;
+        Ok(ParquetSource { path, reader, columns, row_group: 0, open: Vec::new(), rows_left: 0, next_row: 1 })
+    }
+
+    pub(super) fn read_into(&mut self, block: &mut Block) -> Result<bool> {
+        let (start, first) = (block.bytes.len(), self.next_row);
+        let path = Arc::clone(&self.path);
+        let result = guarded(&path, || self.read_rows(block));
+        block.add(&path, Format::Parquet, start, first);
+        result
+    }
+
+    fn read_rows(&mut self, block: &mut Block) -> std::result::Result<bool, ParquetError> {
+        while block.room() > 0 {
+            if self.rows_left == 0 {
+                if self.row_group == self.reader.num_row_groups() {
+                    return Ok(false);
+                }
+                let group = self.reader.get_row_group(self.row_group)?;
+                self.rows_left = usize::try_from(group.metadata().num_rows())?;
+                let open = self.columns.iter().map(|&column| group.get_column_reader(column));
+                self.open = open.collect::<std::result::Result<_, _>>()?;
+                self.row_group += 1;
+                continue;
+            }
+            let rows = self.rows_left.min(BATCH_ROWS);
+            let mut values = Vec::with_capacity(self.open.len());
+            for column in &mut self.open {
+                values.push(read_texts(column, rows)?);
+            }
+            for row in 0..rows {
+                let texts = &mut values.iter_mut().map(|column| column[row].take());
+                put(texts.next().flatten().as_deref(), &mut block.bytes)?;
+                let texts: Vec<_> = texts.flatten().collect();
+                put(Some(&texts.join(&b' ')), &mut block.bytes)?;
+            }
+            self.rows_left -= rows;
+            self.next_row += rows as u64;
+        }
+        Ok(true)
+    }
+}
+
+/// Runs a step of the decoder; its errors and panics become errors of the file `path`.
+fn guarded<T>(path: &Path, step: impl FnOnce() -> std::result::Result<T, ParquetError>) -> Result<T> {
+    let problem = match catch_unwind(AssertUnwindSafe(step)) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "its pages contradict each other".to_owned(),
+    };
+    Err(Error::Input {
+        place: Place { path: path.to_path_buf(), position: Position::Whole },
+        what: format!("not a whole Parquet file ({problem}); write or fetch it again"),
+    })
+}
+
+/// The id's column and those of the text.
+fn find_columns(path: &Path, reader: &dyn FileReader, options: &CorpusOptions) -> Result<Vec<usize>> {
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let names: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
+    let find = |name: &str| names.iter().position(|known| known == name);
+    let missing = |wanted: &str| Error::Input {
+        place: Place { path: path.to_path_buf(), position: Position::Whole },
+        what: format!("no column {wanted}; there are {}", names.join(", ")),
+    };
+    let id = match &options.id_field {
+        Some(name) => find(name).ok_or_else(|| missing(&format!("`{name}`")))?,
+        None => ["id", "_id", "docno"].iter().find_map(|name| find(name)).ok_or_else(|| missing("`id`"))?,
+    };
+    let texts = match (&options.text_fields[..], find("contents")) {
+        ([], Some(contents)) => vec![contents],
+        ([], None) => {
+            let text = find("text").ok_or_else(|| missing("`contents` or `text`"))?;
+            find("title").into_iter().chain([text]).collect()
+        }
+        (names, _) => {
+            let columns = names.iter().map(|name| find(name).ok_or_else(|| missing(&format!("`{name}`"))));
+            columns.collect::<Result<_>>()?
+        }
+    };
+    let columns: Vec<usize> = [id].into_iter().chain(texts).collect();
+    for &column in &columns {
+        let column = schema.column(column);
+        let readable = matches!(
+            column.physical_type(),
+            PhysicalType::BYTE_ARRAY | PhysicalType::INT32 | PhysicalType::INT64
+        );
+        if !readable || column.max_rep_level() > 0 {
+            return Err(Error::Input {
+                place: Place { path: path.to_path_buf(), position: Position::Whole },
+                what: format!("column `{}` holds neither strings nor integers", column.path().string()),
+            });
+        }
+    }
+    Ok(columns)
+}
+
+/// The next `rows` values of a column as text.
+fn read_texts(column: &mut ColumnReader, rows: usize) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
+    match column {
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            read::<ByteArrayType>(reader, rows, |value: &ByteArray| value.data().to_vec())
+        }
+        ColumnReader::Int32ColumnReader(reader) => read::<Int32Type>(reader, rows, |value| value.to_string().into()),
+        ColumnReader::Int64ColumnReader(reader) => read::<Int64Type>(reader, rows, |value| value.to_string().into()),
+        _ => Err(ParquetError::General("a column changed its type".into())),
+    }
+}
+
+fn read<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    text: impl Fn(&T::T) -> Vec<u8>,
+) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let (records, _, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    if records != rows {
+        return Err(ParquetError::General(format!("{records} of {rows} rows found")));
+    }
+    let mut present = values.iter().map(text);
+    if levels.is_empty() {
+        return Ok(present.map(Some).collect());
+    }
+    // A value is there where the level is the highest, and only there.
+    let highest = if values.len() == rows { i16::MIN } else { levels.iter().copied().max().unwrap_or(0) };
+    let all_null = values.is_empty();
+    Ok(levels.iter().map(|&level| if !all_null && level >= highest { present.next() } else { None }).collect())
+}
+
+/// Appends a text to a block: its length, then its bytes.
+fn put(text: Option<&[u8]>, bytes: &mut Vec<u8>) -> std::result::Result<(), ParquetError> {
+    match text {
+        None => bytes.extend_from_slice(&NULL.to_le_bytes()),
+        Some(text) => {
+            bytes.extend_from_slice(&u32::try_from(text.len())?.to_le_bytes());
+            bytes.extend_from_slice(text);
+        }
+    }
+    Ok(())
+}
+
+/// Takes the next text off a block.
+fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    let length = u32::from_le_bytes(*length);
+    if length == NULL {
+        return None;
+    }
+    let (text, rest) = bytes.split_at(length as usize);
+    *bytes = rest;
+    Some(text)
+}
+
+/// Turns the rows that [`ParquetSource`] put into a block into documents.
+pub(super) fn parse(segment: &Segment, mut bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+    let mut row = segment.first;
+    while !bytes.is_empty() {
+        let id = take(&mut bytes).unwrap_or_default();
+        let text = take(&mut bytes).unwrap_or_default();
+        match (std::str::from_utf8(id), std::str::from_utf8(text)) {
+            _ if id.is_empty() => sink.skip(segment.error(Position::Document(row), "the id is empty or null"))?,
+            (Ok(id), Ok(text)) => sink.chunk.push(id, text),
+            _ => sink.skip(segment.error(Position::Document(row), NOT_UTF8))?,
+        }
+        row += 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! One open input, read piece by piece into blocks.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::block::Block;
+use super::decode::{self, Decoded};
+use super::parquet::ParquetSource;
+use super::{CorpusOptions, Format, Input, Progress};
+use crate::error::{Error, Place, Position, Result};
+
+/// An input that is being read.
+pub(super) enum Source {
+    Records(Box<RecordSource>),
+    Parquet(Box<ParquetSource>),
+}
+
+impl Source {
+    pub(super) fn open(input: &Input, options: &CorpusOptions, progress: &Arc<Progress>) -> Result<Source> {
+        let path: Arc<Path> = Arc::from(input.path.as_path());
+        let decoded = decode::open(input, options.format, progress)
+            .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        log::info!("{}: read as {:?}", path.display(), decoded.format);
+        if decoded.format == Format::Parquet {
+            return Ok(Source::Parquet(Box::new(ParquetSource::open(input, decoded, options)?)));
+        }
+        let Decoded { reader, format, compressed } = decoded;
+        Ok(Source::Records(Box::new(RecordSource {
+            path,
+            format,
+            reader,
+            compressed,
+            carried: Vec::new(),
+            read_bytes: 0,
+            next_line: 1,
+        })))
+    }
+
+    /// Adds records to `block` until it is full; false when the input is at its end.
+    pub(super) fn read_into(&mut self, block: &mut Block) -> Result<bool> {
+        match self {
+            Source::Records(source) => source.read_into(block),
+            Source::Parquet(source) => source.read_into(block),
+        }
+    }
+}
+
+/// An input whose records end at a mark in the text.
+pub(super) struct RecordSource {
+    path: Arc<Path>,
+    format: Format,
+    reader: Box<dyn Read + Send>,
+    compressed: bool,
+    /// The beginning of a record whose end has not been read.
+    carried: Vec<u8>,
+    read_bytes: u64,
+    next_line: u64,
+}
+
+impl RecordSource {
+    fn read_into(&mut self, block: &mut Block) -> Result<bool> {
+        let start = block.bytes.len();
+        block.bytes.append(&mut self.carried);
+        // Read up to the room that is left; if no record ends in it, twice that, and so on.
+        let mut target = start + block.room();
+        let mut searched = start;
+        loop {
+            let wanted = target.saturating_sub(block.bytes.len()).max(1 << 12);
+            let (read, failure) = self.read(wanted, &mut block.bytes);
+            let at_end = read < wanted && failure.is_none();
+            let end = match at_end {
+                true => Some(block.bytes.len()),
+                false => self.format.last_record_end(&block.bytes[start..], searched - start).map(|end| start + end),
+            };
+            if let Some(end) = end {
+                self.carried.extend_from_slice(&block.bytes[end..]);
+                block.bytes.truncate(end);
+                block.add(&self.path, self.format, start, self.next_line);
+                self.next_line += memchr::memchr_iter(b'\n', &block.bytes[start..]).count() as u64;
+            }
+            if let Some(failure) = failure {
+                block.bytes.truncate(end.unwrap_or(start));
+                return Err(failure);
+            }
+            if end.is_some() {
+                return Ok(!at_end);
+            }
+            searched = block.bytes.len();
+            target = searched + (searched - start);
+        }
+    }
+
+    /// Reads up to `count` bytes more; fewer at the end of the input or where it is damaged.
+    fn read(&mut self, count: usize, bytes: &mut Vec<u8>) -> (usize, Option<Error>) {
+        let before = bytes.len();
+        bytes.reserve(count);
+        let result = (&mut self.reader).take(count as u64).read_to_end(bytes);
+        let read = bytes.len() - before;
+        self.read_bytes += read as u64;
+        let failure = result.err().map(|source| {
+            if self.compressed {
+                Error::Input {
+                    place: Place { path: PathBuf::from(&*self.path), position: Position::Byte(self.read_bytes) },
+                    what: format!("the compressed data is damaged or cut off ({source}); fetch the file again"),
+                }
+            } else {
+                Error::Read { path: self.path.to_path_buf(), source }
+            }
+        });
+        (read, failure)
+    }
+}

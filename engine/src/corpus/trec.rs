@@ -1,0 +1,121 @@
+//! TREC SGML: `<DOC>`, `<DOCNO>id</DOCNO>`, any further elements, `</DOC>`.
+//!
+//! The text is all that stands outside of tags and of the id's element, or only the elements the
+//! user names; a tag counts as a space, the usual entities are replaced.
+
+use super::CorpusOptions;
+use super::block::{Segment, Sink};
+use super::tsv::NOT_UTF8;
+use crate::error::Result;
+
+pub(super) fn parse(segment: &Segment, bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let id_tag = options.id_field.as_deref().unwrap_or("DOCNO");
+    let mut at = 0;
+    while let Some(start) = find_tag(bytes, at, "DOC") {
+        let body = start + "<DOC>".len();
+        let (end, next) = match find_tag(bytes, body, "/DOC") {
+            Some(end) => (end, end + "</DOC>".len()),
+            None => (bytes.len(), bytes.len()),
+        };
+        at = next;
+        let problem = match std::str::from_utf8(&bytes[body..end]) {
+            _ if end == next => Some("`</DOC>` is missing: the file is cut off or damaged".to_owned()),
+            Err(_) => Some(NOT_UTF8.to_owned()),
+            Ok(document) => push(document, id_tag, &options.text_fields, sink).err(),
+        };
+        if let Some(problem) = problem {
+            sink.skip(segment.error_at(bytes, start, problem))?;
+        }
+    }
+    let rest = &bytes[at..];
+    if !rest.trim_ascii().is_empty() && at == 0 {
+        sink.skip(segment.error_at(bytes, 0, "no `<DOC>`: this is not TREC SGML; name the format"))?;
+    }
+    Ok(())
+}
+
+/// Adds one document, or tells why it cannot be.
+fn push(document: &str, id_tag: &str, text_tags: &[String], sink: &mut Sink<'_>) -> std::result::Result<(), String> {
+    let bytes = document.as_bytes();
+    let missing = || format!("no `<{id_tag}>` in this document");
+    let open = find_tag(bytes, 0, id_tag).ok_or_else(missing)?;
+    let id_start = open + id_tag.len() + 2;
+    let id_end = find_tag(bytes, id_start, &format!("/{id_tag}")).ok_or_else(missing)?;
+    let id = document[id_start..id_end].trim();
+    if id.is_empty() {
+        return Err(format!("`<{id_tag}>` is empty"));
+    }
+    sink.chunk.ids.push(id.as_bytes());
+    let start = sink.chunk.text.len();
+    if text_tags.is_empty() {
+        strip(&document[..open], &mut sink.chunk.text);
+        strip(&document[id_end..], &mut sink.chunk.text);
+    }
+    for tag in text_tags {
+        let (mut at, closing) = (0, format!("/{tag}"));
+        while let Some(open) = find_tag(bytes, at, tag) {
+            let inner = open + tag.len() + 2;
+            let end = find_tag(bytes, inner, &closing).unwrap_or(bytes.len());
+            strip(&document[inner..end], &mut sink.chunk.text);
+            sink.chunk.text.push(b' ');
+            at = end;
+        }
+    }
+    sink.chunk.end_document(start);
+    Ok(())
+}
+
+/// Where `<name>` next stands, in upper or lower case.
+fn find_tag(bytes: &[u8], from: usize, name: &str) -> Option<usize> {
+    let whole = |at: &usize| {
+        let tag = &bytes[at + 1..];
+        tag.len() > name.len() && tag[..name.len()].eq_ignore_ascii_case(name.as_bytes()) && tag[name.len()] == b'>'
+    };
+    memchr::memchr_iter(b'<', &bytes[from..]).map(|at| from + at).find(whole)
+}
+
+/// Appends `text` without its tags and with its entities replaced.
+fn strip(text: &str, into: &mut Vec<u8>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(next) = memchr::memchr2(b'<', b'&', &bytes[at..]).map(|found| at + found) {
+        into.extend_from_slice(&bytes[at..next]);
+        let is_tag = bytes[next] == b'<'
+            && bytes.get(next + 1).is_some_and(|&b| b.is_ascii_alphabetic() || b == b'/' || b == b'!');
+        at = next + 1;
+        if is_tag && let Some(close) = memchr::memchr(b'>', &bytes[next..]) {
+            into.push(b' ');
+            at = next + close + 1;
+        } else if bytes[next] == b'&' && let Some((character, length)) = entity(&text[next..]) {
+            into.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            at = next + length;
+        } else {
+            into.push(bytes[next]);
+        }
+    }
+    into.extend_from_slice(&bytes[at..]);
+}
+
+/// The character that the entity at the start of `text` names, and the entity's length.
+fn entity(text: &str) -> Option<(char, usize)> {
+    // `&#1114111;` is the longest that is understood.
+    let end = text.bytes().take(10).position(|b| b == b';')?;
+    let name = &text[1..end];
+    let character = match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        "nbsp" => ' ',
+        _ => {
+            let number = name.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code)?
+        }
+    };
+    Some((character, end + 1))
+}

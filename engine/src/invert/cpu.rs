@@ -1,0 +1,291 @@
+//! The fast engine on one core; chunks run on all cores at once.
+//!
+//! Per chunk: cut and intern every term, which gives a sequence of ids; normalize the distinct
+//! raw terms; sort the distinct terms; group the sequence by term with a counting sort that
+//! writes the document of every occurrence; count equal neighbours, which gives the frequencies.
+//! Nothing is allocated per occurrence, and all buffers are kept for the next chunk.
+
+use std::collections::HashMap;
+
+use super::{Invert, Inverted};
+use crate::analyze::cut::{Cutter, State};
+use crate::analyze::Analyzer;
+use crate::corpus::Chunk;
+use crate::error::{Error, Result};
+use crate::lexicon::interner::{Interner, Key};
+use crate::postings::{Frequencies, Postings};
+use crate::strings::Strings;
+
+/// Text cut at a time, so that its edges stay in the first-level cache.
+const SEGMENT: usize = 1 << 14;
+
+/// The engine `cpu`; see the [module](self).
+pub struct Cpu<'a> {
+    analyzer: &'a Analyzer,
+    cutter: Cutter,
+    interner: Interner,
+    edges: Vec<u32>,
+    /// The id of every occurrence, in text order.
+    occurrences: Vec<u32>,
+    /// The number of occurrences of every id.
+    counts: Vec<u32>,
+    /// For every document the end of its occurrences.
+    ends: Vec<u32>,
+    /// The document of every occurrence, grouped by term.
+    documents: Vec<u32>,
+    /// What normalizing made of raw terms so far, where that is dear.
+    normalized: HashMap<Box<[u8]>, Option<Box<[u8]>>>,
+}
+
+pub(super) fn too_many_terms() -> Error {
+    Error::Limit("a chunk has 2^32 or more terms; split its largest document".into())
+}
+
+impl<'a> Cpu<'a> {
+    /// An engine that cuts terms by `analyzer`.
+    pub fn new(analyzer: &'a Analyzer) -> Self {
+        Self::with_hash_mask(analyzer, u64::MAX)
+    }
+
+    /// An engine whose hashes differ only in the bits of `hash_mask`, for tests of collisions.
+    #[doc(hidden)]
+    pub fn with_hash_mask(analyzer: &'a Analyzer, hash_mask: u64) -> Self {
+        Cpu {
+            analyzer,
+            cutter: analyzer.cutter(),
+            interner: Interner::new(hash_mask),
+            edges: Vec::new(),
+            occurrences: Vec::new(),
+            counts: Vec::new(),
+            ends: Vec::new(),
+            documents: Vec::new(),
+            normalized: HashMap::new(),
+        }
+    }
+
+    /// Cuts and interns the whole chunk: fills `occurrences`, `counts` and `ends`.
+    #[inline(never)]
+    fn intern(&mut self, chunk: &mut Chunk) -> Result<()> {
+        self.interner.clear();
+        self.occurrences.clear();
+        self.counts.clear();
+        self.ends.clear();
+        let spans = &chunk.spans;
+        let from = spans.first().map_or(0, |span| span.start);
+        let to = spans.last().map_or(0, |span| span.end);
+        // Each term is followed by a byte that is none.
+        if u32::try_from((to - from) / 2 + 1).is_err() {
+            return Err(too_many_terms());
+        }
+        if self.analyzer.folds_ascii() {
+            chunk.text[from..to].make_ascii_lowercase();
+        }
+        let text = &chunk.text[..];
+        let mut state = State::default();
+        self.edges.clear();
+        // Edges count from here; a term cut off at the end of a segment is carried over.
+        let mut base = from;
+        let mut at = from;
+        while at < to {
+            // One byte of padding at least, which ends the last term.
+            let end = (at + SEGMENT).min(at + (to + 1 - at).next_multiple_of(64));
+            let carried = self.edges.len();
+            self.cutter.edges(text, at, end, &mut state, &mut self.edges);
+            for edge in &mut self.edges[carried..] {
+                *edge += (at - base) as u32;
+            }
+            at = end;
+            let whole = self.edges.len() & !1;
+            self.take(text, base, whole, spans);
+            let open = self.edges[whole..].first().map(|&start| base + start as usize);
+            self.edges.clear();
+            base = at;
+            if let Some(start) = open {
+                if at - start > usize::try_from(u32::MAX / 2).unwrap_or(usize::MAX) {
+                    return Err(Error::Limit("a term is longer than 2 GiB".into()));
+                }
+                base = start;
+                self.edges.push(0);
+            }
+        }
+        debug_assert!(self.edges.is_empty(), "padding ends the last term");
+        self.ends.resize(spans.len(), self.occurrences.len() as u32);
+        Ok(())
+    }
+
+    /// Interns the terms between the first `whole` edges.
+    #[inline(never)]
+    fn take(&mut self, text: &[u8], base: usize, whole: usize, spans: &[crate::corpus::Span]) {
+        let before = self.occurrences.len();
+        let edges = &self.edges[..whole];
+        self.interner.intern(text, base, edges, &mut self.occurrences);
+        self.counts.resize(self.interner.keys().len(), 0);
+        for &id in &self.occurrences[before..] {
+            self.counts[id as usize] += 1;
+        }
+        // Documents end in ascending order: those that end before a term starts end before it.
+        let mut next_end = spans.get(self.ends.len()).map_or(usize::MAX, |span| span.end);
+        if base + edges.last().map_or(0, |&edge| edge as usize) <= next_end {
+            return;
+        }
+        for (number, pair) in edges.chunks_exact(2).enumerate() {
+            while base + pair[0] as usize >= next_end {
+                self.ends.push((before + number) as u32);
+                next_end = spans.get(self.ends.len()).map_or(usize::MAX, |span| span.end);
+            }
+        }
+    }
+
+    /// The distinct raw terms in byte order, and their ids.
+    #[inline(never)]
+    fn sort_raw(&self, text: &[u8]) -> (Strings, Vec<u32>) {
+        let keys = self.interner.keys();
+        let mut order: Vec<(u128, u32)> =
+            keys.iter().zip(0..).map(|(key, id)| (key.order(text), id)).collect();
+        order.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| match Key::order_is_partial(a.0) {
+                true => {
+                    let (a, b) = (keys[a.1 as usize], keys[b.1 as usize]);
+                    a.bytes(text, &mut [0; 16]).cmp(b.bytes(text, &mut [0; 16]))
+                }
+                false => std::cmp::Ordering::Equal,
+            })
+        });
+        let mut terms = Strings::with_capacity(keys.len(), 8 * keys.len());
+        for &(_, id) in &order {
+            terms.push(keys[id as usize].bytes(text, &mut [0; 16]));
+        }
+        (terms, order.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// The distinct normalized terms in byte order, and for each the id that stands for it from
+    /// here on: rewrites `occurrences`, `counts` and `ends` accordingly.
+    fn sort_normalized(&mut self, text: &[u8]) -> (Strings, Vec<u32>) {
+        /// In place of an id: the term is dropped.
+        const DROPPED: u32 = u32::MAX;
+        let mut normal: Vec<(Box<[u8]>, u32)> = Vec::new();
+        for id in 0..self.interner.keys().len() {
+            if let Some(term) = self.normalize(id, text) {
+                normal.push((term, id as u32));
+            }
+        }
+        normal.sort_unstable();
+        let (mut terms, mut ids) = (Strings::default(), Vec::new());
+        let mut becomes = vec![DROPPED; self.counts.len()];
+        for group in normal.chunk_by(|a, b| a.0 == b.0) {
+            let stands = group[0].1;
+            terms.push(&group[0].0);
+            ids.push(stands);
+            for &(_, id) in group {
+                becomes[id as usize] = stands;
+            }
+        }
+        let (mut from, mut kept) = (0, 0);
+        self.counts.fill(0);
+        for end in &mut self.ends {
+            for at in std::mem::replace(&mut from, *end)..*end {
+                let id = becomes[self.occurrences[at as usize] as usize];
+                if id != DROPPED {
+                    self.occurrences[kept] = id;
+                    self.counts[id as usize] += 1;
+                    kept += 1;
+                }
+            }
+            *end = kept as u32;
+        }
+        self.occurrences.truncate(kept);
+        (terms, ids)
+    }
+
+    /// The term that raw term `id` becomes; `None` drops it.
+    fn normalize(&mut self, id: usize, text: &[u8]) -> Option<Box<[u8]>> {
+        let mut word = [0; 16];
+        let raw = self.interner.keys()[id].bytes(text, &mut word);
+        if let Some(known) = self.normalized.get(raw) {
+            return known.clone();
+        }
+        // Documents are valid UTF-8 and are cut between characters: nothing is replaced.
+        let raw = String::from_utf8_lossy(raw);
+        let normal = self.analyzer.normalize(&raw).map(|term| Box::from(term.as_bytes()));
+        if self.analyzer.stems() {
+            self.normalized.insert(Box::from(raw.as_bytes()), normal.clone());
+        }
+        normal
+    }
+
+    /// Groups `occurrences` by the terms `ids`: fills `documents`, and turns `counts` into the
+    /// end of every id's group.
+    #[inline(never)]
+    fn group(&mut self, ids: &[u32]) {
+        let mut start = 0;
+        for &id in ids {
+            let count = &mut self.counts[id as usize];
+            start += std::mem::replace(count, start);
+        }
+        self.documents.resize(self.occurrences.len(), 0);
+        let mut from = 0;
+        for (&end, document) in self.ends.iter().zip(0..) {
+            for &id in &self.occurrences[from as usize..end as usize] {
+                let cursor = &mut self.counts[id as usize];
+                self.documents[*cursor as usize] = document;
+                *cursor += 1;
+            }
+            from = end;
+        }
+    }
+
+    /// Counts equal neighbours within every group of `documents`.
+    #[inline(never)]
+    fn count(&mut self, terms: Strings, ids: &[u32]) -> Postings {
+        let documents = &mut self.documents[..];
+        let mut small = vec![0; documents.len()];
+        let mut large: Vec<(u64, u32)> = Vec::new();
+        let mut offsets = Vec::with_capacity(ids.len() + 1);
+        offsets.push(0);
+        let (mut from, mut out) = (0, 0);
+        for &id in ids {
+            let to = self.counts[id as usize] as usize;
+            let (mut document, mut tf) = (documents[from], 0);
+            for at in from..to {
+                let next = documents[at];
+                let differs = next != document;
+                out += usize::from(differs);
+                tf = if differs { 1 } else { tf + 1 };
+                document = next;
+                documents[out] = document;
+                small[out] = tf.min(255) as u8;
+                if tf >= 255 {
+                    match large.last_mut() {
+                        Some(last) if last.0 == out as u64 => last.1 = tf,
+                        _ => large.push((out as u64, tf)),
+                    }
+                }
+            }
+            out += 1;
+            from = to;
+            offsets.push(out as u64);
+        }
+        Postings {
+            terms,
+            offsets,
+            documents: documents[..out].to_vec(),
+            frequencies: Frequencies::from_raw(small[..out].to_vec(), large),
+        }
+    }
+}
+
+impl Invert for Cpu<'_> {
+    fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
+        self.intern(chunk)?;
+        let keeps_raw = self.analyzer.keeps_folded_ascii()
+            && (!self.analyzer.lowers_beyond_ascii() || chunk.text.is_ascii());
+        let (terms, ids) = match keeps_raw {
+            true => self.sort_raw(&chunk.text),
+            false => self.sort_normalized(&chunk.text),
+        };
+        self.group(&ids);
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let lengths = self.ends.iter().zip(starts).map(|(end, start)| end - start).collect();
+        Ok(Inverted { postings: self.count(terms, &ids), lengths })
+    }
+}

@@ -1,0 +1,97 @@
+//! Many strings in one buffer: terms and document ids, without an allocation each.
+
+/// A list of byte strings laid end to end.
+///
+/// Costs the bytes plus 8 per string.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Strings {
+    bytes: Vec<u8>,
+    /// `ends[i]..ends[i + 1]` is string `i`; the first entry is 0.
+    offsets: Vec<u64>,
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Strings {
+            bytes: Vec::new(),
+            offsets: vec![0],
+        }
+    }
+}
+
+impl Strings {
+    /// An empty list with room for `count` strings of `bytes` bytes in all.
+    pub fn with_capacity(count: usize, bytes: usize) -> Self {
+        let mut offsets = Vec::with_capacity(count + 1);
+        offsets.push(0);
+        Strings {
+            bytes: Vec::with_capacity(bytes),
+            offsets,
+        }
+    }
+
+    /// The number of strings.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there is no string.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of all strings together.
+    pub fn byte_count(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// String `index`, as bytes.
+    ///
+    /// # Panics
+    /// When there is no such string.
+    #[inline]
+    pub fn get(&self, index: usize) -> &[u8] {
+        // A `usize` offset was widened on the way in, so both fit again.
+        &self.bytes[self.offsets[index] as usize..self.offsets[index + 1] as usize]
+    }
+
+    /// String `index` as text; terms and ids always are valid UTF-8.
+    pub fn text(&self, index: usize) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.get(index))
+    }
+
+    /// Adds one string at the end.
+    pub fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
+        self.offsets.push(self.bytes.len() as u64);
+    }
+
+    /// Adds all strings of `other` at the end.
+    pub fn append(&mut self, other: &Strings) {
+        let base = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(&other.bytes);
+        self.offsets
+            .extend(other.offsets[1..].iter().map(|end| base + end));
+    }
+
+    /// Every string, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// Removes every string.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.offsets.truncate(1);
+    }
+}
+
+impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
+    fn from_iter<I: IntoIterator<Item = S>>(iter: I) -> Self {
+        let mut strings = Strings::default();
+        for string in iter {
+            strings.push(string.as_ref());
+        }
+        strings
+    }
+}

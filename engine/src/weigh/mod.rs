@@ -1,0 +1,8 @@
+//! From postings and statistics to weights.
+
+mod formula;
+mod prune;
+
+pub use formula::{Bm25, Formula};
+pub use prune::Prune;
+pub(crate) use prune::by_document;

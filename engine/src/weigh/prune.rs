@@ -1,0 +1,83 @@
+//! Keeping only each document's heaviest terms.
+
+use crate::postings::Postings;
+
+/// Which postings of a document are kept; statistics are those of all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Prune {
+    /// At most so many terms a document, the heaviest; of equal ones those first in byte order.
+    pub top: Option<usize>,
+    /// Only weights at least this large.
+    pub min_weight: Option<f32>,
+}
+
+impl Prune {
+    /// Whether everything is kept.
+    pub fn keeps_all(&self) -> bool {
+        *self == Prune::default()
+    }
+
+    /// For every posting, weighed in `weights`, whether it is kept. `documents` of them in all.
+    pub(crate) fn mask(&self, postings: &Postings, weights: &[f32], documents: usize) -> Vec<bool> {
+        let min_weight = self.min_weight.unwrap_or(f32::NEG_INFINITY);
+        let mut keep: Vec<bool> = weights.iter().map(|&weight| weight >= min_weight).collect();
+        let Some(top) = self.top else { return keep };
+        let (starts, mut order) = by_document(postings, documents);
+        for range in starts.windows(2) {
+            let of_document = &mut order[range[0]..range[1]];
+            if of_document.len() <= top {
+                continue;
+            }
+            // Postings stand in the order of their terms, so the smaller number wins a tie.
+            of_document.select_nth_unstable_by(top, |&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
+            for &posting in &of_document[top..] {
+                keep[posting] = false;
+            }
+        }
+        keep
+    }
+}
+
+/// The postings of every document, ascending: `order[starts[d]..starts[d + 1]]`.
+pub(crate) fn by_document(postings: &Postings, documents: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut starts = vec![0; documents + 1];
+    for &document in &postings.documents {
+        starts[document as usize + 1] += 1;
+    }
+    for document in 0..documents {
+        starts[document + 1] += starts[document];
+    }
+    let mut cursors = starts.clone();
+    let mut order = vec![0; postings.len()];
+    for (posting, &document) in postings.documents.iter().enumerate() {
+        let cursor = &mut cursors[document as usize];
+        order[*cursor] = posting;
+        *cursor += 1;
+    }
+    (starts, order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn top_breaks_ties_by_term_and_min_weight_includes_equal() {
+        // Document 0 has terms a, b, c; document 1 has b, c.
+        let postings = Postings {
+            terms: ["a", "b", "c"].iter().collect(),
+            offsets: vec![0, 1, 3, 5],
+            documents: vec![0, 0, 1, 0, 1],
+            frequencies: [1; 5].into_iter().collect(),
+        };
+        let weights = [1.0, 2.0, 0.5, 1.0, 3.0];
+        let top = Prune { top: Some(2), min_weight: None };
+        assert_eq!(top.mask(&postings, &weights, 2), [true, true, true, false, true]);
+        let min = Prune { top: None, min_weight: Some(1.0) };
+        assert_eq!(min.mask(&postings, &weights, 2), [true, true, false, true, true]);
+        let both = Prune { top: Some(1), min_weight: Some(2.5) };
+        assert_eq!(both.mask(&postings, &weights, 2), [false, false, false, false, true]);
+        let none = Prune { top: Some(0), min_weight: None };
+        assert_eq!(none.mask(&postings, &weights, 2), [false; 5]);
+    }
+}
