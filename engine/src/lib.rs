@@ -6,6 +6,7 @@ pub mod corpus;
 mod error;
 pub mod invert;
 pub mod lexicon;
+pub mod output;
 pub mod postings;
 mod strings;
 pub mod weigh;

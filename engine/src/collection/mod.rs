@@ -14,6 +14,8 @@ pub use documents::Documents;
 pub use merge::Weights;
 pub use rows::Rows;
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::analyze::Analyzer;
@@ -78,7 +80,7 @@ pub struct Collection {
     statistics: Statistics,
     bytes: u64,
     skipped: Skipped,
-    pool: rayon::ThreadPool,
+    pool: Arc<rayon::ThreadPool>,
 }
 
 impl Collection {
@@ -121,7 +123,7 @@ impl Collection {
         let parts: Vec<Part> = parts.collect();
         let statistics = documents.statistics();
         log::info!("{} parts, {} terms, {statistics:?}", parts.len(), lexicon.terms.len());
-        Ok(Collection { parts, documents, lexicon, statistics, bytes: local.bytes, skipped: local.skipped, pool })
+        Ok(Collection { parts, documents, lexicon, statistics, bytes: local.bytes, skipped: local.skipped, pool: Arc::new(pool) })
     }
 
     /// The documents: ids and lengths.
@@ -154,9 +156,9 @@ impl Collection {
         &self.skipped
     }
 
-    /// Runs `work` on the collection's threads.
-    pub(crate) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
+    /// The threads that work on this collection.
+    pub(crate) fn pool(&self) -> Arc<rayon::ThreadPool> {
+        Arc::clone(&self.pool)
     }
 
     /// Keeps only the postings that `prune` keeps under `bm25`; df and lengths stay as they are.

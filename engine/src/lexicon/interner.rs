@@ -173,7 +173,7 @@ impl Interner {
     }
 
     fn grow(&mut self, text: &[u8]) {
-        let size = self.slots.len() * 4;
+        let size = self.slots.len() * 2;
         let shift = 64 - size.trailing_zeros();
         let mut slots = vec![EMPTY; size];
         for (id, &key) in self.keys.iter().enumerate() {

@@ -1,0 +1,102 @@
+//! Weights to files that other tools open.
+//!
+//! Every writer stages its files and commits them when all are whole ([`staged`]).
+
+mod npz;
+mod parquet;
+mod staged;
+mod tsv;
+mod vectors;
+
+pub use staged::Staged;
+
+use std::path::{Path, PathBuf};
+
+use crate::collection::Collection;
+use crate::error::{Error, Result};
+use crate::weigh::Bm25;
+
+/// A format of weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Parquet with the columns `term`, `doc`, `tf` and `weight`, by term, then by document.
+    Parquet,
+    /// `term<TAB>doc<TAB>tf<TAB>weight`, in the same order; compressed if the name ends in `.gz`
+    /// or `.zst`.
+    Tsv,
+    /// A SciPy CSR matrix, a document a row and a term a column, with both named in files beside.
+    Npz,
+    /// One JSON object a document: `{"id", "indices", "values"}`; compressed likewise.
+    Vectors,
+}
+
+impl Target {
+    /// The target that a file's name tells.
+    ///
+    /// # Errors
+    /// A name that tells none.
+    pub fn of_name(path: &Path) -> Result<Target> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        match name.rsplit_once('.') {
+            Some((_, "parquet")) => Ok(Target::Parquet),
+            Some((_, "tsv")) => Ok(Target::Tsv),
+            Some((_, "npz")) => Ok(Target::Npz),
+            Some((_, "jsonl" | "ndjson" | "json")) => Ok(Target::Vectors),
+            _ => Err(Error::Usage(format!(
+                "{}: the name does not tell the format; end it in .parquet, .tsv, .npz or .jsonl, or name the format",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// What to write, and where.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The file; `-` is standard output, for TSV and vectors.
+    pub path: PathBuf,
+    /// Its format.
+    pub target: Target,
+    /// Whether to write the documents with their lengths and the terms with their df beside it.
+    pub tables: bool,
+}
+
+impl Output {
+    /// Weighs `collection` by `bm25` and writes it. Gives the files written.
+    ///
+    /// # Errors
+    /// A file that cannot be written, a target that cannot go to standard output, parameters out
+    /// of range. Nothing is left under a final name then.
+    pub fn write(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<PathBuf>> {
+        if self.path == Path::new("-") && !matches!(self.target, Target::Tsv | Target::Vectors) {
+            return Err(Error::Usage(format!("{:?} cannot go to standard output; name a file", self.target)));
+        }
+        let staged = match self.target {
+            Target::Parquet => {
+                let pool = collection.pool();
+                let weights = collection.weigh(bm25)?;
+                pool.install(|| parquet::write(&weights, self))?
+            }
+            Target::Tsv => {
+                let pool = collection.pool();
+                let weights = collection.weigh(bm25)?;
+                pool.install(|| tsv::write(&weights, self))?
+            }
+            Target::Npz => collection.pool().install(|| npz::write(&collection, bm25, self))?,
+            Target::Vectors => collection.pool().install(|| vectors::write(&collection, bm25, self))?,
+        };
+        let paths = staged.iter().map(|file| file.path().to_path_buf()).collect();
+        // Each is whole by now; what is named last is the file that was asked for.
+        staged.into_iter().rev().try_for_each(Staged::commit)?;
+        Ok(paths)
+    }
+
+    /// The name of a further file beside this one: `weights.npz` to `weights.docs.tsv`.
+    fn beside(&self, what: &str) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        self.path.with_file_name(format!("{stem}.{what}"))
+    }
+}
