@@ -2,6 +2,7 @@
 //!
 //! Every writer stages its files and commits them when all are whole ([`staged`]).
 
+mod encode;
 mod npz;
 mod parquet;
 mod staged;

@@ -1,0 +1,182 @@
+//! The encodings of Parquet pages (parquet-format, Encodings.md) that the writer needs.
+
+use std::ops::Range;
+
+/// PLAIN: every string behind its length.
+pub(super) fn strings<'a>(strings: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for string in strings {
+        // A page of over 2^31 bytes is refused, so a longer string never gets into a file.
+        bytes.extend_from_slice(&(string.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(string);
+    }
+    bytes
+}
+
+/// BYTE_STREAM_SPLIT: the first bytes of all values, then all second bytes, and so on.
+pub(super) fn byte_stream_split(values: &[f32]) -> Vec<u8> {
+    let count = values.len();
+    let mut bytes = vec![0; 4 * count];
+    let (first, rest) = bytes.split_at_mut(count);
+    let (second, rest) = rest.split_at_mut(count);
+    let (third, fourth) = rest.split_at_mut(count);
+    let streams = first.iter_mut().zip(second).zip(third).zip(fourth);
+    for (value, (((a, b), c), d)) in values.iter().zip(streams) {
+        [*a, *b, *c, *d] = value.to_le_bytes();
+    }
+    bytes
+}
+
+/// The bits of an index into a dictionary of `entries` entries.
+pub(super) fn width(entries: usize) -> u32 {
+    (usize::BITS - entries.saturating_sub(1).leading_zeros()).max(1)
+}
+
+/// RLE_DICTIONARY as one bit-packed run: `indices` with `width` bits each.
+pub(super) fn bit_packed(indices: impl ExactSizeIterator<Item = u32>, width: u32) -> Vec<u8> {
+    let groups = indices.len().div_ceil(8);
+    let mut bytes = Vec::with_capacity(16 + groups * width as usize);
+    // The width is at most 32.
+    bytes.push(width as u8);
+    varint((groups as u64) << 1 | 1, &mut bytes);
+    let end = bytes.len() + groups * width as usize;
+    let (mut word, mut filled) = (0u64, 0);
+    for index in indices {
+        word |= u64::from(index) << filled;
+        filled += width;
+        if filled >= 32 {
+            bytes.extend_from_slice(&(word as u32).to_le_bytes());
+            word >>= 32;
+            filled -= 32;
+        }
+    }
+    bytes.extend_from_slice(&word.to_le_bytes());
+    bytes.resize(end, 0);
+    bytes
+}
+
+fn varint(mut value: u64, bytes: &mut Vec<u8>) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// RLE_DICTIONARY of a sorted column: value `t` stands `offsets[t + 1] - offsets[t]` times.
+pub(super) struct Runs<'a> {
+    offsets: &'a [u64],
+    first: usize,
+    value: usize,
+    row: u64,
+}
+
+impl<'a> Runs<'a> {
+    /// The rows from `row` on, with value `first` as index 0.
+    pub(super) fn new(offsets: &'a [u64], first: usize, row: usize) -> Self {
+        Runs { offsets, first, value: first, row: row as u64 }
+    }
+
+    /// The next `rows` rows, `width` bits a value.
+    pub(super) fn take(&mut self, rows: usize, width: u32) -> Vec<u8> {
+        let end = self.row + rows as u64;
+        let mut bytes = vec![width as u8];
+        while self.row < end {
+            let run_end = self.offsets[self.value + 1].min(end);
+            if run_end > self.row {
+                varint((run_end - self.row) << 1, &mut bytes);
+                let index = (self.value - self.first) as u64;
+                bytes.extend_from_slice(&index.to_le_bytes()[..width.div_ceil(8) as usize]);
+                self.row = run_end;
+            }
+            self.value += usize::from(self.offsets[self.value + 1] == run_end);
+        }
+        bytes
+    }
+}
+
+/// A set of document numbers, and the rank of each in it.
+pub(super) struct Ranks {
+    bits: Vec<u64>,
+    /// For every word the members before it.
+    before: Vec<u32>,
+    span: Range<usize>,
+    count: usize,
+}
+
+impl Ranks {
+    /// The set of all in `documents`, each below `limit`.
+    pub(super) fn new(documents: &[u32], limit: usize) -> Self {
+        let mut bits = vec![0u64; limit.div_ceil(64)];
+        for &document in documents {
+            bits[document as usize / 64] |= 1 << (document % 64);
+        }
+        let mut before = Vec::with_capacity(bits.len());
+        let mut count = 0;
+        for word in &bits {
+            before.push(count);
+            count += word.count_ones();
+        }
+        Ranks { bits, before, span: 0..limit, count: count as usize }
+    }
+
+    /// The number of members.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The members, ascending.
+    pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
+        self.span.clone().filter(|&document| self.bits[document / 64] >> (document % 64) & 1 == 1)
+    }
+
+    /// The members below member `document`.
+    #[inline]
+    pub(super) fn rank(&self, document: u32) -> u32 {
+        let word = document as usize / 64;
+        let below = self.bits[word] & ((1 << (document % 64)) - 1);
+        self.before[word] + below.count_ones()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths() {
+        assert_eq!([0, 1, 2, 3, 4, 5, 1 << 17].map(width), [1, 1, 1, 2, 2, 3, 17]);
+    }
+
+    #[test]
+    fn bit_packing_as_in_the_specification() {
+        // The example of Encodings.md: 0 to 7 in three bits.
+        assert_eq!(bit_packed(0..8, 3), [3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
+        assert_eq!(bit_packed([1u32].into_iter(), 1), [1, 3, 1]);
+        assert_eq!(bit_packed(std::iter::empty::<u32>().collect::<Vec<_>>().into_iter(), 5), [5, 1]);
+    }
+
+    #[test]
+    fn runs_pass_over_empty_values_and_page_borders() {
+        let offsets = [0, 2, 2, 5, 6];
+        let mut runs = Runs::new(&offsets, 0, 1);
+        assert_eq!(runs.take(2, 2), [2, 2, 0, 2, 2]);
+        assert_eq!(runs.take(3, 2), [2, 4, 2, 2, 3]);
+    }
+
+    #[test]
+    fn ranks_count_members_below() {
+        let documents = [3, 200, 64, 3, 65];
+        let ranks = Ranks::new(&documents, 300);
+        assert_eq!(ranks.members().collect::<Vec<_>>(), [3, 64, 65, 200]);
+        assert_eq!(documents.map(|d| ranks.rank(d)), [0, 3, 1, 0, 2]);
+        assert_eq!(ranks.len(), 4);
+    }
+
+    #[test]
+    fn streams_are_split() {
+        let values = [1.0f32, -2.5];
+        let [a, b] = values.map(f32::to_le_bytes);
+        assert_eq!(byte_stream_split(&values), [a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]]);
+    }
+}
