@@ -7,13 +7,18 @@ use super::vocabulary::Vocabulary;
 use super::{LENGTH_MU, LENGTH_SIGMA};
 use crate::Result;
 
-/// Made-up words kept ready: 1 MiB of slots, which serve 96.5 % of the draws; the others are spelled when drawn.
-const READY: usize = 65_536;
+/// Made-up words kept ready: 2 MiB of slots, which serve 97.8 % of the draws; the others are spelled when drawn. Half and
+/// twice as many were 6 % and 4 % slower.
+const READY: usize = 131_072;
 
-/// A term and the separator after it. The last byte is their length, or [`ELSEWHERE`].
-type Slot = [u8; 16];
+/// Words drawn at a time.
+const BATCH: usize = 128;
 
-/// A slot whose first 8 bytes are a position, and the next 8 (the marker shifted out) a length, in `Renderer::long`.
+/// A term and the separator after it, 16 bytes in little-endian order: the first 15 are the text, the last is its length or
+/// [`ELSEWHERE`].
+type Slot = u128;
+
+/// A slot whose low half is a position, and whose high half (but for this marker) a length, in `Renderer::long`.
 const ELSEWHERE: u8 = u8::MAX;
 
 /// Everything that the documents of a collection have in common.
@@ -93,6 +98,7 @@ impl<'a> Renderer<'a> {
         block.documents.clear();
         let mut at = 0;
         let mut prefix = Vec::new();
+        let mut ranks = [0; BATCH];
         for number in first..first + count {
             prefix.clear();
             self.format.push_prefix(number, &mut prefix);
@@ -106,21 +112,28 @@ impl<'a> Renderer<'a> {
                 block.buffer.resize(at + room, 0);
             }
             at = put(&mut block.buffer, at, &prefix);
-            for _ in 0..words {
-                let rank = self.sampler.draw(&mut stream);
-                let slot = match self.slots.get(rank as usize) {
-                    Some(slot) => *slot,
-                    None => self.made_up(rank),
-                };
-                if slot[15] == ELSEWHERE {
-                    let term = self.long_term(slot);
-                    let needed = block.buffer.len() + term.len();
-                    block.buffer.resize(needed, 0);
-                    at = put(&mut block.buffer, at, term);
-                } else {
-                    // The whole slot: copying 16 bytes is cheaper than copying as many as the word has.
-                    put(&mut block.buffer, at, &slot);
-                    at += usize::from(slot[15]);
+            let mut left = words;
+            while left > 0 {
+                let batch = left.min(BATCH as u64);
+                left -= batch;
+                let ranks = &mut ranks[..batch as usize];
+                self.sampler.draw(&mut stream, ranks);
+                for &rank in &*ranks {
+                    let slot = match self.slots.get(rank as usize) {
+                        Some(slot) => *slot,
+                        None => self.made_up(rank),
+                    };
+                    let length = (slot >> 120) as u8;
+                    if length == ELSEWHERE {
+                        let term = self.long_term(slot);
+                        let needed = block.buffer.len() + term.len();
+                        block.buffer.resize(needed, 0);
+                        at = put(&mut block.buffer, at, term);
+                    } else {
+                        // The whole slot: copying 16 bytes is cheaper than copying as many as the word has.
+                        put(&mut block.buffer, at, &slot.to_le_bytes());
+                        at += usize::from(length);
+                    }
                 }
             }
             if !self.format.ends_with_separator() {
@@ -143,43 +156,33 @@ impl<'a> Renderer<'a> {
     }
 
     fn slot(&mut self, spelled: &[u8]) -> Slot {
-        let mut slot = [0; 16];
         if spelled.len() < 16 {
-            slot[..spelled.len()].copy_from_slice(spelled);
-            slot[15] = spelled.len() as u8;
-        } else {
-            let (start, length) = (self.long.len() as u64, spelled.len() as u64);
-            slot[..8].copy_from_slice(&start.to_le_bytes());
-            // A term is far shorter than 2^56 bytes: the marker overwrites a zero.
-            slot[8..].copy_from_slice(&length.to_le_bytes());
-            slot[15] = ELSEWHERE;
-            self.long.extend_from_slice(spelled);
+            let mut bytes = [0; 16];
+            bytes[..spelled.len()].copy_from_slice(spelled);
+            bytes[15] = spelled.len() as u8;
+            return Slot::from_le_bytes(bytes);
         }
-        slot
+        // A term is far shorter than 2^56 bytes: the marker stands above its length.
+        let (start, length) = (self.long.len() as u128, spelled.len() as u128);
+        self.long.extend_from_slice(spelled);
+        start | length << 64 | u128::from(ELSEWHERE) << 120
     }
 
     #[cold]
-    fn long_term(&self, mut slot: Slot) -> &[u8] {
-        slot[15] = 0;
-        let (start, length) = slot.split_at(8);
-        let number = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .rev()
-                .fold(0, |n, &byte| n << 8 | usize::from(byte))
-        };
-        let start = number(start);
-        &self.long[start..start + number(length)]
+    fn long_term(&self, slot: Slot) -> &[u8] {
+        // The inverse of `slot`, which made both from usize.
+        let (start, length) = (slot as u64 as usize, (slot << 8 >> 72) as usize);
+        &self.long[start..start + length]
     }
 
     #[inline(never)]
     fn made_up(&self, rank: u32) -> Slot {
         let word = self.vocabulary.made_up(rank);
-        let mut slot = word.letters;
-        slot[word.length] = self.format.separator();
+        let mut bytes = word.letters;
+        bytes[word.length] = self.format.separator();
         // At most 13 letters.
-        slot[15] = (word.length + 1) as u8;
-        slot
+        bytes[15] = (word.length + 1) as u8;
+        Slot::from_le_bytes(bytes)
     }
 }
 

@@ -49,21 +49,20 @@ impl Sampler {
         }
     }
 
-    /// A rank, counted from 0.
+    /// Fills `ranks`, counted from 0.
+    ///
+    /// All draws from the first table come before those from the second, so that the processor overlaps them.
     #[inline(always)]
-    pub(super) fn draw(&self, stream: &mut Stream) -> u32 {
-        let rank = self.hot.draw(stream.next());
-        if rank == self.to_cold {
-            self.draw_cold(stream)
-        } else {
-            rank
+    pub(super) fn draw(&self, stream: &mut Stream, ranks: &mut [u32]) {
+        for rank in ranks.iter_mut() {
+            *rank = self.hot.draw(stream.next());
         }
-    }
-
-    #[inline(never)]
-    fn draw_cold(&self, stream: &mut Stream) -> u32 {
-        let (first, width) = self.cold_cells[self.cold.draw(stream.next()) as usize];
-        first + ((u128::from(stream.next()) * u128::from(width)) >> 64) as u32
+        for rank in ranks {
+            if *rank == self.to_cold {
+                let (first, width) = self.cold_cells[self.cold.draw(stream.next()) as usize];
+                *rank = first + ((u128::from(stream.next()) * u128::from(width)) >> 64) as u32;
+            }
+        }
     }
 }
 
@@ -102,12 +101,9 @@ impl Alias {
         let product = u128::from(bits) * self.entries.len() as u128;
         let index = (product >> 64) as usize;
         let (stay, other) = self.entries[index];
-        // `index` is below the number of entries, which fits.
-        if ((product as u64) >> 32) as u32 <= stay {
-            index as u32
-        } else {
-            other
-        }
+        let stays = ((product as u64) >> 32) as u32 <= stay;
+        // No branch, which would be guessed wrong half of the time. `index` is below the number of entries: it fits.
+        std::hint::select_unpredictable(stays, index as u32, other)
     }
 }
 
@@ -134,8 +130,10 @@ mod tests {
         let mut stream = Stream::new(1, 0);
         let mut counts = [0u32; 8];
         let draws = 1_000_000;
-        for _ in 0..draws {
-            counts[sampler.draw(&mut stream) as usize] += 1;
+        let mut ranks = vec![0; draws as usize];
+        sampler.draw(&mut stream, &mut ranks);
+        for rank in ranks {
+            counts[rank as usize] += 1;
         }
         for (count, percent) in counts
             .iter()
@@ -151,6 +149,8 @@ mod tests {
     fn one_term_alone() {
         let sampler = Sampler::new(&[7.0], &[]);
         let mut stream = Stream::new(1, 0);
-        assert!((0..1000).all(|_| sampler.draw(&mut stream) == 0));
+        let mut ranks = [1; 1000];
+        sampler.draw(&mut stream, &mut ranks);
+        assert_eq!(ranks, [0; 1000]);
     }
 }

@@ -37,8 +37,22 @@ const LENGTHS: [[u8; LONGEST]; 7] = [
 /// Coprime to 10, hence to the number of words of any length, whose only prime factors are 2 and 5.
 const STRIDE: u64 = 2_654_435_769;
 
-/// A made-up word, padded with zeros.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Two digits of a word that begins with a consonant, or with a vowel: the first letter is the lower digit.
+const CONSONANT_VOWEL: [[u8; 2]; 100] = pairs(CONSONANTS, VOWELS);
+const VOWEL_CONSONANT: [[u8; 2]; 100] = pairs(VOWELS, CONSONANTS);
+
+const fn pairs(first: &[u8], second: &[u8]) -> [[u8; 2]; 100] {
+    let mut pairs = [[0; 2]; 100];
+    let mut i = 0;
+    while i < 100 {
+        pairs[i] = [first[i % first.len()], second[i / first.len()]];
+        i += 1;
+    }
+    pairs
+}
+
+/// A made-up word, and letters without meaning after it.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
     pub(super) letters: [u8; 16],
     pub(super) length: usize,
@@ -114,20 +128,17 @@ fn spell(length: usize, number: u64) -> Word {
     let (consonant_first, vowel_first) = CAPACITIES[length];
     debug_assert!(number < consonant_first + vowel_first);
     let mut code = (number * STRIDE) % (consonant_first + vowel_first);
-    let mut consonant = code < consonant_first;
-    if !consonant {
+    let pairs = if code < consonant_first {
+        &CONSONANT_VOWEL
+    } else {
         code -= consonant_first;
-    }
+        &VOWEL_CONSONANT
+    };
     let mut letters = [0; 16];
-    for letter in &mut letters[..length] {
-        if consonant {
-            *letter = CONSONANTS[(code % 20) as usize];
-            code /= 20;
-        } else {
-            *letter = VOWELS[(code % 5) as usize];
-            code /= 5;
-        }
-        consonant = !consonant;
+    // The second letter of the last pair may lie after the word.
+    for pair in letters.chunks_exact_mut(2).take(length.div_ceil(2)) {
+        pair.copy_from_slice(&pairs[(code % 100) as usize]);
+        code /= 100;
     }
     Word { letters, length }
 }
