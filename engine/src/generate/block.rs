@@ -7,8 +7,8 @@ use super::vocabulary::Vocabulary;
 use super::{LENGTH_MU, LENGTH_SIGMA};
 use crate::Result;
 
-/// Made-up words kept ready: 2 MiB of slots, which serve 97.8 % of the draws; the others are spelled when drawn. Half and
-/// twice as many were 6 % and 4 % slower.
+/// Made-up words kept ready: 2 MiB of slots, which serve 97.8 % of the draws; the others are spelled when drawn. 500 MB on
+/// one core take 0.54 s, against 0.57 s with half and 0.56 s with twice as many.
 const READY: usize = 131_072;
 
 /// Words drawn at a time.
