@@ -5,6 +5,7 @@
 //! memory, and a slow disk holds the threads back.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -37,13 +38,23 @@ impl<T> Turns<T> {
     }
 
     /// Runs `work` when all numbers before this one have had their turn; `None` once the turns have ended.
-    fn take<R>(&self, number: u64, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+    ///
+    /// When `work` breaks, its turn is the last: no later number gets in between.
+    fn take<R>(&self, number: u64, work: impl FnOnce(&mut T) -> ControlFlow<R, R>) -> Option<R> {
         let waiting = |state: &mut (Option<u64>, T)| state.0.is_some_and(|turn| turn != number);
         let guard = self.changed.wait_while(self.lock(), waiting);
         let mut guard = guard.unwrap_or_else(PoisonError::into_inner);
         guard.0?;
-        let result = work(&mut guard.1);
-        guard.0 = Some(number + 1);
+        let result = match work(&mut guard.1) {
+            ControlFlow::Continue(result) => {
+                guard.0 = Some(number + 1);
+                result
+            }
+            ControlFlow::Break(result) => {
+                guard.0 = None;
+                result
+            }
+        };
         drop(guard);
         self.changed.notify_all();
         Some(result)
@@ -102,19 +113,19 @@ pub(super) fn run(
             } else {
                 block.documents.clear();
             }
-            let Some(last) = settled.take(number, |total| settle(&mut block, extent, total)) else {
+            let settle = |total: &mut Summary| settle(&mut block, extent, total);
+            let Some(last) = settled.take(number, settle) else {
                 return;
             };
-            if last {
-                settled.end();
-            }
             let result = packing.pack(&block, &mut packed).and_then(|()| {
-                let write = |(sink, done): &mut (Sink, Summary)| {
-                    sink.write(&block, &packed)?;
-                    let part = Summary::of(&block);
-                    done.add(&part);
-                    written.fetch_add(part.bytes, Ordering::Relaxed);
-                    Ok(())
+                let write = |(sink, done): &mut (Sink, Summary)| match sink.write(&block, &packed) {
+                    Ok(()) => {
+                        let part = Summary::of(&block);
+                        done.add(&part);
+                        written.fetch_add(part.bytes, Ordering::Relaxed);
+                        ControlFlow::Continue(Ok(()))
+                    }
+                    Err(error) => ControlFlow::Break(Err(error)),
                 };
                 output.take(number, write).unwrap_or(Ok(()))
             });
@@ -144,8 +155,8 @@ pub(super) fn run(
     }
 }
 
-/// Drops the documents beyond the extent; whether this block is the last.
-fn settle(block: &mut Block, extent: Extent, total: &mut Summary) -> bool {
+/// Drops the documents beyond the extent; tells whether this block is the last, and breaks if so.
+fn settle(block: &mut Block, extent: Extent, total: &mut Summary) -> ControlFlow<bool, bool> {
     let mut kept = 0;
     for document in &block.documents {
         if extent.reached(total) {
@@ -157,5 +168,9 @@ fn settle(block: &mut Block, extent: Extent, total: &mut Summary) -> bool {
         kept += 1;
     }
     block.documents.truncate(kept);
-    extent.reached(total)
+    if extent.reached(total) {
+        ControlFlow::Break(true)
+    } else {
+        ControlFlow::Continue(false)
+    }
 }
