@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod collection;
 pub mod corpus;
 mod error;
+pub mod generate;
 pub mod invert;
 pub mod lexicon;
 pub mod output;

@@ -1,0 +1,181 @@
+//! `tokapi generate`: a synthetic collection of any size.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tokapi::Error;
+use tokapi::generate::{self, Compression, Extent, Format, Options, RANKS, Summary, Vocabulary};
+
+use crate::size;
+
+const EXAMPLES: &str = "\
+Examples:
+  tokapi generate -o 100MB.terms --size 100MB
+      the collection of the published measurements: 17.9 million words
+  tokapi generate -o web.jsonl.zst --documents 1000000 --seed 7
+  tokapi generate -o folder/ --format text --documents 500
+  tokapi generate -o english.terms --size 1GB --vocabulary terms.tsv.gz
+      real words by their counts, made-up ones beyond the list
+  tokapi generate -o - --size 10MB | sort | uniq -c | sort -rn | head";
+
+/// Make a synthetic collection: log-normal document lengths, words of a web vocabulary
+///
+/// Documents have 739 words on average (log-normal, mu 6.0, sigma 1.1), drawn independently from 10 million terms. The
+/// same options give the same bytes, whatever the number of threads. The output appears under its name when it is whole.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("extent").required(true).args(["size", "documents"]))]
+pub struct Args {
+    /// The file or folder to write; `-` is standard output
+    ///
+    /// The ending tells the format: .terms, .jsonl, .tsv, .trec, .parquet, or a final / for a folder of plain text;
+    /// .gz or .zst after the first four compresses.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Stop after the document that reaches this size, as 100MB or 2GB
+    ///
+    /// The uncompressed output counts; in Parquet, the ids and contents.
+    #[arg(long, value_parser = size::parse)]
+    size: Option<u64>,
+
+    /// Stop after this many documents
+    #[arg(long, value_name = "COUNT")]
+    documents: Option<u64>,
+
+    /// Other seeds give other documents
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// The format, where the output's ending does not tell it [standard output: terms]
+    #[arg(long, value_enum)]
+    format: Option<FormatName>,
+
+    /// Draw from a list, `term<TAB>count` on every line (also .gz, .zst), in place of the built-in made-up words
+    ///
+    /// A list shorter than the vocabulary is extended by made-up words that are not in it, whose counts continue
+    /// the list's smallest: last * (rank / listed)^-1.443. See --list-only.
+    #[arg(long, value_name = "FILE")]
+    vocabulary: Option<PathBuf>,
+
+    /// How many terms to draw from; a longer list is cut after its most frequent ones
+    #[arg(long, value_name = "TERMS", default_value_t = RANKS)]
+    vocabulary_size: u32,
+
+    /// Draw from the terms of the list alone
+    #[arg(long, requires = "vocabulary", conflicts_with = "vocabulary_size")]
+    list_only: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum FormatName {
+    /// One term on every line, an empty line between documents
+    Terms,
+    /// {"id", "contents"} on every line
+    Jsonl,
+    /// An id, a tab and the text on every line
+    Tsv,
+    /// TREC's <DOC>, <DOCNO>, <TEXT>
+    Trec,
+    /// A folder with a file for every document
+    Text,
+    /// The columns id and contents
+    Parquet,
+}
+
+/// Generates the collection; shows a bar on standard error where that is a terminal.
+///
+/// # Errors
+/// As [`generate::to_path`] and [`Vocabulary::read`], and [`Error::Usage`] when the format cannot be told.
+pub fn run(args: Args, threads: usize) -> Result<Summary, Error> {
+    let to_stdout = args.output == Path::new("-");
+    let (format, compression) = format_of(&args, to_stdout)?;
+    let vocabulary = match &args.vocabulary {
+        Some(list) => Vocabulary::read(list, (!args.list_only).then_some(args.vocabulary_size))?,
+        None => Vocabulary::built_in(args.vocabulary_size)?,
+    };
+    let extent = match (args.size, args.documents) {
+        (Some(bytes), _) => Extent::Bytes(bytes),
+        (None, Some(documents)) => Extent::Documents(documents),
+        (None, None) => return Err(Error::Usage("give --size or --documents".to_owned())),
+    };
+    let options = Options {
+        extent,
+        seed: args.seed,
+        vocabulary,
+        format,
+        compression,
+        threads,
+    };
+    let written = AtomicU64::new(0);
+    with_bar(args.size, &written, || {
+        if to_stdout {
+            generate::to_stream(
+                &options,
+                Box::new(std::io::stdout()),
+                &args.output,
+                &written,
+            )
+        } else {
+            generate::to_path(&options, &args.output, &written)
+        }
+    })
+}
+
+fn format_of(args: &Args, to_stdout: bool) -> Result<(Format, Compression), Error> {
+    let (by_name, compression) = generate::of_name(&args.output);
+    let given = args.format.map(|name| match name {
+        FormatName::Terms => Format::Terms,
+        FormatName::Jsonl => Format::Jsonl,
+        FormatName::Tsv => Format::Tsv,
+        FormatName::Trec => Format::Trec,
+        FormatName::Text => Format::Text,
+        FormatName::Parquet => Format::Parquet,
+    });
+    let format = given
+        .or(by_name)
+        .or(to_stdout.then_some(Format::Terms))
+        .ok_or_else(|| {
+            let name = args.output.display();
+            Error::Usage(format!(
+                "cannot tell the format of `{name}`; name it .terms, .jsonl, .tsv, .trec or .parquet, or give --format"
+            ))
+        })?;
+    Ok((format, compression))
+}
+
+/// Runs `work` while a bar follows `written`; nothing is drawn where standard error is not a terminal.
+fn with_bar<T>(total_bytes: Option<u64>, written: &AtomicU64, work: impl FnOnce() -> T) -> T {
+    let (bar, style) = match total_bytes {
+        Some(bytes) => (
+            ProgressBar::new(bytes),
+            "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
+        ),
+        None => (
+            ProgressBar::no_length(),
+            "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
+        ),
+    };
+    if bar.is_hidden() {
+        return work();
+    }
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let drawing = scope.spawn(|| {
+            while !done.load(Ordering::Acquire) {
+                bar.set_position(written.load(Ordering::Relaxed));
+                std::thread::park_timeout(Duration::from_millis(100));
+            }
+            bar.finish_and_clear();
+        });
+        let result = work();
+        done.store(true, Ordering::Release);
+        drawing.thread().unpark();
+        result
+    })
+}
