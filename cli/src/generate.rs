@@ -1,14 +1,14 @@
 //! `tokapi generate`: a synthetic collection of any size.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicU64;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use tokapi::Error;
-use tokapi::generate::{self, Compression, Extent, Format, Options, RANKS, Summary, Vocabulary};
+use tokapi::generate::{self, Compression, Extent, Format, Options, RANKS, Vocabulary};
 
+use crate::progress::with_bar;
 use crate::size;
+use crate::summary::grouped;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,7 +89,7 @@ enum FormatName {
 ///
 /// # Errors
 /// As [`generate::to_path`] and [`Vocabulary::read`], and [`Error::Usage`] when the format cannot be told.
-pub fn run(args: Args, threads: usize) -> Result<Summary, Error> {
+pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let to_stdout = args.output == Path::new("-");
     let (format, compression) = format_of(&args, to_stdout)?;
     let vocabulary = match &args.vocabulary {
@@ -110,7 +110,7 @@ pub fn run(args: Args, threads: usize) -> Result<Summary, Error> {
         threads,
     };
     let written = AtomicU64::new(0);
-    with_bar(args.size, &written, || {
+    let made = with_bar(args.size, &written, || {
         if to_stdout {
             generate::to_stream(
                 &options,
@@ -121,7 +121,14 @@ pub fn run(args: Args, threads: usize) -> Result<Summary, Error> {
         } else {
             generate::to_path(&options, &args.output, &written)
         }
-    })
+    })?;
+    eprintln!(
+        "{} documents, {} words, {} bytes",
+        grouped(made.documents),
+        grouped(made.words),
+        grouped(made.bytes)
+    );
+    Ok(())
 }
 
 fn format_of(args: &Args, to_stdout: bool) -> Result<(Format, Compression), Error> {
@@ -144,38 +151,4 @@ fn format_of(args: &Args, to_stdout: bool) -> Result<(Format, Compression), Erro
             ))
         })?;
     Ok((format, compression))
-}
-
-/// Runs `work` while a bar follows `written`; nothing is drawn where standard error is not a terminal.
-fn with_bar<T>(total_bytes: Option<u64>, written: &AtomicU64, work: impl FnOnce() -> T) -> T {
-    let (bar, style) = match total_bytes {
-        Some(bytes) => (
-            ProgressBar::new(bytes),
-            "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
-        ),
-        None => (
-            ProgressBar::no_length(),
-            "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
-        ),
-    };
-    if bar.is_hidden() {
-        return work();
-    }
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
-    }
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let drawing = scope.spawn(|| {
-            while !done.load(Ordering::Acquire) {
-                bar.set_position(written.load(Ordering::Relaxed));
-                std::thread::park_timeout(Duration::from_millis(100));
-            }
-            bar.finish_and_clear();
-        });
-        let result = work();
-        done.store(true, Ordering::Release);
-        drawing.thread().unpark();
-        result
-    })
 }

@@ -1,40 +1,59 @@
-//! The program `tokapi`.
+//! The program `tokapi`: one verb a capability, one file a verb.
+
+mod completions;
+mod generate;
+mod input;
+mod man;
+mod progress;
+mod size;
+mod stats;
+mod summary;
+mod weigh;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
-mod generate;
-mod size;
-
+/// BM25 weights of whole collections, exact, fast and in parallel
 #[derive(Parser)]
-#[command(name = "tokapi", version, about)]
+#[command(name = "tokapi", version, about, propagate_version = true)]
 struct Program {
-    /// How many threads to use [default: the processors there are]
-    #[arg(long, global = true, value_name = "COUNT")]
-    threads: Option<usize>,
+    /// How many threads to use [default: as many as there are cores]
+    #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    /// Say on standard error what is decided and why; twice for more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(clap::Subcommand)]
 enum Command {
+    Weigh(weigh::Args),
     Generate(generate::Args),
+    Stats(stats::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
     let program = Program::parse();
-    let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = program.threads.unwrap_or_else(available);
-    let Command::Generate(args) = program.command;
-    match generate::run(args, threads) {
-        Ok(made) => {
-            eprintln!(
-                "{} documents, {} words, {} bytes",
-                made.documents, made.words, made.bytes
-            );
-            ExitCode::SUCCESS
-        }
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = program.threads.map_or_else(cores, usize::from);
+    log_to_stderr(program.verbose);
+    log::info!("{threads} threads");
+    let done = match program.command {
+        Command::Weigh(args) => weigh::run(args, threads),
+        Command::Generate(args) => generate::run(args, threads),
+        Command::Stats(args) => stats::run(args, threads),
+        Command::Completions(args) => completions::run(args, Program::command()),
+        Command::Man(args) => man::run(args, Program::command()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("tokapi: {error}");
             ExitCode::from(if matches!(error, tokapi::Error::Usage(_)) {
@@ -43,5 +62,33 @@ fn main() -> ExitCode {
                 1
             })
         }
+    }
+}
+
+/// Prints the library's log on standard error.
+struct Log;
+
+impl log::Log for Log {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target().starts_with("tokapi")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            eprintln!("tokapi: {}", record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn log_to_stderr(verbosity: u8) {
+    let level = match verbosity {
+        0 => return,
+        1 => log::LevelFilter::Info,
+        _ => log::LevelFilter::Debug,
+    };
+    if log::set_logger(&Log).is_ok() {
+        log::set_max_level(level);
     }
 }

@@ -139,7 +139,11 @@ impl Frequencies {
     /// Puts frequencies together from bytes and large ones, as [`Frequencies::raw`] gives them.
     pub(crate) fn from_raw(small: Vec<u8>, large: Vec<(u64, u32)>) -> Self {
         debug_assert!(large.is_sorted());
-        debug_assert!(large.iter().all(|&(at, _)| small[at as usize] == Self::LARGE));
+        debug_assert!(
+            large
+                .iter()
+                .all(|&(at, _)| small[at as usize] == Self::LARGE)
+        );
         Frequencies { small, large }
     }
 
@@ -148,8 +152,7 @@ impl Frequencies {
     }
 
     fn large_from(&self, position: usize) -> usize {
-        self.large
-            .partition_point(|&(at, _)| at < position as u64)
+        self.large.partition_point(|&(at, _)| at < position as u64)
     }
 }
 
@@ -177,7 +180,10 @@ mod tests {
             assert_eq!(frequencies.get(position), tf);
         }
         let (small, large) = frequencies.raw(0..all.len());
-        assert_eq!(Frequencies::from_raw(small.to_vec(), large.to_vec()), frequencies);
+        assert_eq!(
+            Frequencies::from_raw(small.to_vec(), large.to_vec()),
+            frequencies
+        );
     }
 
     #[test]

@@ -44,14 +44,25 @@ impl Cutter {
         for byte in 0..128 {
             nibbles[byte % 16] |= u8::from(ascii[byte]) << (byte / 16);
         }
-        Cutter { ascii, nibbles, high }
+        Cutter {
+            ascii,
+            nibbles,
+            high,
+        }
     }
 
     /// Appends to `edges` every edge in `text[from..to]`, as offsets from `from`.
     ///
     /// `to - from` is a multiple of 64, and `text` goes on for at least 4 bytes if it ends within
     /// a character. A term that runs past `to` has its end among the edges of the next segment.
-    pub(crate) fn edges(&self, text: &[u8], from: usize, to: usize, state: &mut State, edges: &mut Vec<u32>) {
+    pub(crate) fn edges(
+        &self,
+        text: &[u8],
+        from: usize,
+        to: usize,
+        state: &mut State,
+        edges: &mut Vec<u32>,
+    ) {
         debug_assert_eq!((to - from) % BLOCK, 0);
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -63,8 +74,17 @@ impl Cutter {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn edges_avx2(&self, text: &[u8], from: usize, to: usize, state: &mut State, edges: &mut Vec<u32>) {
-        self.edges_with(text, from, to, state, edges, |block| self.classify_avx2(block));
+    fn edges_avx2(
+        &self,
+        text: &[u8],
+        from: usize,
+        to: usize,
+        state: &mut State,
+        edges: &mut Vec<u32>,
+    ) {
+        self.edges_with(text, from, to, state, edges, |block| {
+            self.classify_avx2(block)
+        });
     }
 
     #[inline(always)]
@@ -128,7 +148,11 @@ impl Cutter {
                 _mm256_loadu_si256(block.as_ptr().cast()),
                 _mm256_loadu_si256(block.as_ptr().add(32).cast()),
             ];
-            (_mm256_broadcastsi128_si256(low), _mm256_broadcastsi128_si256(high), halves)
+            (
+                _mm256_broadcastsi128_si256(low),
+                _mm256_broadcastsi128_si256(high),
+                halves,
+            )
         };
         let (mut bits, mut high) = (0, 0);
         for (half, bytes) in halves.into_iter().enumerate() {
@@ -164,7 +188,9 @@ fn decode(text: &[u8], at: usize, high: u64, is_term: fn(char) -> bool) -> (u64,
             _ => continue,
         };
         let bytes = text.get(at + i..at + i + length).unwrap_or_default();
-        let c = std::str::from_utf8(bytes).ok().and_then(|s| s.chars().next());
+        let c = std::str::from_utf8(bytes)
+            .ok()
+            .and_then(|s| s.chars().next());
         if c.is_some_and(is_term) {
             member |= ((1 << length) - 1) << i;
         }
@@ -189,13 +215,17 @@ mod tests {
         for from in (0..bytes.len() - BLOCK).step_by(segment) {
             edges.clear();
             if portable {
-                cutter.edges_with(&bytes, from, from + segment, &mut state, &mut edges, |b| cutter.classify(b));
+                cutter.edges_with(&bytes, from, from + segment, &mut state, &mut edges, |b| {
+                    cutter.classify(b)
+                });
             } else {
                 cutter.edges(&bytes, from, from + segment, &mut state, &mut edges);
             }
             all.extend(edges.iter().map(|&edge| from + edge as usize));
         }
-        let terms = all.chunks(2).map(|pair| String::from_utf8(bytes[pair[0]..pair[1]].to_vec()).unwrap());
+        let terms = all
+            .chunks(2)
+            .map(|pair| String::from_utf8(bytes[pair[0]..pair[1]].to_vec()).unwrap());
         terms.collect()
     }
 

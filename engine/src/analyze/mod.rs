@@ -24,7 +24,8 @@ pub enum Cut {
     /// kept, ASCII letters lower-cased.
     #[default]
     Plain,
-    /// Runs of what the regular expression `\w+` matches in Unicode mode, fully lower-cased.
+    /// Runs of what the regular expression `\w+` matches in Unicode mode (as Python has it:
+    /// letters, numbers, underscore), fully lower-cased.
     Unicode,
     /// Runs of anything but white space, as they are.
     Whitespace,
@@ -197,10 +198,13 @@ impl Analyzer {
     pub(crate) fn cutter(&self) -> cut::Cutter {
         match self.cut {
             Cut::Plain => cut::Cutter::new(|c| self.is_term_char(c), cut::High::Term),
-            Cut::Unicode => cut::Cutter::new(|c| self.is_term_char(c), cut::High::Told(word::is_word)),
-            Cut::Whitespace => {
-                cut::Cutter::new(|c| self.is_term_char(c), cut::High::Told(|c| !c.is_whitespace()))
+            Cut::Unicode => {
+                cut::Cutter::new(|c| self.is_term_char(c), cut::High::Told(word::is_word))
             }
+            Cut::Whitespace => cut::Cutter::new(
+                |c| self.is_term_char(c),
+                cut::High::Told(|c| !c.is_whitespace()),
+            ),
         }
     }
 }
@@ -227,14 +231,29 @@ mod tests {
     #[test]
     fn the_three_cuts() {
         let text = "Don't stop: the ÉTUDE_2 costs 3.5€\u{a0}now";
-        let cut = |cut| AnalyzerOptions { cut, ..Default::default() };
+        let cut = |cut| AnalyzerOptions {
+            cut,
+            ..Default::default()
+        };
         assert_eq!(
             terms(cut(Cut::Plain), text),
-            ["don", "t", "stop", "the", "Étude", "2", "costs", "3", "5€\u{a0}now"]
+            [
+                "don",
+                "t",
+                "stop",
+                "the",
+                "Étude",
+                "2",
+                "costs",
+                "3",
+                "5€\u{a0}now"
+            ]
         );
         assert_eq!(
             terms(cut(Cut::Unicode), text),
-            ["don", "t", "stop", "the", "étude_2", "costs", "3", "5", "now"]
+            [
+                "don", "t", "stop", "the", "étude_2", "costs", "3", "5", "now"
+            ]
         );
         assert_eq!(
             terms(cut(Cut::Whitespace), text),
@@ -251,13 +270,22 @@ mod tests {
             max_length: Some(9),
             ..Default::default()
         };
-        assert_eq!(terms(options, "The running of 9 dogs is internationally FUNNY"), ["run", "dog", "funni"]);
+        assert_eq!(
+            terms(options, "The running of 9 dogs is internationally FUNNY"),
+            ["run", "dog", "funni"]
+        );
     }
 
     #[test]
     fn unknown_stemmer_names_the_known_ones() {
-        let options = AnalyzerOptions { stemmer: Some("klingon".into()), ..Default::default() };
+        let options = AnalyzerOptions {
+            stemmer: Some("klingon".into()),
+            ..Default::default()
+        };
         let error = Analyzer::new(&options).err().unwrap().to_string();
-        assert!(error.contains("klingon") && error.contains("swedish"), "{error}");
+        assert!(
+            error.contains("klingon") && error.contains("swedish"),
+            "{error}"
+        );
     }
 }

@@ -35,13 +35,22 @@ impl StopWords {
             StopWords::None => Ok(HashSet::new()),
             StopWords::English => Ok(ENGLISH.into_iter().map(boxed).collect()),
             StopWords::File(path) => {
-                let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;
+                let bytes = std::fs::read(path).map_err(|source| Error::Read {
+                    path: path.clone(),
+                    source,
+                })?;
                 let text = String::from_utf8(bytes).map_err(|_| Error::Input {
-                    place: Place { path: path.clone(), position: Position::Whole },
+                    place: Place {
+                        path: path.clone(),
+                        position: Position::Whole,
+                    },
                     what: "stop words are not valid UTF-8; convert the file".into(),
                 })?;
                 let words = text.lines().map(str::trim);
-                Ok(words.filter(|word| !word.is_empty() && !word.starts_with('#')).map(boxed).collect())
+                Ok(words
+                    .filter(|word| !word.is_empty() && !word.starts_with('#'))
+                    .map(boxed)
+                    .collect())
             }
         }
     }

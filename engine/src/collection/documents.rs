@@ -35,7 +35,9 @@ impl Documents {
     pub(super) fn gather(chunks: &[LocalChunk]) -> Result<Self> {
         let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
         if u32::try_from(count).is_err() {
-            return Err(Error::Limit("the collection has 2^32 or more documents; split it".into()));
+            return Err(Error::Limit(
+                "the collection has 2^32 or more documents; split it".into(),
+            ));
         }
         let bytes = chunks.iter().map(|chunk| chunk.ids.byte_count()).sum();
         let mut documents = Documents {
@@ -47,7 +49,9 @@ impl Documents {
             documents.lengths.extend_from_slice(&chunk.inverted.lengths);
             for id in chunk.ids.iter() {
                 match id {
-                    b"" => documents.ids.push(documents.ids.len().to_string().as_bytes()),
+                    b"" => documents
+                        .ids
+                        .push(documents.ids.len().to_string().as_bytes()),
                     id => documents.ids.push(id),
                 }
             }
@@ -69,9 +73,14 @@ impl Documents {
             .collect();
         hashed.par_sort_unstable();
         let mut repeated = Vec::new();
-        for group in hashed.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+        for group in hashed
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|group| group.len() > 1)
+        {
             for (place, &(_, document)) in group.iter().enumerate() {
-                let same = group[..place].iter().find(|&&(_, earlier)| id(earlier) == id(document));
+                let same = group[..place]
+                    .iter()
+                    .find(|&&(_, earlier)| id(earlier) == id(document));
                 repeated.extend(same.map(|&(_, earlier)| (document, earlier)));
             }
         }
@@ -83,8 +92,13 @@ impl Documents {
     pub(super) fn remove(&mut self, gone: &[u32]) {
         let kept = |&document: &u32| gone.binary_search(&document).is_err();
         let numbers = (0..self.len() as u32).filter(kept);
-        self.ids = numbers.clone().map(|document| self.ids.get(document as usize)).collect();
-        self.lengths = numbers.map(|document| self.lengths[document as usize]).collect();
+        self.ids = numbers
+            .clone()
+            .map(|document| self.ids.get(document as usize))
+            .collect();
+        self.lengths = numbers
+            .map(|document| self.lengths[document as usize])
+            .collect();
     }
 
     pub(super) fn statistics(&self) -> Statistics {

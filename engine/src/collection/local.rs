@@ -25,7 +25,10 @@ pub(super) struct LocalChunk {
 impl LocalChunk {
     pub(super) fn terms(&self) -> PartTerms<'_> {
         let postings = &self.inverted.postings;
-        PartTerms { terms: &postings.terms, offsets: &postings.offsets }
+        PartTerms {
+            terms: &postings.terms,
+            offsets: &postings.offsets,
+        }
     }
 }
 
@@ -37,7 +40,12 @@ pub(super) struct Local {
 }
 
 /// Inverts the whole corpus on the threads of `pool`.
-pub(super) fn pass(corpus: Corpus, analyzer: &Analyzer, engine: Engine, pool: &rayon::ThreadPool) -> Result<Local> {
+pub(super) fn pass(
+    corpus: Corpus,
+    analyzer: &Analyzer,
+    engine: Engine,
+    pool: &rayon::ThreadPool,
+) -> Result<Local> {
     let corpus = Mutex::new(corpus);
     let stop = AtomicBool::new(false);
     let outcomes = pool.broadcast(|_| {
@@ -68,7 +76,11 @@ pub(super) fn pass(corpus: Corpus, analyzer: &Analyzer, engine: Engine, pool: &r
         skipped.append(std::mem::take(&mut chunk.skipped));
     }
     let bytes = chunks.iter().map(|chunk| chunk.bytes).sum();
-    Ok(Local { chunks, skipped, bytes })
+    Ok(Local {
+        chunks,
+        skipped,
+        bytes,
+    })
 }
 
 /// One thread's share. An error comes with the number of its block.
@@ -80,7 +92,10 @@ fn work(
 ) -> std::result::Result<(), (u64, Error)> {
     let (mut block, mut chunk) = (Block::default(), Chunk::default());
     while !stop.load(Ordering::Relaxed) {
-        let filled = corpus.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut block);
+        let filled = corpus
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .fill(&mut block);
         let sequence = block.sequence();
         let at_block = |error| (sequence, error);
         if !filled.map_err(at_block)? {
@@ -89,8 +104,18 @@ fn work(
         let bytes = block.len() as u64;
         let skipped = block.parse(&mut chunk).map_err(at_block)?;
         let inverted = engine.invert(&mut chunk).map_err(at_block)?;
-        let (ids, files) = (std::mem::take(&mut chunk.ids), std::mem::take(&mut chunk.files));
-        done.push(LocalChunk { sequence, inverted, ids, files, skipped, bytes });
+        let (ids, files) = (
+            std::mem::take(&mut chunk.ids),
+            std::mem::take(&mut chunk.files),
+        );
+        done.push(LocalChunk {
+            sequence,
+            inverted,
+            ids,
+            files,
+            skipped,
+            bytes,
+        });
     }
     Ok(())
 }
@@ -110,7 +135,10 @@ impl Local {
         }
         let id = documents.ids.text(repeat as usize);
         Error::Input {
-            place: Place { path, position: Position::Whole },
+            place: Place {
+                path,
+                position: Position::Whole,
+            },
             what: format!(
                 "document {} of the input has the id `{id}` of document {}; ids must differ",
                 u64::from(repeat) + 1,
@@ -134,7 +162,11 @@ impl Local {
                 next += u32::from(kept(document));
             }
             if (next as usize) < count {
-                let keep: Vec<bool> = postings.documents.iter().map(|&document| kept(document)).collect();
+                let keep: Vec<bool> = postings
+                    .documents
+                    .iter()
+                    .map(|&document| kept(document))
+                    .collect();
                 postings.retain(&keep);
                 postings.drop_empty_terms();
                 for document in &mut postings.documents {

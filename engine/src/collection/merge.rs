@@ -53,8 +53,16 @@ impl Weights {
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8], u32, f32)> + '_ {
         (0..self.lexicon.terms.len()).flat_map(move |term| {
             self.range(term).map(move |posting| {
-                let id = self.documents.ids.get(self.posting_documents[posting] as usize);
-                (self.lexicon.terms.get(term), id, self.frequencies.get(posting), self.weights[posting])
+                let id = self
+                    .documents
+                    .ids
+                    .get(self.posting_documents[posting] as usize);
+                (
+                    self.lexicon.terms.get(term),
+                    id,
+                    self.frequencies.get(posting),
+                    self.weights[posting],
+                )
             })
         })
     }
@@ -89,16 +97,37 @@ impl Collection {
             documents_left = rest;
             let (tfs, rest) = std::mem::take(&mut small_left).split_at_mut(length);
             small_left = rest;
-            ranges.push(Range { first_term, offsets, documents, tfs });
+            ranges.push(Range {
+                first_term,
+                offsets,
+                documents,
+                tfs,
+            });
         }
-        let large: Vec<Vec<(u64, u32)>> =
-            self.pool.install(|| ranges.into_par_iter().map(|range| range.merge(&self.parts)).collect());
+        let large: Vec<Vec<(u64, u32)>> = self.pool.install(|| {
+            ranges
+                .into_par_iter()
+                .map(|range| range.merge(&self.parts))
+                .collect()
+        });
         let frequencies = Frequencies::from_raw(small, large.concat());
         let norms = self.norms(bm25);
-        let Collection { parts, documents: ids, lexicon, statistics, pool, .. } = self;
+        let Collection {
+            parts,
+            documents: ids,
+            lexicon,
+            statistics,
+            pool,
+            ..
+        } = self;
         drop(parts);
         let mut weights = vec![0.0; count];
-        let weigher = Weigher { bm25, norms: &norms, df: &lexicon.df, statistics: &statistics };
+        let weigher = Weigher {
+            bm25,
+            norms: &norms,
+            df: &lexicon.df,
+            statistics: &statistics,
+        };
         let mut ranges = Vec::new();
         let mut left = &mut weights[..];
         for (first_term, offsets) in ranges_of(&offsets) {
@@ -108,18 +137,35 @@ impl Collection {
             ranges.push((first_term, offsets, weights));
         }
         pool.install(|| {
-            ranges.into_par_iter().for_each(|(first_term, offsets, weights)| {
-                let whole = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
-                let tfs = frequencies.expand(whole.clone());
-                let documents = &documents[whole];
-                for (term, bounds) in (first_term..).zip(offsets.windows(2)) {
-                    let range = (bounds[0] - offsets[0]) as usize..(bounds[1] - offsets[0]) as usize;
-                    let (documents, tfs) = (&documents[range.clone()], &tfs[range.clone()]);
-                    weigher.bm25.weigh(weigher.idf(term), documents, tfs, weigher.norms, &mut weights[range]);
-                }
-            });
+            ranges
+                .into_par_iter()
+                .for_each(|(first_term, offsets, weights)| {
+                    let whole = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
+                    let tfs = frequencies.expand(whole.clone());
+                    let documents = &documents[whole];
+                    for (term, bounds) in (first_term..).zip(offsets.windows(2)) {
+                        let range =
+                            (bounds[0] - offsets[0]) as usize..(bounds[1] - offsets[0]) as usize;
+                        let (documents, tfs) = (&documents[range.clone()], &tfs[range.clone()]);
+                        weigher.bm25.weigh(
+                            weigher.idf(term),
+                            documents,
+                            tfs,
+                            weigher.norms,
+                            &mut weights[range],
+                        );
+                    }
+                });
         });
-        Ok(Weights { lexicon, documents: ids, statistics, offsets, posting_documents: documents, frequencies, weights })
+        Ok(Weights {
+            lexicon,
+            documents: ids,
+            statistics,
+            offsets,
+            posting_documents: documents,
+            frequencies,
+            weights,
+        })
     }
 
     /// Where every term's merged postings begin; one entry more than there are terms.
@@ -147,7 +193,8 @@ fn ranges_of(offsets: &[u64]) -> impl Iterator<Item = (usize, &[u64])> {
             return None;
         }
         let full = offsets[first] + RANGE_POSTINGS;
-        let end = (first + offsets[first..].partition_point(|&offset| offset < full)).clamp(first + 1, terms);
+        let end = (first + offsets[first..].partition_point(|&offset| offset < full))
+            .clamp(first + 1, terms);
         let range = (first, &offsets[first..=end]);
         first = end;
         Some(range)
@@ -160,11 +207,16 @@ impl Range<'_> {
     fn merge(self, parts: &[Part]) -> Vec<(u64, u32)> {
         let start = self.offsets[0];
         let terms = self.offsets.len() - 1;
-        let mut cursors: Vec<usize> = self.offsets[..terms].iter().map(|offset| (offset - start) as usize).collect();
+        let mut cursors: Vec<usize> = self.offsets[..terms]
+            .iter()
+            .map(|offset| (offset - start) as usize)
+            .collect();
         let mut large = Vec::new();
         let end_term = self.first_term + terms;
         for part in parts {
-            let first = part.term_ids.partition_point(|&id| (id as usize) < self.first_term);
+            let first = part
+                .term_ids
+                .partition_point(|&id| (id as usize) < self.first_term);
             for (term, &id) in part.term_ids.iter().enumerate().skip(first) {
                 if id as usize >= end_term {
                     break;

@@ -115,15 +115,32 @@ impl Collection {
         let mut first = 0;
         let parts = local.chunks.into_iter().zip(ids).map(|(chunk, term_ids)| {
             let Inverted { postings, lengths } = chunk.inverted;
-            let part = Part { postings, first, documents: lengths.len(), term_ids };
+            let part = Part {
+                postings,
+                first,
+                documents: lengths.len(),
+                term_ids,
+            };
             // All documents together are fewer than 2^32: `Documents::gather` counted them.
             first += lengths.len() as u32;
             part
         });
         let parts: Vec<Part> = parts.collect();
         let statistics = documents.statistics();
-        log::info!("{} parts, {} terms, {statistics:?}", parts.len(), lexicon.terms.len());
-        Ok(Collection { parts, documents, lexicon, statistics, bytes: local.bytes, skipped: local.skipped, pool: Arc::new(pool) })
+        log::info!(
+            "{} parts, {} terms, {statistics:?}",
+            parts.len(),
+            lexicon.terms.len()
+        );
+        Ok(Collection {
+            parts,
+            documents,
+            lexicon,
+            statistics,
+            bytes: local.bytes,
+            skipped: local.skipped,
+            pool: Arc::new(pool),
+        })
     }
 
     /// The documents: ids and lengths.
@@ -143,7 +160,10 @@ impl Collection {
 
     /// The number of postings: distinct (term, document) pairs.
     pub fn postings_count(&self) -> u64 {
-        self.parts.iter().map(|part| part.postings.len() as u64).sum()
+        self.parts
+            .iter()
+            .map(|part| part.postings.len() as u64)
+            .sum()
     }
 
     /// The bytes of text that were read, decompressed.
@@ -171,8 +191,19 @@ impl Collection {
             return Ok(());
         }
         let norms = self.norms(bm25);
-        let Collection { parts, lexicon, statistics, pool, .. } = self;
-        let weigher = Weigher { bm25, norms: &norms, df: &lexicon.df, statistics };
+        let Collection {
+            parts,
+            lexicon,
+            statistics,
+            pool,
+            ..
+        } = self;
+        let weigher = Weigher {
+            bm25,
+            norms: &norms,
+            df: &lexicon.df,
+            statistics,
+        };
         pool.install(|| {
             parts.par_iter_mut().for_each(|part| {
                 let weights = weigher.part(part);
@@ -185,7 +216,11 @@ impl Collection {
 
     /// L of every document.
     fn norms(&self, bm25: &Bm25) -> Vec<f64> {
-        self.documents.lengths.iter().map(|&length| bm25.norm(length, &self.statistics)).collect()
+        self.documents
+            .lengths
+            .iter()
+            .map(|&length| bm25.norm(length, &self.statistics))
+            .collect()
     }
 }
 
@@ -211,7 +246,13 @@ impl Weigher<'_> {
         for (term, &id) in part.term_ids.iter().enumerate() {
             let range = postings.range(term);
             let (documents, tfs) = (&postings.documents[range.clone()], &tfs[range.clone()]);
-            self.bm25.weigh(self.idf(id as usize), documents, tfs, norms, &mut weights[range]);
+            self.bm25.weigh(
+                self.idf(id as usize),
+                documents,
+                tfs,
+                norms,
+                &mut weights[range],
+            );
         }
         weights
     }

@@ -49,7 +49,13 @@ impl Collection {
         Ok(move |number: usize| {
             let part = &self.parts[number];
             let (df, statistics) = (&self.lexicon.df[..], &self.statistics);
-            let weights = Weigher { bm25: &bm25, norms: &norms, df, statistics }.part(part);
+            let weights = Weigher {
+                bm25: &bm25,
+                norms: &norms,
+                df,
+                statistics,
+            }
+            .part(part);
             let (starts, order) = by_document(&part.postings, part.documents);
             let tfs = part.postings.frequencies.expand(0..part.postings.len());
             let mut term_of = Vec::with_capacity(part.postings.len());

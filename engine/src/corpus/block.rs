@@ -71,7 +71,13 @@ impl Segment {
 
     /// The error that `what` is wrong at `position`.
     pub(super) fn error(&self, position: Position, what: impl Into<String>) -> Error {
-        Error::Input { place: Place { path: self.path.to_path_buf(), position }, what: what.into() }
+        Error::Input {
+            place: Place {
+                path: self.path.to_path_buf(),
+                position,
+            },
+            what: what.into(),
+        }
     }
 }
 
@@ -118,19 +124,36 @@ impl Block {
     pub fn parse(&mut self, chunk: &mut Chunk) -> Result<Skipped> {
         chunk.clear();
         let mut skipped = std::mem::take(&mut self.skipped);
-        if let [only @ Segment { format: Format::Terms, .. }] = &self.segments[..] {
+        if let [
+            only @ Segment {
+                format: Format::Terms,
+                ..
+            },
+        ] = &self.segments[..]
+        {
             // The text is its own chunk: nothing need be copied.
             std::mem::swap(&mut chunk.text, &mut self.bytes);
             chunk.files.push((0, Arc::clone(&only.path)));
-            let mut sink = Sink { chunk, on_error: self.options.on_error, skipped: &mut skipped };
+            let mut sink = Sink {
+                chunk,
+                on_error: self.options.on_error,
+                skipped: &mut skipped,
+            };
             terms::parse_in_place(only, &mut sink)?;
         } else {
             chunk.text.reserve(self.bytes.len() + PADDING);
             for (number, segment) in self.segments.iter().enumerate() {
-                let end = self.segments.get(number + 1).map_or(self.bytes.len(), |next| next.start);
+                let end = self
+                    .segments
+                    .get(number + 1)
+                    .map_or(self.bytes.len(), |next| next.start);
                 let bytes = &self.bytes[segment.start..end];
                 chunk.files.push((chunk.len(), Arc::clone(&segment.path)));
-                let mut sink = Sink { chunk, on_error: self.options.on_error, skipped: &mut skipped };
+                let mut sink = Sink {
+                    chunk,
+                    on_error: self.options.on_error,
+                    skipped: &mut skipped,
+                };
                 match segment.format {
                     Format::Jsonl => jsonl::parse(segment, bytes, &self.options, &mut sink)?,
                     Format::Tsv => tsv::parse(segment, bytes, &mut sink)?,
@@ -162,7 +185,12 @@ impl Block {
     /// the first line or row.
     pub(super) fn add(&mut self, path: &Arc<Path>, format: Format, start: usize, first: u64) {
         if self.bytes.len() > start || format == Format::Text {
-            self.segments.push(Segment { path: Arc::clone(path), format, start, first });
+            self.segments.push(Segment {
+                path: Arc::clone(path),
+                format,
+                start,
+                first,
+            });
         }
     }
 

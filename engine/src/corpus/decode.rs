@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::{Format, Input, Progress};
 
@@ -18,16 +18,24 @@ pub(super) struct Decoded {
 }
 
 /// Opens `input`; gzip and zstd are told from the first bytes, whatever the name.
-pub(super) fn open(input: &Input, format: Option<Format>, progress: &Arc<Progress>) -> io::Result<Decoded> {
+pub(super) fn open(
+    input: &Input,
+    format: Option<Format>,
+    progress: &Arc<Progress>,
+) -> io::Result<Decoded> {
     let file: Box<dyn Read + Send> = if input.is_stdin() {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(&input.path)?)
     };
-    let counted = Counted { inner: file, progress: Arc::clone(progress) };
+    let counted = Counted {
+        inner: file,
+        progress: Arc::clone(progress),
+    };
     let mut raw = BufReader::with_capacity(READ_BYTES, counted);
     let start = fill(&mut raw)?;
-    let compressed = start.starts_with(&[0x1f, 0x8b]) || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    let compressed =
+        start.starts_with(&[0x1f, 0x8b]) || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
     let reader: Box<dyn Read + Send> = if start.starts_with(&[0x1f, 0x8b]) {
         Box::new(flate2::bufread::MultiGzDecoder::new(raw))
     } else if compressed {
@@ -45,7 +53,11 @@ pub(super) fn open(input: &Input, format: Option<Format>, progress: &Arc<Progres
     if bom {
         text.consume(3);
     }
-    Ok(Decoded { reader: Box::new(text), format, compressed })
+    Ok(Decoded {
+        reader: Box::new(text),
+        format,
+        compressed,
+    })
 }
 
 /// The reader's buffer, read once again where the first read brought little.
@@ -68,7 +80,9 @@ struct Counted<R> {
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        self.progress.read_bytes.fetch_add(count as u64, Ordering::Relaxed);
+        self.progress
+            .read_bytes
+            .fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
 }

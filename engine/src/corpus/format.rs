@@ -23,7 +23,10 @@ impl Format {
     /// The format that a file's name tells, compression suffixes aside.
     pub fn of_name(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        let name = name
+            .strip_suffix(".gz")
+            .or(name.strip_suffix(".zst"))
+            .unwrap_or(&name);
         let (_, extension) = name.rsplit_once('.')?;
         match extension {
             "jsonl" | "ndjson" | "json" => Some(Format::Jsonl),
@@ -44,7 +47,10 @@ impl Format {
             Format::Parquet
         } else if trimmed.starts_with(b"{") {
             Format::Jsonl
-        } else if trimmed.get(..5).is_some_and(|tag| tag.eq_ignore_ascii_case(b"<DOC>")) {
+        } else if trimmed
+            .get(..5)
+            .is_some_and(|tag| tag.eq_ignore_ascii_case(b"<DOC>"))
+        {
             Format::Trec
         } else if first_line.contains(&b'\t') {
             Format::Tsv
@@ -59,7 +65,9 @@ impl Format {
         // An end may stand across the border of what has been searched.
         let from = searched.saturating_sub(8);
         match self {
-            Format::Jsonl | Format::Tsv => memchr::memrchr(b'\n', &bytes[from..]).map(|at| from + at + 1),
+            Format::Jsonl | Format::Tsv => {
+                memchr::memrchr(b'\n', &bytes[from..]).map(|at| from + at + 1)
+            }
             Format::Terms => last_of(&bytes[from..], b"\n\n", b"\n\r\n").map(|end| from + end),
             Format::Trec => last_of(&bytes[from..], b"</DOC>", b"</doc>").map(|end| from + end),
             Format::Text | Format::Parquet => None,
@@ -81,8 +89,14 @@ mod tests {
 
     #[test]
     fn names_and_bytes() {
-        assert_eq!(Format::of_name(Path::new("a/b.JSONL.gz")), Some(Format::Jsonl));
-        assert_eq!(Format::of_name(Path::new("x.terms.zst")), Some(Format::Terms));
+        assert_eq!(
+            Format::of_name(Path::new("a/b.JSONL.gz")),
+            Some(Format::Jsonl)
+        );
+        assert_eq!(
+            Format::of_name(Path::new("x.terms.zst")),
+            Some(Format::Terms)
+        );
         assert_eq!(Format::of_name(Path::new("README")), None);
         assert_eq!(Format::of_bytes(b"PAR1\x15"), Format::Parquet);
         assert_eq!(Format::of_bytes(b"\n {\"id\":1}"), Format::Jsonl);
@@ -98,6 +112,9 @@ mod tests {
         assert_eq!(Format::Terms.last_record_end(b"a\nb\n\nc\n", 0), Some(5));
         assert_eq!(Format::Terms.last_record_end(b"a\r\n\r\nb", 0), Some(5));
         assert_eq!(Format::Terms.last_record_end(b"a\nb\n", 0), None);
-        assert_eq!(Format::Trec.last_record_end(b"<DOC>a</DOC>\n<DOC>", 9), Some(12));
+        assert_eq!(
+            Format::Trec.last_record_end(b"<DOC>a</DOC>\n<DOC>", 9),
+            Some(12)
+        );
     }
 }

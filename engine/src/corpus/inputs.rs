@@ -31,7 +31,8 @@ pub(super) fn expand<P: AsRef<str>>(paths: &[P]) -> Result<Vec<Input>> {
         } else if path.exists() || !name.contains(['*', '?', '[']) {
             add(path, &mut inputs)?;
         } else {
-            let pattern = glob::glob(name).map_err(|error| Error::Usage(format!("{name}: not a pattern: {error}")))?;
+            let pattern = glob::glob(name)
+                .map_err(|error| Error::Usage(format!("{name}: not a pattern: {error}")))?;
             let before = inputs.len();
             for found in pattern {
                 let found = found.map_err(|error| Error::Read {
@@ -41,7 +42,9 @@ pub(super) fn expand<P: AsRef<str>>(paths: &[P]) -> Result<Vec<Input>> {
                 add(found, &mut inputs)?;
             }
             if inputs.len() == before {
-                return Err(Error::Usage(format!("{name}: no file matches this pattern")));
+                return Err(Error::Usage(format!(
+                    "{name}: no file matches this pattern"
+                )));
             }
         }
     }
@@ -50,17 +53,25 @@ pub(super) fn expand<P: AsRef<str>>(paths: &[P]) -> Result<Vec<Input>> {
 
 /// Adds a file, or all files below a folder; what begins with a dot there is left out.
 fn add(path: PathBuf, inputs: &mut Vec<Input>) -> Result<()> {
-    let failed = |source| Error::Read { path: path.clone(), source };
+    let failed = |source| Error::Read {
+        path: path.clone(),
+        source,
+    };
     let metadata = std::fs::metadata(&path).map_err(failed)?;
     if !metadata.is_dir() {
-        let bytes = if metadata.is_file() { metadata.len() } else { 0 };
+        let bytes = if metadata.is_file() {
+            metadata.len()
+        } else {
+            0
+        };
         inputs.push(Input { path, bytes });
         return Ok(());
     }
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(&path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let linked_folder = entry.file_type().map_err(failed)?.is_symlink() && entry.path().is_dir();
+        let linked_folder =
+            entry.file_type().map_err(failed)?.is_symlink() && entry.path().is_dir();
         // A link to a folder could lead back up.
         if !entry.file_name().as_encoded_bytes().starts_with(b".") && !linked_folder {
             entries.push(entry.path());
@@ -84,13 +95,33 @@ mod tests {
         }
         let names = |paths: &[String]| -> Vec<String> {
             let inputs = expand(paths).unwrap();
-            let relative = |input: &Input| input.path.strip_prefix(root).unwrap_or(&input.path).display().to_string();
+            let relative = |input: &Input| {
+                input
+                    .path
+                    .strip_prefix(root)
+                    .unwrap_or(&input.path)
+                    .display()
+                    .to_string()
+            };
             inputs.iter().map(relative).collect()
         };
         let at = |name: &str| root.join(name).display().to_string();
-        assert_eq!(names(&[at("z.txt"), at("b"), "-".into()]), ["z.txt", "b/10.txt", "b/2.txt", "b/c/1.jsonl", "-"]);
+        assert_eq!(
+            names(&[at("z.txt"), at("b"), "-".into()]),
+            ["z.txt", "b/10.txt", "b/2.txt", "b/c/1.jsonl", "-"]
+        );
         assert_eq!(names(&[at("**/*.txt")]), ["b/10.txt", "b/2.txt", "z.txt"]);
-        assert!(expand(&[at("*.none")]).unwrap_err().to_string().contains("no file matches"));
-        assert!(expand(&[at("none")]).unwrap_err().to_string().contains("cannot read"));
+        assert!(
+            expand(&[at("*.none")])
+                .unwrap_err()
+                .to_string()
+                .contains("no file matches")
+        );
+        assert!(
+            expand(&[at("none")])
+                .unwrap_err()
+                .to_string()
+                .contains("cannot read")
+        );
     }
 }

@@ -18,7 +18,12 @@ use crate::error::Result;
 const IDS: [&str; 3] = ["id", "_id", "docno"];
 const TEXTS: [&str; 3] = ["contents", "title", "text"];
 
-pub(super) fn parse(segment: &Segment, bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn parse(
+    segment: &Segment,
+    bytes: &[u8],
+    options: &CorpusOptions,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     let fields = Fields::new(options);
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
@@ -35,12 +40,22 @@ pub(super) fn parse(segment: &Segment, bytes: &[u8], options: &CorpusOptions, si
 }
 
 /// Adds the document that `line` holds, or tells why there is none.
-fn document(line: &[u8], fields: &Fields<'_>, sink: &mut Sink<'_>) -> std::result::Result<(), String> {
+fn document(
+    line: &[u8],
+    fields: &Fields<'_>,
+    sink: &mut Sink<'_>,
+) -> std::result::Result<(), String> {
     let mut deserializer = serde_json::Deserializer::from_slice(line);
-    let found = fields.deserialize(&mut deserializer).and_then(|found| deserializer.end().map(|()| found));
+    let found = fields
+        .deserialize(&mut deserializer)
+        .and_then(|found| deserializer.end().map(|()| found));
     let found = found.map_err(|error| match std::str::from_utf8(line) {
         Err(_) => NOT_UTF8.to_owned(),
-        Ok(_) => format!("broken JSON in column {}: {}", error.column(), reason(&error)),
+        Ok(_) => format!(
+            "broken JSON in column {}: {}",
+            error.column(),
+            reason(&error)
+        ),
     })?;
     let id = found.ids.into_iter().flatten().next();
     let id = id.ok_or_else(|| format!("no field {}; name the id's field", listed(&fields.ids)))?;
@@ -54,7 +69,11 @@ fn document(line: &[u8], fields: &Fields<'_>, sink: &mut Sink<'_>) -> std::resul
     if fields.found && texts.len() > 1 && texts[2].is_none() {
         return Err("no field `contents` or `text`; name the text's fields".into());
     }
-    if let Some(missing) = texts.iter().position(Option::is_none).filter(|_| !fields.found) {
+    if let Some(missing) = texts
+        .iter()
+        .position(Option::is_none)
+        .filter(|_| !fields.found)
+    {
         return Err(format!("no field `{}`", fields.texts[missing]));
     }
     sink.chunk.ids.push(id.as_bytes());
@@ -76,7 +95,11 @@ fn reason(error: &serde_json::Error) -> String {
 }
 
 fn listed(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The fields to look for.
@@ -90,7 +113,10 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     fn new(options: &'a CorpusOptions) -> Self {
         Fields {
-            ids: options.id_field.as_deref().map_or(IDS.to_vec(), |field| vec![field]),
+            ids: options
+                .id_field
+                .as_deref()
+                .map_or(IDS.to_vec(), |field| vec![field]),
             texts: match options.text_fields.is_empty() {
                 true => TEXTS.to_vec(),
                 false => options.text_fields.iter().map(String::as_str).collect(),
@@ -109,7 +135,10 @@ struct Found<'de> {
 impl<'de> DeserializeSeed<'de> for &Fields<'_> {
     type Value = Found<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Found<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Found<'de>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
@@ -122,7 +151,10 @@ impl<'de> Visitor<'de> for &Fields<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Found<'de>, A::Error> {
-        let mut found = Found { ids: vec![None; self.ids.len()], texts: vec![None; self.texts.len()] };
+        let mut found = Found {
+            ids: vec![None; self.ids.len()],
+            texts: vec![None; self.texts.len()],
+        };
         while let Some(Text(key)) = map.next_key_seed(TextSeed)?.flatten() {
             let id = self.ids.iter().position(|name| *name == key);
             let text = self.texts.iter().position(|name| *name == key);
@@ -154,7 +186,10 @@ struct TextSeed;
 impl<'de> DeserializeSeed<'de> for TextSeed {
     type Value = Option<Text<'de>>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Self::Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
@@ -190,7 +225,10 @@ impl<'de> Visitor<'de> for TextSeed {
         Ok(None)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(
+        self,
+        mut seq: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
         let mut joined = String::new();
         while let Some(item) = seq.next_element_seed(TextSeed)? {
             if let Some(Text(text)) = item {

@@ -18,14 +18,14 @@ mod trec;
 mod tsv;
 
 pub use block::{Block, OnError, Skipped};
-pub use chunk::{Chunk, Span};
 pub(crate) use chunk::PADDING;
+pub use chunk::{Chunk, Span};
 pub use format::Format;
 pub use inputs::Input;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
 use source::Source;

@@ -41,21 +41,38 @@ pub(super) struct ParquetSource {
 }
 
 impl ParquetSource {
-    pub(super) fn open(input: &Input, mut decoded: Decoded, options: &CorpusOptions) -> Result<Self> {
+    pub(super) fn open(
+        input: &Input,
+        mut decoded: Decoded,
+        options: &CorpusOptions,
+    ) -> Result<Self> {
         let path: Arc<Path> = Arc::from(input.path.as_path());
-        let read = |source| Error::Read { path: path.to_path_buf(), source };
+        let read = |source| Error::Read {
+            path: path.to_path_buf(),
+            source,
+        };
         let reader: Box<dyn FileReader + Send> = if decoded.compressed || input.is_stdin() {
             // Parquet is read from its end: what cannot be sought is held in memory.
             let mut bytes = Vec::new();
             decoded.reader.read_to_end(&mut bytes).map_err(read)?;
-            guarded(&path, || SerializedFileReader::new(bytes::Bytes::from(bytes)))
-                .map(|reader| Box::new(reader) as Box<dyn FileReader + Send>)?
+            guarded(&path, || {
+                SerializedFileReader::new(bytes::Bytes::from(bytes))
+            })
+            .map(|reader| Box::new(reader) as Box<dyn FileReader + Send>)?
         } else {
             let file = File::open(&path).map_err(read)?;
             Box::new(guarded(&path, || SerializedFileReader::new(file))?)
         };
         let columns = find_columns(&path, &*reader, options)?;
-        Ok(ParquetSource { path, reader, columns, row_group: 0, open: Vec::new(), rows_left: 0, next_row: 1 })
+        Ok(ParquetSource {
+            path,
+            reader,
+            columns,
+            row_group: 0,
+            open: Vec::new(),
+            rows_left: 0,
+            next_row: 1,
+        })
     }
 
     pub(super) fn read_into(&mut self, block: &mut Block) -> Result<bool> {
@@ -74,7 +91,10 @@ impl ParquetSource {
                 }
                 let group = self.reader.get_row_group(self.row_group)?;
                 self.rows_left = usize::try_from(group.metadata().num_rows())?;
-                let open = self.columns.iter().map(|&column| group.get_column_reader(column));
+                let open = self
+                    .columns
+                    .iter()
+                    .map(|&column| group.get_column_reader(column));
                 self.open = open.collect::<std::result::Result<_, _>>()?;
                 self.row_group += 1;
                 continue;
@@ -98,30 +118,50 @@ impl ParquetSource {
 }
 
 /// Runs a step of the decoder; its errors and panics become errors of the file `path`.
-fn guarded<T>(path: &Path, step: impl FnOnce() -> std::result::Result<T, ParquetError>) -> Result<T> {
+fn guarded<T>(
+    path: &Path,
+    step: impl FnOnce() -> std::result::Result<T, ParquetError>,
+) -> Result<T> {
     let problem = match catch_unwind(AssertUnwindSafe(step)) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "its pages contradict each other".to_owned(),
     };
     Err(Error::Input {
-        place: Place { path: path.to_path_buf(), position: Position::Whole },
+        place: Place {
+            path: path.to_path_buf(),
+            position: Position::Whole,
+        },
         what: format!("not a whole Parquet file ({problem}); write or fetch it again"),
     })
 }
 
 /// The id's column and those of the text.
-fn find_columns(path: &Path, reader: &dyn FileReader, options: &CorpusOptions) -> Result<Vec<usize>> {
+fn find_columns(
+    path: &Path,
+    reader: &dyn FileReader,
+    options: &CorpusOptions,
+) -> Result<Vec<usize>> {
     let schema = reader.metadata().file_metadata().schema_descr();
-    let names: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
+    let names: Vec<String> = schema
+        .columns()
+        .iter()
+        .map(|column| column.path().string())
+        .collect();
     let find = |name: &str| names.iter().position(|known| known == name);
     let missing = |wanted: &str| Error::Input {
-        place: Place { path: path.to_path_buf(), position: Position::Whole },
+        place: Place {
+            path: path.to_path_buf(),
+            position: Position::Whole,
+        },
         what: format!("no column {wanted}; there are {}", names.join(", ")),
     };
     let id = match &options.id_field {
         Some(name) => find(name).ok_or_else(|| missing(&format!("`{name}`")))?,
-        None => ["id", "_id", "docno"].iter().find_map(|name| find(name)).ok_or_else(|| missing("`id`"))?,
+        None => ["id", "_id", "docno"]
+            .iter()
+            .find_map(|name| find(name))
+            .ok_or_else(|| missing("`id`"))?,
     };
     let texts = match (&options.text_fields[..], find("contents")) {
         ([], Some(contents)) => vec![contents],
@@ -130,7 +170,9 @@ fn find_columns(path: &Path, reader: &dyn FileReader, options: &CorpusOptions) -
             find("title").into_iter().chain([text]).collect()
         }
         (names, _) => {
-            let columns = names.iter().map(|name| find(name).ok_or_else(|| missing(&format!("`{name}`"))));
+            let columns = names
+                .iter()
+                .map(|name| find(name).ok_or_else(|| missing(&format!("`{name}`"))));
             columns.collect::<Result<_>>()?
         }
     };
@@ -143,8 +185,14 @@ fn find_columns(path: &Path, reader: &dyn FileReader, options: &CorpusOptions) -
         );
         if !readable || column.max_rep_level() > 0 {
             return Err(Error::Input {
-                place: Place { path: path.to_path_buf(), position: Position::Whole },
-                what: format!("column `{}` holds neither strings nor integers", column.path().string()),
+                place: Place {
+                    path: path.to_path_buf(),
+                    position: Position::Whole,
+                },
+                what: format!(
+                    "column `{}` holds neither strings nor integers",
+                    column.path().string()
+                ),
             });
         }
     }
@@ -152,13 +200,20 @@ fn find_columns(path: &Path, reader: &dyn FileReader, options: &CorpusOptions) -
 }
 
 /// The next `rows` values of a column as text.
-fn read_texts(column: &mut ColumnReader, rows: usize) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
+fn read_texts(
+    column: &mut ColumnReader,
+    rows: usize,
+) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
     match column {
         ColumnReader::ByteArrayColumnReader(reader) => {
             read::<ByteArrayType>(reader, rows, |value: &ByteArray| value.data().to_vec())
         }
-        ColumnReader::Int32ColumnReader(reader) => read::<Int32Type>(reader, rows, |value| value.to_string().into()),
-        ColumnReader::Int64ColumnReader(reader) => read::<Int64Type>(reader, rows, |value| value.to_string().into()),
+        ColumnReader::Int32ColumnReader(reader) => {
+            read::<Int32Type>(reader, rows, |value| value.to_string().into())
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            read::<Int64Type>(reader, rows, |value| value.to_string().into())
+        }
         _ => Err(ParquetError::General("a column changed its type".into())),
     }
 }
@@ -171,16 +226,31 @@ fn read<T: DataType>(
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let (records, _, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
     if records != rows {
-        return Err(ParquetError::General(format!("{records} of {rows} rows found")));
+        return Err(ParquetError::General(format!(
+            "{records} of {rows} rows found"
+        )));
     }
     let mut present = values.iter().map(text);
     if levels.is_empty() {
         return Ok(present.map(Some).collect());
     }
     // A value is there where the level is the highest, and only there.
-    let highest = if values.len() == rows { i16::MIN } else { levels.iter().copied().max().unwrap_or(0) };
+    let highest = if values.len() == rows {
+        i16::MIN
+    } else {
+        levels.iter().copied().max().unwrap_or(0)
+    };
     let all_null = values.is_empty();
-    Ok(levels.iter().map(|&level| if !all_null && level >= highest { present.next() } else { None }).collect())
+    Ok(levels
+        .iter()
+        .map(|&level| {
+            if !all_null && level >= highest {
+                present.next()
+            } else {
+                None
+            }
+        })
+        .collect())
 }
 
 /// Appends a text to a block: its length, then its bytes.
@@ -215,7 +285,9 @@ pub(super) fn parse(segment: &Segment, mut bytes: &[u8], sink: &mut Sink<'_>) ->
         let id = take(&mut bytes).unwrap_or_default();
         let text = take(&mut bytes).unwrap_or_default();
         match (std::str::from_utf8(id), std::str::from_utf8(text)) {
-            _ if id.is_empty() => sink.skip(segment.error(Position::Document(row), "the id is empty or null"))?,
+            _ if id.is_empty() => {
+                sink.skip(segment.error(Position::Document(row), "the id is empty or null"))?
+            }
             (Ok(id), Ok(text)) => sink.chunk.push(id, text),
             _ => sink.skip(segment.error(Position::Document(row), NOT_UTF8))?,
         }

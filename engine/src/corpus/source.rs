@@ -17,15 +17,28 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) fn open(input: &Input, options: &CorpusOptions, progress: &Arc<Progress>) -> Result<Source> {
+    pub(super) fn open(
+        input: &Input,
+        options: &CorpusOptions,
+        progress: &Arc<Progress>,
+    ) -> Result<Source> {
         let path: Arc<Path> = Arc::from(input.path.as_path());
-        let decoded = decode::open(input, options.format, progress)
-            .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        let decoded =
+            decode::open(input, options.format, progress).map_err(|source| Error::Read {
+                path: path.to_path_buf(),
+                source,
+            })?;
         log::info!("{}: read as {:?}", path.display(), decoded.format);
         if decoded.format == Format::Parquet {
-            return Ok(Source::Parquet(Box::new(ParquetSource::open(input, decoded, options)?)));
+            return Ok(Source::Parquet(Box::new(ParquetSource::open(
+                input, decoded, options,
+            )?)));
         }
-        let Decoded { reader, format, compressed } = decoded;
+        let Decoded {
+            reader,
+            format,
+            compressed,
+        } = decoded;
         Ok(Source::Records(Box::new(RecordSource {
             path,
             format,
@@ -71,7 +84,10 @@ impl RecordSource {
             let at_end = read < wanted && failure.is_none();
             let end = match at_end {
                 true => Some(block.bytes.len()),
-                false => self.format.last_record_end(&block.bytes[start..], searched - start).map(|end| start + end),
+                false => self
+                    .format
+                    .last_record_end(&block.bytes[start..], searched - start)
+                    .map(|end| start + end),
             };
             if let Some(end) = end {
                 self.carried.extend_from_slice(&block.bytes[end..]);
@@ -101,11 +117,19 @@ impl RecordSource {
         let failure = result.err().map(|source| {
             if self.compressed {
                 Error::Input {
-                    place: Place { path: PathBuf::from(&*self.path), position: Position::Byte(self.read_bytes) },
-                    what: format!("the compressed data is damaged or cut off ({source}); fetch the file again"),
+                    place: Place {
+                        path: PathBuf::from(&*self.path),
+                        position: Position::Byte(self.read_bytes),
+                    },
+                    what: format!(
+                        "the compressed data is damaged or cut off ({source}); fetch the file again"
+                    ),
                 }
             } else {
-                Error::Read { path: self.path.to_path_buf(), source }
+                Error::Read {
+                    path: self.path.to_path_buf(),
+                    source,
+                }
             }
         });
         (read, failure)

@@ -59,6 +59,14 @@ fn document_end(text: &[u8], start: usize, carriage_returns: bool) -> (usize, us
     }
     let find = |needle: &[u8]| memchr::memmem::find(&text[start..], needle).map(|at| start + at);
     let plain = find(b"\n\n").map(|at| (at, at + 2));
-    let other = if carriage_returns { find(b"\n\r\n").map(|at| (at, at + 3)) } else { None };
-    plain.into_iter().chain(other).min().unwrap_or((text.len(), text.len()))
+    let other = if carriage_returns {
+        find(b"\n\r\n").map(|at| (at, at + 3))
+    } else {
+        None
+    };
+    plain
+        .into_iter()
+        .chain(other)
+        .min()
+        .unwrap_or((text.len(), text.len()))
 }

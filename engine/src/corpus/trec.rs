@@ -8,7 +8,12 @@ use super::block::{Segment, Sink};
 use super::tsv::NOT_UTF8;
 use crate::error::Result;
 
-pub(super) fn parse(segment: &Segment, bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn parse(
+    segment: &Segment,
+    bytes: &[u8],
+    options: &CorpusOptions,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     let id_tag = options.id_field.as_deref().unwrap_or("DOCNO");
     let mut at = 0;
     while let Some(start) = find_tag(bytes, at, "DOC") {
@@ -19,7 +24,9 @@ pub(super) fn parse(segment: &Segment, bytes: &[u8], options: &CorpusOptions, si
         };
         at = next;
         let problem = match std::str::from_utf8(&bytes[body..end]) {
-            _ if end == next => Some("`</DOC>` is missing: the file is cut off or damaged".to_owned()),
+            _ if end == next => {
+                Some("`</DOC>` is missing: the file is cut off or damaged".to_owned())
+            }
             Err(_) => Some(NOT_UTF8.to_owned()),
             Ok(document) => push(document, id_tag, &options.text_fields, sink).err(),
         };
@@ -29,13 +36,22 @@ pub(super) fn parse(segment: &Segment, bytes: &[u8], options: &CorpusOptions, si
     }
     let rest = &bytes[at..];
     if !rest.trim_ascii().is_empty() && at == 0 {
-        sink.skip(segment.error_at(bytes, 0, "no `<DOC>`: this is not TREC SGML; name the format"))?;
+        sink.skip(segment.error_at(
+            bytes,
+            0,
+            "no `<DOC>`: this is not TREC SGML; name the format",
+        ))?;
     }
     Ok(())
 }
 
 /// Adds one document, or tells why it cannot be.
-fn push(document: &str, id_tag: &str, text_tags: &[String], sink: &mut Sink<'_>) -> std::result::Result<(), String> {
+fn push(
+    document: &str,
+    id_tag: &str,
+    text_tags: &[String],
+    sink: &mut Sink<'_>,
+) -> std::result::Result<(), String> {
     let bytes = document.as_bytes();
     let missing = || format!("no `<{id_tag}>` in this document");
     let open = find_tag(bytes, 0, id_tag).ok_or_else(missing)?;
@@ -69,9 +85,13 @@ fn push(document: &str, id_tag: &str, text_tags: &[String], sink: &mut Sink<'_>)
 fn find_tag(bytes: &[u8], from: usize, name: &str) -> Option<usize> {
     let whole = |at: &usize| {
         let tag = &bytes[at + 1..];
-        tag.len() > name.len() && tag[..name.len()].eq_ignore_ascii_case(name.as_bytes()) && tag[name.len()] == b'>'
+        tag.len() > name.len()
+            && tag[..name.len()].eq_ignore_ascii_case(name.as_bytes())
+            && tag[name.len()] == b'>'
     };
-    memchr::memchr_iter(b'<', &bytes[from..]).map(|at| from + at).find(whole)
+    memchr::memchr_iter(b'<', &bytes[from..])
+        .map(|at| from + at)
+        .find(whole)
 }
 
 /// Appends `text` without its tags and with its entities replaced.
@@ -81,12 +101,16 @@ fn strip(text: &str, into: &mut Vec<u8>) {
     while let Some(next) = memchr::memchr2(b'<', b'&', &bytes[at..]).map(|found| at + found) {
         into.extend_from_slice(&bytes[at..next]);
         let is_tag = bytes[next] == b'<'
-            && bytes.get(next + 1).is_some_and(|&b| b.is_ascii_alphabetic() || b == b'/' || b == b'!');
+            && bytes
+                .get(next + 1)
+                .is_some_and(|&b| b.is_ascii_alphabetic() || b == b'/' || b == b'!');
         at = next + 1;
         if is_tag && let Some(close) = memchr::memchr(b'>', &bytes[next..]) {
             into.push(b' ');
             at = next + close + 1;
-        } else if bytes[next] == b'&' && let Some((character, length)) = entity(&text[next..]) {
+        } else if bytes[next] == b'&'
+            && let Some((character, length)) = entity(&text[next..])
+        {
             into.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             at = next + length;
         } else {

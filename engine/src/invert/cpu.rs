@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 
 use super::{Invert, Inverted};
-use crate::analyze::cut::{Cutter, State};
 use crate::analyze::Analyzer;
+use crate::analyze::cut::{Cutter, State};
 use crate::corpus::Chunk;
 use crate::error::{Error, Result};
 use crate::lexicon::interner::{Interner, Key};
@@ -90,14 +90,17 @@ impl<'a> Cpu<'a> {
             // One byte of padding at least, which ends the last term.
             let end = (at + SEGMENT).min(at + (to + 1 - at).next_multiple_of(64));
             let carried = self.edges.len();
-            self.cutter.edges(text, at, end, &mut state, &mut self.edges);
+            self.cutter
+                .edges(text, at, end, &mut state, &mut self.edges);
             for edge in &mut self.edges[carried..] {
                 *edge += (at - base) as u32;
             }
             at = end;
             let whole = self.edges.len() & !1;
             self.take(text, base, whole, spans);
-            let open = self.edges[whole..].first().map(|&start| base + start as usize);
+            let open = self.edges[whole..]
+                .first()
+                .map(|&start| base + start as usize);
             self.edges.clear();
             base = at;
             if let Some(start) = open {
@@ -118,20 +121,25 @@ impl<'a> Cpu<'a> {
     fn take(&mut self, text: &[u8], base: usize, whole: usize, spans: &[crate::corpus::Span]) {
         let before = self.occurrences.len();
         let edges = &self.edges[..whole];
-        self.interner.intern(text, base, edges, &mut self.occurrences);
+        self.interner
+            .intern(text, base, edges, &mut self.occurrences);
         self.counts.resize(self.interner.keys().len(), 0);
         for &id in &self.occurrences[before..] {
             self.counts[id as usize] += 1;
         }
         // Documents end in ascending order: those that end before a term starts end before it.
-        let mut next_end = spans.get(self.ends.len()).map_or(usize::MAX, |span| span.end);
+        let mut next_end = spans
+            .get(self.ends.len())
+            .map_or(usize::MAX, |span| span.end);
         if base + edges.last().map_or(0, |&edge| edge as usize) <= next_end {
             return;
         }
         for (number, pair) in edges.chunks_exact(2).enumerate() {
             while base + pair[0] as usize >= next_end {
                 self.ends.push((before + number) as u32);
-                next_end = spans.get(self.ends.len()).map_or(usize::MAX, |span| span.end);
+                next_end = spans
+                    .get(self.ends.len())
+                    .map_or(usize::MAX, |span| span.end);
             }
         }
     }
@@ -140,16 +148,20 @@ impl<'a> Cpu<'a> {
     #[inline(never)]
     fn sort_raw(&self, text: &[u8]) -> (Strings, Vec<u32>) {
         let keys = self.interner.keys();
-        let mut order: Vec<(u128, u32)> =
-            keys.iter().zip(0..).map(|(key, id)| (key.order(text), id)).collect();
+        let mut order: Vec<(u128, u32)> = keys
+            .iter()
+            .zip(0..)
+            .map(|(key, id)| (key.order(text), id))
+            .collect();
         order.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0).then_with(|| match Key::order_is_partial(a.0) {
-                true => {
-                    let (a, b) = (keys[a.1 as usize], keys[b.1 as usize]);
-                    a.bytes(text, &mut [0; 16]).cmp(b.bytes(text, &mut [0; 16]))
-                }
-                false => std::cmp::Ordering::Equal,
-            })
+            a.0.cmp(&b.0)
+                .then_with(|| match Key::order_is_partial(a.0) {
+                    true => {
+                        let (a, b) = (keys[a.1 as usize], keys[b.1 as usize]);
+                        a.bytes(text, &mut [0; 16]).cmp(b.bytes(text, &mut [0; 16]))
+                    }
+                    false => std::cmp::Ordering::Equal,
+                })
         });
         let mut terms = Strings::with_capacity(keys.len(), 8 * keys.len());
         for &(_, id) in &order {
@@ -206,9 +218,13 @@ impl<'a> Cpu<'a> {
         }
         // Documents are valid UTF-8 and are cut between characters: nothing is replaced.
         let raw = String::from_utf8_lossy(raw);
-        let normal = self.analyzer.normalize(&raw).map(|term| Box::from(term.as_bytes()));
+        let normal = self
+            .analyzer
+            .normalize(&raw)
+            .map(|term| Box::from(term.as_bytes()));
         if self.analyzer.stems() {
-            self.normalized.insert(Box::from(raw.as_bytes()), normal.clone());
+            self.normalized
+                .insert(Box::from(raw.as_bytes()), normal.clone());
         }
         normal
     }
@@ -285,7 +301,15 @@ impl Invert for Cpu<'_> {
         };
         self.group(&ids);
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let lengths = self.ends.iter().zip(starts).map(|(end, start)| end - start).collect();
-        Ok(Inverted { postings: self.count(terms, &ids), lengths })
+        let lengths = self
+            .ends
+            .iter()
+            .zip(starts)
+            .map(|(end, start)| end - start)
+            .collect();
+        Ok(Inverted {
+            postings: self.count(terms, &ids),
+            lengths,
+        })
     }
 }

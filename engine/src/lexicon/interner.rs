@@ -38,7 +38,10 @@ impl Key {
     /// Where a long term stands.
     fn span(self) -> std::ops::Range<usize> {
         // The fields as `Key::long` packed them.
-        let (start, length) = (self.0 as u64 as usize, (self.0 >> 64) as usize & ((1 << 48) - 1));
+        let (start, length) = (
+            self.0 as u64 as usize,
+            (self.0 >> 64) as usize & ((1 << 48) - 1),
+        );
         start..start + length
     }
 
@@ -130,7 +133,11 @@ impl Interner {
             }
             for (into, &(key, slot, id)) in ids[before..].iter_mut().zip(&batch) {
                 let found = self.keys.get(id as usize) == Some(&key);
-                *into = if found { id } else { self.find_or_add(key, slot, text) };
+                *into = if found {
+                    id
+                } else {
+                    self.find_or_add(key, slot, text)
+                };
             }
         }
     }
@@ -156,8 +163,15 @@ impl Interner {
     #[inline]
     fn hash(&self, key: Key, text: &[u8]) -> u64 {
         // The two halves of the key; for a long term, of a digest of its bytes.
-        let word = if key.is_long() { self.digest(&text[key.span()]) } else { key.0 };
-        fold(word as u64 ^ self.seed, (word >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15) & self.hash_mask
+        let word = if key.is_long() {
+            self.digest(&text[key.span()])
+        } else {
+            key.0
+        };
+        fold(
+            word as u64 ^ self.seed,
+            (word >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15,
+        ) & self.hash_mask
     }
 
     #[cold]
@@ -167,7 +181,10 @@ impl Interner {
             let mut word = [0; 16];
             word[..chunk.len()].copy_from_slice(chunk);
             let word = u128::from_le_bytes(word);
-            state = fold(state ^ word as u64, (word >> 64) as u64 ^ 0xd6e8_feb8_6659_fd93);
+            state = fold(
+                state ^ word as u64,
+                (word >> 64) as u64 ^ 0xd6e8_feb8_6659_fd93,
+            );
         }
         u128::from(state) << 64 | bytes.len() as u128
     }
@@ -231,7 +248,10 @@ mod tests {
         let mut interner = Interner::new(hash_mask);
         let mut ids = Vec::new();
         interner.intern(&text, 0, &edges, &mut ids);
-        let terms = interner.keys().iter().map(|key| key.bytes(&text, &mut [0; 16]).to_vec());
+        let terms = interner
+            .keys()
+            .iter()
+            .map(|key| key.bytes(&text, &mut [0; 16]).to_vec());
         (ids, terms.collect())
     }
 

@@ -47,10 +47,15 @@ impl Lexicon {
             .collect();
         let count: usize = buckets.iter().map(|bucket| bucket.terms.len()).sum();
         if u32::try_from(count).is_err() {
-            return Err(Error::Limit("the collection has 2^32 or more distinct terms".into()));
+            return Err(Error::Limit(
+                "the collection has 2^32 or more distinct terms".into(),
+            ));
         }
         let bytes = buckets.iter().map(|bucket| bucket.terms.byte_count()).sum();
-        let mut lexicon = Lexicon { terms: Strings::with_capacity(count, bytes), df: Vec::with_capacity(count) };
+        let mut lexicon = Lexicon {
+            terms: Strings::with_capacity(count, bytes),
+            df: Vec::with_capacity(count),
+        };
         let mut bases = Vec::with_capacity(buckets.len());
         for bucket in &buckets {
             // Fewer than 2^32 terms in all, as checked above.
@@ -64,7 +69,10 @@ impl Lexicon {
                 let of_bucket = |(bucket, base): (&Bucket, &u32)| {
                     let base = *base;
                     let range = bucket.part_ends[part]..bucket.part_ends[part + 1];
-                    bucket.ids[range].iter().map(move |id| base + id).collect::<Vec<u32>>()
+                    bucket.ids[range]
+                        .iter()
+                        .map(move |id| base + id)
+                        .collect::<Vec<u32>>()
                 };
                 buckets.iter().zip(&bases).flat_map(of_bucket).collect()
             })
@@ -95,7 +103,11 @@ impl Bucket {
             for index in first..last {
                 let term = part.terms.get(index);
                 let hash = hasher.hash_one(term);
-                let entry = table.entry(hash, |&id| found[id as usize].0 == term, |&id| hasher.hash_one(found[id as usize].0));
+                let entry = table.entry(
+                    hash,
+                    |&id| found[id as usize].0 == term,
+                    |&id| hasher.hash_one(found[id as usize].0),
+                );
                 // A bucket's ids are checked with the sum of all of them.
                 let next = found.len() as u32;
                 let id = *entry.or_insert(next).get();
@@ -150,10 +162,19 @@ fn splitters<'a>(parts: &[PartTerms<'a>]) -> Vec<&'a [u8]> {
     }
     let mut sample: Vec<&[u8]> = parts
         .iter()
-        .flat_map(|part| (0..part.terms.len()).skip(step / 2).step_by(step).map(|index| part.terms.get(index)))
+        .flat_map(|part| {
+            (0..part.terms.len())
+                .skip(step / 2)
+                .step_by(step)
+                .map(|index| part.terms.get(index))
+        })
         .collect();
     sample.sort_unstable();
-    let mut splitters: Vec<&[u8]> = sample.into_iter().skip(OVERSAMPLING).step_by(OVERSAMPLING).collect();
+    let mut splitters: Vec<&[u8]> = sample
+        .into_iter()
+        .skip(OVERSAMPLING)
+        .step_by(OVERSAMPLING)
+        .collect();
     splitters.dedup();
     splitters
 }

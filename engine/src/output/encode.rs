@@ -74,7 +74,12 @@ pub(super) struct Runs<'a> {
 impl<'a> Runs<'a> {
     /// The rows from `row` on, with value `first` as index 0.
     pub(super) fn new(offsets: &'a [u64], first: usize, row: usize) -> Self {
-        Runs { offsets, first, value: first, row: row as u64 }
+        Runs {
+            offsets,
+            first,
+            value: first,
+            row: row as u64,
+        }
     }
 
     /// The next `rows` rows, `width` bits a value.
@@ -117,7 +122,12 @@ impl Ranks {
             before.push(count);
             count += word.count_ones();
         }
-        Ranks { bits, before, span: 0..limit, count: count as usize }
+        Ranks {
+            bits,
+            before,
+            span: 0..limit,
+            count: count as usize,
+        }
     }
 
     /// The number of members.
@@ -127,7 +137,9 @@ impl Ranks {
 
     /// The members, ascending.
     pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
-        self.span.clone().filter(|&document| self.bits[document / 64] >> (document % 64) & 1 == 1)
+        self.span
+            .clone()
+            .filter(|&document| self.bits[document / 64] >> (document % 64) & 1 == 1)
     }
 
     /// The members below member `document`.
@@ -145,15 +157,24 @@ mod tests {
 
     #[test]
     fn widths() {
-        assert_eq!([0, 1, 2, 3, 4, 5, 1 << 17].map(width), [1, 1, 1, 2, 2, 3, 17]);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5, 1 << 17].map(width),
+            [1, 1, 1, 2, 2, 3, 17]
+        );
     }
 
     #[test]
     fn bit_packing_as_in_the_specification() {
         // The example of Encodings.md: 0 to 7 in three bits.
-        assert_eq!(bit_packed(0..8, 3), [3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
+        assert_eq!(
+            bit_packed(0..8, 3),
+            [3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]
+        );
         assert_eq!(bit_packed([1u32].into_iter(), 1), [1, 3, 1]);
-        assert_eq!(bit_packed(std::iter::empty::<u32>().collect::<Vec<_>>().into_iter(), 5), [5, 1]);
+        assert_eq!(
+            bit_packed(std::iter::empty::<u32>().collect::<Vec<_>>().into_iter(), 5),
+            [5, 1]
+        );
     }
 
     #[test]
@@ -177,6 +198,9 @@ mod tests {
     fn streams_are_split() {
         let values = [1.0f32, -2.5];
         let [a, b] = values.map(f32::to_le_bytes);
-        assert_eq!(byte_stream_split(&values), [a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]]);
+        assert_eq!(
+            byte_stream_split(&values),
+            [a[0], b[0], a[1], b[1], a[2], b[2], a[3], b[3]]
+        );
     }
 }

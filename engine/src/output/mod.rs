@@ -37,8 +37,15 @@ impl Target {
     /// # Errors
     /// A name that tells none.
     pub fn of_name(path: &Path) -> Result<Target> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_ascii_lowercase();
+        let name = name
+            .strip_suffix(".gz")
+            .or(name.strip_suffix(".zst"))
+            .unwrap_or(&name);
         match name.rsplit_once('.') {
             Some((_, "parquet")) => Ok(Target::Parquet),
             Some((_, "tsv")) => Ok(Target::Tsv),
@@ -70,9 +77,7 @@ impl Output {
     /// A file that cannot be written, a target that cannot go to standard output, parameters out
     /// of range. Nothing is left under a final name then.
     pub fn write(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<PathBuf>> {
-        if self.path == Path::new("-") && !matches!(self.target, Target::Tsv | Target::Vectors) {
-            return Err(Error::Usage(format!("{:?} cannot go to standard output; name a file", self.target)));
-        }
+        self.check_target()?;
         let staged = match self.target {
             Target::Parquet => {
                 let pool = collection.pool();
@@ -84,19 +89,54 @@ impl Output {
                 let weights = collection.weigh(bm25)?;
                 pool.install(|| tsv::write(&weights, self))?
             }
-            Target::Npz => collection.pool().install(|| npz::write(&collection, bm25, self))?,
-            Target::Vectors => collection.pool().install(|| vectors::write(&collection, bm25, self))?,
+            Target::Npz => collection
+                .pool()
+                .install(|| npz::write(&collection, bm25, self))?,
+            Target::Vectors => collection
+                .pool()
+                .install(|| vectors::write(&collection, bm25, self))?,
         };
-        let paths = staged.iter().map(|file| file.path().to_path_buf()).collect();
+        let paths = staged
+            .iter()
+            .map(|file| file.path().to_path_buf())
+            .collect();
         // Each is whole by now; what is named last is the file that was asked for.
         staged.into_iter().rev().try_for_each(Staged::commit)?;
         Ok(paths)
     }
 
+    /// Tells before the work begins whether its result can be written.
+    ///
+    /// # Errors
+    /// As [`Output::write`], as far as they can be foreseen.
+    pub fn check(&self) -> Result<()> {
+        self.check_target()?;
+        Staged::create(&self.path).map(drop)
+    }
+
+    fn check_target(&self) -> Result<()> {
+        let to_stdout = self.path == Path::new("-");
+        if to_stdout && !matches!(self.target, Target::Tsv | Target::Vectors) {
+            return Err(Error::Usage(format!(
+                "{:?} cannot go to standard output; name a file",
+                self.target
+            )));
+        }
+        if to_stdout && self.tables {
+            return Err(Error::Usage(
+                "tables cannot stand beside standard output; name a file".into(),
+            ));
+        }
+        Ok(())
+    }
+
     /// The name of a further file beside this one: `weights.npz` to `weights.docs.tsv`.
     fn beside(&self, what: &str) -> PathBuf {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        let name = name
+            .strip_suffix(".gz")
+            .or(name.strip_suffix(".zst"))
+            .unwrap_or(&name);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         self.path.with_file_name(format!("{stem}.{what}"))
     }

@@ -47,17 +47,28 @@ const TERMS: &str = "message terms {
 
 /// Writes the weights, and the tables where `output` asks for them.
 pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
-    let mut files = vec![File::write(output.path.clone(), WEIGHTS, weights.len(), |rows, columns| {
-        weights_group(weights, rows, columns)
-    })?];
+    let mut files = vec![File::write(
+        output.path.clone(),
+        WEIGHTS,
+        weights.len(),
+        |rows, columns| weights_group(weights, rows, columns),
+    )?];
     if output.tables {
-        let Weights { documents, lexicon, .. } = weights;
-        files.push(File::write(output.beside("docs.parquet"), DOCUMENTS, documents.len(), |rows, columns| {
-            documents_group(documents, rows, columns)
-        })?);
-        files.push(File::write(output.beside("terms.parquet"), TERMS, lexicon.terms.len(), |rows, columns| {
-            terms_group(lexicon, rows, columns)
-        })?);
+        let Weights {
+            documents, lexicon, ..
+        } = weights;
+        files.push(File::write(
+            output.beside("docs.parquet"),
+            DOCUMENTS,
+            documents.len(),
+            |rows, columns| documents_group(documents, rows, columns),
+        )?);
+        files.push(File::write(
+            output.beside("terms.parquet"),
+            TERMS,
+            lexicon.terms.len(),
+            |rows, columns| terms_group(lexicon, rows, columns),
+        )?);
     }
     Ok(files)
 }
@@ -76,17 +87,28 @@ impl File {
         encode: impl Fn(Range<usize>, &[ColumnDescPtr]) -> Encoded + Sync,
     ) -> Result<Staged> {
         let mut staged = Staged::create(&path)?;
-        let failed = |error: ParquetError| Error::Write { path: path.clone(), source: into_io(error) };
+        let failed = |error: ParquetError| Error::Write {
+            path: path.clone(),
+            source: into_io(error),
+        };
         let schema: TypePtr = Arc::new(parse_message_type(schema).map_err(failed)?);
-        let columns = SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec();
-        let mut writer = SerializedFileWriter::new(&mut staged, schema, Arc::new(properties())).map_err(failed)?;
-        let groups: Vec<Range<usize>> =
-            (0..rows).step_by(ROW_GROUP_ROWS).map(|from| from..rows.min(from + ROW_GROUP_ROWS)).collect();
+        let columns = SchemaDescriptor::new(Arc::clone(&schema))
+            .columns()
+            .to_vec();
+        let mut writer = SerializedFileWriter::new(&mut staged, schema, Arc::new(properties()))
+            .map_err(failed)?;
+        let groups: Vec<Range<usize>> = (0..rows)
+            .step_by(ROW_GROUP_ROWS)
+            .map(|from| from..rows.min(from + ROW_GROUP_ROWS))
+            .collect();
         // While one batch of row groups is written the next is encoded.
         let mut batches = groups.chunks(rayon::current_num_threads());
         let mut next = || -> Vec<Encoded> {
             let batch = batches.next().unwrap_or_default();
-            batch.par_iter().map(|rows| encode(rows.clone(), &columns)).collect()
+            batch
+                .par_iter()
+                .map(|rows| encode(rows.clone(), &columns))
+                .collect()
         };
         let mut ready = next();
         while !ready.is_empty() {
@@ -111,7 +133,9 @@ fn into_io(error: ParquetError) -> std::io::Error {
 }
 
 fn properties() -> WriterProperties {
-    WriterProperties::builder().set_created_by(concat!("tokapi ", env!("CARGO_PKG_VERSION")).to_owned()).build()
+    WriterProperties::builder()
+        .set_created_by(concat!("tokapi ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build()
 }
 
 /// Appends encoded row groups to the file.
@@ -131,68 +155,127 @@ fn append<W: Write + Send>(
 
 /// One row group of the weights.
 fn weights_group(weights: &Weights, rows: Range<usize>, columns: &[ColumnDescPtr]) -> Encoded {
-    let first_term = weights.offsets.partition_point(|&offset| offset <= rows.start as u64) - 1;
-    let end_term = weights.offsets.partition_point(|&offset| offset < rows.end as u64);
+    let first_term = weights
+        .offsets
+        .partition_point(|&offset| offset <= rows.start as u64)
+        - 1;
+    let end_term = weights
+        .offsets
+        .partition_point(|&offset| offset < rows.end as u64);
     let documents = &weights.posting_documents[rows.clone()];
     let tfs = weights.frequencies.expand(rows.clone());
 
     let terms = &weights.lexicon.terms;
     let mut term = ColumnBuilder::new(&columns[0]);
-    term.dictionary(encode::strings((first_term..end_term).map(|t| terms.get(t))), end_term - first_term)?;
+    term.dictionary(
+        encode::strings((first_term..end_term).map(|t| terms.get(t))),
+        end_term - first_term,
+    )?;
     let (low, high) = (terms.get(first_term), terms.get(end_term - 1));
     if low.len().max(high.len()) <= MAX_STATISTIC_BYTES {
-        let (low, high) = (ByteArray::from(low.to_vec()), ByteArray::from(high.to_vec()));
-        term.statistics = Some(ColumnStatistics::byte_array(Some(low), Some(high), None, Some(0), false));
+        let (low, high) = (
+            ByteArray::from(low.to_vec()),
+            ByteArray::from(high.to_vec()),
+        );
+        term.statistics = Some(ColumnStatistics::byte_array(
+            Some(low),
+            Some(high),
+            None,
+            Some(0),
+            false,
+        ));
     }
     let mut runs = encode::Runs::new(&weights.offsets, first_term, rows.start);
     for page in pages(rows.len()) {
         let width = encode::width(end_term - first_term);
-        term.page(runs.take(page.len(), width), page.len(), Encoding::RLE_DICTIONARY)?;
+        term.page(
+            runs.take(page.len(), width),
+            page.len(),
+            Encoding::RLE_DICTIONARY,
+        )?;
     }
 
     let mut doc = ColumnBuilder::new(&columns[1]);
     let ranks = Ranks::new(documents, weights.documents.len());
-    doc.dictionary(encode::strings(ranks.members().map(|d| weights.documents.ids.get(d))), ranks.len())?;
+    doc.dictionary(
+        encode::strings(ranks.members().map(|d| weights.documents.ids.get(d))),
+        ranks.len(),
+    )?;
     for page in pages(rows.len()) {
-        let indices = documents[page.clone()].iter().map(|&document| ranks.rank(document));
-        doc.page(encode::bit_packed(indices, encode::width(ranks.len())), page.len(), Encoding::RLE_DICTIONARY)?;
+        let indices = documents[page.clone()]
+            .iter()
+            .map(|&document| ranks.rank(document));
+        doc.page(
+            encode::bit_packed(indices, encode::width(ranks.len())),
+            page.len(),
+            Encoding::RLE_DICTIONARY,
+        )?;
     }
 
     let mut tf = ColumnBuilder::new(&columns[2]);
     let mut distinct = tfs.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    tf.dictionary(distinct.iter().flat_map(|tf| tf.to_le_bytes()).collect(), distinct.len())?;
+    tf.dictionary(
+        distinct.iter().flat_map(|tf| tf.to_le_bytes()).collect(),
+        distinct.len(),
+    )?;
     // Nearly all frequencies are small: their place in the dictionary is looked up, not sought.
-    let small: Vec<u32> = (0..256).map(|tf| distinct.partition_point(|&known| known < tf) as u32).collect();
+    let small: Vec<u32> = (0..256)
+        .map(|tf| distinct.partition_point(|&known| known < tf) as u32)
+        .collect();
     let place = |tf: u32| match small.get(tf as usize) {
         Some(&place) => place,
         None => distinct.partition_point(|&known| known < tf) as u32,
     };
     for page in pages(rows.len()) {
         let indices = tfs[page.clone()].iter().map(|&tf| place(tf));
-        tf.page(encode::bit_packed(indices, encode::width(distinct.len())), page.len(), Encoding::RLE_DICTIONARY)?;
+        tf.page(
+            encode::bit_packed(indices, encode::width(distinct.len())),
+            page.len(),
+            Encoding::RLE_DICTIONARY,
+        )?;
     }
 
     let mut weight = ColumnBuilder::new(&columns[3]);
     let of_rows = &weights.weights[rows.clone()];
     for page in pages(rows.len()) {
-        weight.page(encode::byte_stream_split(&of_rows[page.clone()]), page.len(), Encoding::BYTE_STREAM_SPLIT)?;
+        weight.page(
+            encode::byte_stream_split(&of_rows[page.clone()]),
+            page.len(),
+            Encoding::BYTE_STREAM_SPLIT,
+        )?;
     }
-    [term, doc, tf, weight].into_iter().map(|column| column.finish(rows.len())).collect()
+    [term, doc, tf, weight]
+        .into_iter()
+        .map(|column| column.finish(rows.len()))
+        .collect()
 }
 
 /// One row group of the documents' table.
-fn documents_group(documents: &Documents, rows: Range<usize>, columns: &[ColumnDescPtr]) -> Encoded {
+fn documents_group(
+    documents: &Documents,
+    rows: Range<usize>,
+    columns: &[ColumnDescPtr],
+) -> Encoded {
     let mut id = ColumnBuilder::new(&columns[0]);
     let mut length = ColumnBuilder::new(&columns[1]);
     for page in pages(rows.len()) {
         let page = rows.start + page.start..rows.start + page.end;
-        id.page(encode::strings(page.clone().map(|d| documents.ids.get(d))), page.len(), Encoding::PLAIN)?;
-        let lengths = documents.lengths[page.clone()].iter().flat_map(|length| length.to_le_bytes());
+        id.page(
+            encode::strings(page.clone().map(|d| documents.ids.get(d))),
+            page.len(),
+            Encoding::PLAIN,
+        )?;
+        let lengths = documents.lengths[page.clone()]
+            .iter()
+            .flat_map(|length| length.to_le_bytes());
         length.page(lengths.collect(), page.len(), Encoding::PLAIN)?;
     }
-    [id, length].into_iter().map(|column| column.finish(rows.len())).collect()
+    [id, length]
+        .into_iter()
+        .map(|column| column.finish(rows.len()))
+        .collect()
 }
 
 /// One row group of the terms' table.
@@ -201,16 +284,27 @@ fn terms_group(lexicon: &Lexicon, rows: Range<usize>, columns: &[ColumnDescPtr])
     let mut df = ColumnBuilder::new(&columns[1]);
     for page in pages(rows.len()) {
         let page = rows.start + page.start..rows.start + page.end;
-        term.page(encode::strings(page.clone().map(|t| lexicon.terms.get(t))), page.len(), Encoding::PLAIN)?;
-        let dfs = lexicon.df[page.clone()].iter().flat_map(|df| df.to_le_bytes());
+        term.page(
+            encode::strings(page.clone().map(|t| lexicon.terms.get(t))),
+            page.len(),
+            Encoding::PLAIN,
+        )?;
+        let dfs = lexicon.df[page.clone()]
+            .iter()
+            .flat_map(|df| df.to_le_bytes());
         df.page(dfs.collect(), page.len(), Encoding::PLAIN)?;
     }
-    [term, df].into_iter().map(|column| column.finish(rows.len())).collect()
+    [term, df]
+        .into_iter()
+        .map(|column| column.finish(rows.len()))
+        .collect()
 }
 
 /// The rows of every page, counted from the start of the row group.
 fn pages(rows: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..rows).step_by(PAGE_ROWS).map(move |from| from..rows.min(from + PAGE_ROWS))
+    (0..rows)
+        .step_by(PAGE_ROWS)
+        .map(move |from| from..rows.min(from + PAGE_ROWS))
 }
 
 /// An encoded column of a row group.
@@ -246,7 +340,11 @@ impl ColumnBuilder {
     }
 
     /// Adds the dictionary; it comes before all pages.
-    fn dictionary(&mut self, bytes: Vec<u8>, values: usize) -> std::result::Result<(), ParquetError> {
+    fn dictionary(
+        &mut self,
+        bytes: Vec<u8>,
+        values: usize,
+    ) -> std::result::Result<(), ParquetError> {
         let size = bytes.len();
         let page = Page::DictionaryPage {
             buf: self.compress(&bytes)?.into(),
@@ -260,7 +358,12 @@ impl ColumnBuilder {
     }
 
     /// Adds a page of `rows` values; stored as it is where compression gains nothing.
-    fn page(&mut self, bytes: Vec<u8>, rows: usize, encoding: Encoding) -> std::result::Result<(), ParquetError> {
+    fn page(
+        &mut self,
+        bytes: Vec<u8>,
+        rows: usize,
+        encoding: Encoding,
+    ) -> std::result::Result<(), ParquetError> {
         let size = bytes.len();
         let compressed = self.compress(&bytes)?;
         let is_compressed = compressed.len() < size - size / 32;
@@ -294,7 +397,8 @@ impl ColumnBuilder {
     fn add(&mut self, page: Page, size: usize) -> std::result::Result<(), ParquetError> {
         // Headers count in 32 bits.
         i32::try_from(size)?;
-        let spec = SerializedPageWriter::new(&mut self.sink).write_page(CompressedPage::new(page, size))?;
+        let spec = SerializedPageWriter::new(&mut self.sink)
+            .write_page(CompressedPage::new(page, size))?;
         self.uncompressed_bytes += spec.uncompressed_size;
         Ok(())
     }
@@ -309,7 +413,11 @@ impl ColumnBuilder {
         }];
         if self.dictionary_end.is_some() {
             encodings.push(Encoding::PLAIN);
-            pages.push(PageEncodingStats { page_type: PageType::DICTIONARY_PAGE, encoding: Encoding::PLAIN, count: 1 });
+            pages.push(PageEncodingStats {
+                page_type: PageType::DICTIONARY_PAGE,
+                encoding: Encoding::PLAIN,
+                count: 1,
+            });
         }
         let mut metadata = ColumnChunkMetaData::builder(self.column)
             .set_encodings(encodings)

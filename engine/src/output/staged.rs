@@ -29,19 +29,27 @@ impl Staged {
     /// # Errors
     /// The folder does not exist or cannot be written to; the path is a folder.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |source| Error::Write { path: path.to_path_buf(), source };
+        let failed = |source| Error::Write {
+            path: path.to_path_buf(),
+            source,
+        };
         let file = if path == Path::new("-") {
             Destination::Stdout(io::stdout())
         } else {
             match std::fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => {
-                    return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")));
+                    return Err(failed(io::Error::new(
+                        io::ErrorKind::IsADirectory,
+                        "it is a folder",
+                    )));
                 }
                 Ok(metadata) if !metadata.is_file() => {
                     Destination::Direct(File::options().write(true).open(path).map_err(failed)?)
                 }
                 _ => {
-                    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                    let folder = path
+                        .parent()
+                        .filter(|folder| !folder.as_os_str().is_empty());
                     let mut name = std::ffi::OsString::from(".");
                     name.push(path.file_name().unwrap_or_default());
                     let mut builder = tempfile::Builder::new();
@@ -57,7 +65,10 @@ impl Staged {
                 }
             }
         };
-        Ok(Staged { path: path.to_path_buf(), file })
+        Ok(Staged {
+            path: path.to_path_buf(),
+            file,
+        })
     }
 
     /// The final name.
@@ -67,7 +78,10 @@ impl Staged {
 
     /// The error that writing failed with `source`.
     pub fn failed(&self, source: io::Error) -> Error {
-        Error::Write { path: self.path.clone(), source }
+        Error::Write {
+            path: self.path.clone(),
+            source,
+        }
     }
 
     /// Puts the file under its final name once it is on disk.
@@ -76,11 +90,16 @@ impl Staged {
     /// The disk is full, the folder is gone.
     pub fn commit(mut self) -> Result<()> {
         let path = self.path.clone();
-        let failed = |source| Error::Write { path: path.clone(), source };
+        let failed = |source| Error::Write {
+            path: path.clone(),
+            source,
+        };
         self.flush().map_err(failed)?;
         if let Destination::Temporary(temporary) = self.file {
             temporary.as_file().sync_all().map_err(failed)?;
-            temporary.persist(&path).map_err(|error| failed(error.error))?;
+            temporary
+                .persist(&path)
+                .map_err(|error| failed(error.error))?;
         }
         Ok(())
     }

@@ -44,7 +44,13 @@ pub struct Bm25 {
 
 impl Default for Bm25 {
     fn default() -> Self {
-        Bm25 { formula: Formula::Lucene, k1: 1.2, b: 0.75, delta: None, avdl: None }
+        Bm25 {
+            formula: Formula::Lucene,
+            k1: 1.2,
+            b: 0.75,
+            delta: None,
+            avdl: None,
+        }
     }
 }
 
@@ -55,15 +61,19 @@ impl Bm25 {
     /// The parameter, its range, and what was given.
     pub fn check(&self) -> Result<()> {
         let wrong = |name: &str, range: &str, given: f64| {
-            Err(Error::Usage(format!("{name} is {given}; it must be {range}")))
+            Err(Error::Usage(format!(
+                "{name} is {given}; it must be {range}"
+            )))
         };
         match *self {
             Bm25 { k1, .. } if !(k1 >= 0.0 && k1.is_finite()) => wrong("k1", "0 or more", k1),
             Bm25 { b, .. } if !(0.0..=1.0).contains(&b) => wrong("b", "from 0 to 1", b),
-            Bm25 { delta: Some(delta), .. } if !(delta >= 0.0 && delta.is_finite()) => {
-                wrong("delta", "0 or more", delta)
-            }
-            Bm25 { avdl: Some(avdl), .. } if !(avdl > 0.0 && avdl.is_finite()) => wrong("avdl", "above 0", avdl),
+            Bm25 {
+                delta: Some(delta), ..
+            } if !(delta >= 0.0 && delta.is_finite()) => wrong("delta", "0 or more", delta),
+            Bm25 {
+                avdl: Some(avdl), ..
+            } if !(avdl > 0.0 && avdl.is_finite()) => wrong("avdl", "above 0", avdl),
             _ => Ok(()),
         }
     }
@@ -90,7 +100,14 @@ impl Bm25 {
 
     /// Writes to `weights` the weights of one term with `idf` in `documents`, whose L `norms`
     /// holds. The one place where a tf part is computed.
-    pub(crate) fn weigh(&self, idf: f64, documents: &[u32], tfs: &[u32], norms: &[f64], weights: &mut [f32]) {
+    pub(crate) fn weigh(
+        &self,
+        idf: f64,
+        documents: &[u32],
+        tfs: &[u32],
+        norms: &[f64],
+        weights: &mut [f32],
+    ) {
         let k1 = self.k1;
         let mut each = |part: &dyn Fn(f64, f64) -> f64| {
             let postings = documents.iter().zip(tfs).zip(weights.iter_mut());
@@ -100,7 +117,9 @@ impl Bm25 {
         };
         match self.formula {
             Formula::Lucene => each(&|tf, l| tf / (tf + k1 * l)),
-            Formula::Robertson | Formula::Smoothed | Formula::Atire => each(&|tf, l| (k1 + 1.0) * tf / (k1 * l + tf)),
+            Formula::Robertson | Formula::Smoothed | Formula::Atire => {
+                each(&|tf, l| (k1 + 1.0) * tf / (k1 * l + tf))
+            }
             Formula::Bm25L => {
                 let delta = self.delta.unwrap_or(0.5);
                 each(&|tf, l| {
@@ -124,7 +143,10 @@ mod tests {
     /// N = 10, df = 3, tf = 2, dl = 8, avdl = 10, so L = 0.85; computed by hand to 6 places.
     #[test]
     fn goldens() {
-        let statistics = Statistics { documents: 10, total_length: 100 };
+        let statistics = Statistics {
+            documents: 10,
+            total_length: 100,
+        };
         for (formula, expected) in [
             (Formula::Lucene, 1.145132 * 2.0 / 3.02),
             (Formula::Robertson, 0.762140 * 4.4 / 3.02),
@@ -134,13 +156,20 @@ mod tests {
             (Formula::Bm25Plus, 1.299283 * (4.4 / 3.02 + 1.0)),
             (Formula::TfIdf, 1.203973 * 2.0),
         ] {
-            let bm25 = Bm25 { formula, ..Bm25::default() };
+            let bm25 = Bm25 {
+                formula,
+                ..Bm25::default()
+            };
             let norm = bm25.norm(8, &statistics);
             assert!((norm - 0.85).abs() < 1e-12);
             let mut weight = [0.0];
             bm25.weigh(bm25.idf(10, 3), &[0], &[2], &[norm], &mut weight);
             let difference: f64 = f64::from(weight[0]) - expected;
-            assert!(difference.abs() < 2e-6, "{formula:?}: {} is not {expected}", weight[0]);
+            assert!(
+                difference.abs() < 2e-6,
+                "{formula:?}: {} is not {expected}",
+                weight[0]
+            );
         }
     }
 
@@ -150,10 +179,28 @@ mod tests {
         assert!(good.check().is_ok());
         for (bad, name) in [
             (Bm25 { k1: -1.0, ..good }, "k1"),
-            (Bm25 { k1: f64::NAN, ..good }, "k1"),
+            (
+                Bm25 {
+                    k1: f64::NAN,
+                    ..good
+                },
+                "k1",
+            ),
             (Bm25 { b: 1.5, ..good }, "b"),
-            (Bm25 { delta: Some(-0.1), ..good }, "delta"),
-            (Bm25 { avdl: Some(0.0), ..good }, "avdl"),
+            (
+                Bm25 {
+                    delta: Some(-0.1),
+                    ..good
+                },
+                "delta",
+            ),
+            (
+                Bm25 {
+                    avdl: Some(0.0),
+                    ..good
+                },
+                "avdl",
+            ),
         ] {
             assert!(bad.check().unwrap_err().to_string().starts_with(name));
         }

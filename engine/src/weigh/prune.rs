@@ -29,7 +29,9 @@ impl Prune {
                 continue;
             }
             // Postings stand in the order of their terms, so the smaller number wins a tie.
-            of_document.select_nth_unstable_by(top, |&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
+            of_document.select_nth_unstable_by(top, |&a, &b| {
+                weights[b].total_cmp(&weights[a]).then(a.cmp(&b))
+            });
             for &posting in &of_document[top..] {
                 keep[posting] = false;
             }
@@ -71,13 +73,34 @@ mod tests {
             frequencies: [1; 5].into_iter().collect(),
         };
         let weights = [1.0, 2.0, 0.5, 1.0, 3.0];
-        let top = Prune { top: Some(2), min_weight: None };
-        assert_eq!(top.mask(&postings, &weights, 2), [true, true, true, false, true]);
-        let min = Prune { top: None, min_weight: Some(1.0) };
-        assert_eq!(min.mask(&postings, &weights, 2), [true, true, false, true, true]);
-        let both = Prune { top: Some(1), min_weight: Some(2.5) };
-        assert_eq!(both.mask(&postings, &weights, 2), [false, false, false, false, true]);
-        let none = Prune { top: Some(0), min_weight: None };
+        let top = Prune {
+            top: Some(2),
+            min_weight: None,
+        };
+        assert_eq!(
+            top.mask(&postings, &weights, 2),
+            [true, true, true, false, true]
+        );
+        let min = Prune {
+            top: None,
+            min_weight: Some(1.0),
+        };
+        assert_eq!(
+            min.mask(&postings, &weights, 2),
+            [true, true, false, true, true]
+        );
+        let both = Prune {
+            top: Some(1),
+            min_weight: Some(2.5),
+        };
+        assert_eq!(
+            both.mask(&postings, &weights, 2),
+            [false, false, false, false, true]
+        );
+        let none = Prune {
+            top: Some(0),
+            min_weight: None,
+        };
         assert_eq!(none.mask(&postings, &weights, 2), [false; 5]);
     }
 }

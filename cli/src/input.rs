@@ -1,0 +1,192 @@
+//! The options by which every verb reads documents and cuts terms.
+
+use std::sync::atomic::Ordering;
+
+use clap::ValueEnum;
+use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
+use tokapi::collection::Engine;
+use tokapi::corpus::{Format, OnError};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error};
+
+use crate::progress::with_bar;
+use crate::size;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files, folders, globs, or - for standard input, in any mixture
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<String>,
+
+    /// The inputs' format [default: told from each name and its first bytes]
+    ///
+    /// Whatever the format, gzip and zstd are recognised.
+    #[arg(long, value_enum, help_heading = "Input")]
+    format: Option<FormatName>,
+
+    /// The field, column or element that holds a document's id
+    ///
+    /// [default: id, _id or docno; DOCNO in TREC]
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    id_field: Option<String>,
+
+    /// The fields, columns or elements that hold the text, joined in this order
+    ///
+    /// [default: contents, or title and text; all of a TREC document]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "Input"
+    )]
+    text_field: Vec<String>,
+
+    /// What to do with a document that cannot be read, or whose id is taken
+    #[arg(long, value_enum, default_value = "stop", help_heading = "Input")]
+    on_error: OnErrorName,
+
+    /// The text that a thread works on at a time
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size::parse, help_heading = "Input")]
+    chunk_size: u64,
+
+    /// How text is cut into terms
+    #[arg(long, value_enum, default_value = "plain", help_heading = "Terms")]
+    analyzer: CutName,
+
+    /// Terms to drop: none, english (Lucene's 33), or a file with one on each line
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "none",
+        help_heading = "Terms"
+    )]
+    stop_words: String,
+
+    /// The Snowball stemmer: none, english, german, ...
+    #[arg(long, value_name = "LANGUAGE", default_value = "none", value_parser = stemmers(), help_heading = "Terms")]
+    stemmer: String,
+
+    /// Drop terms of fewer characters
+    #[arg(long, value_name = "COUNT", help_heading = "Terms")]
+    min_length: Option<usize>,
+
+    /// Drop terms of more characters
+    #[arg(long, value_name = "COUNT", help_heading = "Terms")]
+    max_length: Option<usize>,
+
+    /// Who inverts: auto takes the fastest there is
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
+    engine: EngineName,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatName {
+    /// One JSON object a line
+    Jsonl,
+    /// An id, a tab and the text on every line
+    Tsv,
+    /// TREC SGML: <DOC>, <DOCNO>
+    Trec,
+    /// Columns by name
+    Parquet,
+    /// The whole file is a document, its path the id
+    Text,
+    /// One term a line, an empty line ends a document
+    Terms,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OnErrorName {
+    /// Stop with one line that says where
+    Stop,
+    /// Leave it out and count it
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CutName {
+    /// Letters, digits and all beyond ASCII; ASCII is lower-cased
+    Plain,
+    /// What \w+ matches in Unicode mode, lower-cased
+    Unicode,
+    /// Split at white space, nothing else
+    Whitespace,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum EngineName {
+    /// The CPU
+    Auto,
+    /// All cores of the CPU
+    Cpu,
+    /// The definition: slow and plain
+    Reference,
+}
+
+fn stemmers() -> clap::builder::PossibleValuesParser {
+    ["none"]
+        .into_iter()
+        .chain(STEMMERS.map(|(name, _)| name))
+        .collect::<Vec<_>>()
+        .into()
+}
+
+impl Args {
+    /// Reads and inverts the whole input; shows how far it is.
+    pub fn read(&self, threads: usize) -> Result<Collection, Error> {
+        let analyzer = self.analyzer()?;
+        let corpus = self.corpus()?;
+        let progress = corpus.progress();
+        let total = progress.total_bytes.load(Ordering::Relaxed);
+        let engine = match self.engine {
+            EngineName::Reference => Engine::Reference,
+            EngineName::Cpu => Engine::Cpu,
+            EngineName::Auto => {
+                log::info!("engine cpu: this program is built without a GPU engine");
+                Engine::Cpu
+            }
+        };
+        let options = BuildOptions { engine, threads };
+        with_bar((total > 0).then_some(total), &progress.read_bytes, || {
+            Collection::build(corpus, &analyzer, &options)
+        })
+    }
+
+    fn corpus(&self) -> Result<Corpus, Error> {
+        let options = CorpusOptions {
+            format: self.format.map(|name| match name {
+                FormatName::Jsonl => Format::Jsonl,
+                FormatName::Tsv => Format::Tsv,
+                FormatName::Trec => Format::Trec,
+                FormatName::Parquet => Format::Parquet,
+                FormatName::Text => Format::Text,
+                FormatName::Terms => Format::Terms,
+            }),
+            id_field: self.id_field.clone(),
+            text_fields: self.text_field.clone(),
+            chunk_bytes: usize::try_from(self.chunk_size).unwrap_or(usize::MAX),
+            on_error: match self.on_error {
+                OnErrorName::Stop => OnError::Stop,
+                OnErrorName::Skip => OnError::Skip,
+            },
+        };
+        Corpus::open(&self.inputs, options)
+    }
+
+    fn analyzer(&self) -> Result<Analyzer, Error> {
+        Analyzer::new(&AnalyzerOptions {
+            cut: match self.analyzer {
+                CutName::Plain => Cut::Plain,
+                CutName::Unicode => Cut::Unicode,
+                CutName::Whitespace => Cut::Whitespace,
+            },
+            stop_words: match self.stop_words.as_str() {
+                "none" => StopWords::None,
+                "english" => StopWords::English,
+                file => StopWords::File(file.into()),
+            },
+            stemmer: (self.stemmer != "none").then(|| self.stemmer.clone()),
+            min_length: self.min_length,
+            max_length: self.max_length,
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! `tokapi man`: the manual pages, from the same definitions as `--help`.
+
+use std::path::PathBuf;
+
+use tokapi::Error;
+
+/// Write the manual pages into a folder, one for each command
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi man -o ~/.local/share/man/man1 && man tokapi-weigh")]
+pub struct Args {
+    /// The folder, made if it is not there
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+}
+
+pub fn run(args: Args, program: clap::Command) -> Result<(), Error> {
+    let failed = |source| Error::Write {
+        path: args.output.clone(),
+        source,
+    };
+    std::fs::create_dir_all(&args.output).map_err(failed)?;
+    clap_mangen::generate_to(program.disable_help_subcommand(true), &args.output).map_err(failed)
+}

@@ -1,0 +1,40 @@
+//! A bar with bytes, rate and time left, on a terminal; nothing in a pipe.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Runs `work` while a bar follows `done` towards `total` bytes, where that is known.
+pub fn with_bar<T>(total: Option<u64>, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
+    let (bar, style) = match total {
+        Some(bytes) => (
+            ProgressBar::new(bytes),
+            "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
+        ),
+        None => (
+            ProgressBar::no_length(),
+            "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
+        ),
+    };
+    if bar.is_hidden() {
+        return work();
+    }
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    let finished = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let drawing = scope.spawn(|| {
+            while !finished.load(Ordering::Acquire) {
+                bar.set_position(done.load(Ordering::Relaxed));
+                std::thread::park_timeout(Duration::from_millis(100));
+            }
+            bar.finish_and_clear();
+        });
+        let result = work();
+        finished.store(true, Ordering::Release);
+        drawing.thread().unpark();
+        result
+    })
+}

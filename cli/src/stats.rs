@@ -1,0 +1,38 @@
+//! `tokapi stats`: the counts of a collection.
+
+use std::time::Instant;
+
+use serde_json::json;
+use tokapi::Error;
+
+use crate::input;
+use crate::summary::{Summary, print};
+
+/// Count documents, words, distinct terms and (term, document) pairs
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi stats docs.jsonl
+  tokapi stats --analyzer unicode --json folder/ more/*.tsv.gz
+  zcat dump.gz | tokapi stats --format trec -")]
+pub struct Args {
+    #[command(flatten)]
+    input: input::Args,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, threads: usize) -> Result<(), Error> {
+    let started = Instant::now();
+    let collection = args.input.read(threads)?;
+    let summary = Summary::new(started, &collection);
+    let average = collection.statistics().average_length();
+    let average = if average.is_finite() { average } else { 0.0 };
+    let text = match args.json {
+        true => summary.json(json!({ "average_length": average })) + "\n",
+        false => summary.text() + &format!("average length  {average:>15.2}\n"),
+    };
+    print(text.as_bytes())
+}

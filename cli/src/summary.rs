@@ -1,0 +1,139 @@
+//! What a run did, for people and for programs.
+
+use std::io::Write;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tokapi::{Collection, Error};
+
+/// The figures of a collection and of the run that read it.
+pub struct Summary {
+    started: Instant,
+    documents: u64,
+    tokens: u64,
+    terms: u64,
+    postings: u64,
+    bytes: u64,
+    skipped: tokapi::corpus::Skipped,
+}
+
+impl Summary {
+    pub fn new(started: Instant, collection: &Collection) -> Self {
+        let statistics = collection.statistics();
+        Summary {
+            started,
+            documents: statistics.documents,
+            tokens: statistics.total_length,
+            terms: collection.lexicon().terms.len() as u64,
+            postings: collection.postings_count(),
+            bytes: collection.bytes(),
+            skipped: collection.skipped().clone(),
+        }
+    }
+
+    /// As one JSON object, with `more` added.
+    pub fn json(&self, more: Value) -> String {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let mut object = json!({
+            "documents": self.documents,
+            "tokens": self.tokens,
+            "terms": self.terms,
+            "postings": self.postings,
+            "bytes": self.bytes,
+            "seconds": seconds,
+            "megabytes_per_second": self.bytes as f64 / 1e6 / seconds,
+            "peak_memory_bytes": peak_memory_bytes(),
+            "skipped": self.skipped.count,
+            "skipped_reasons": self.skipped.reasons,
+        });
+        if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+            object.extend(more);
+        }
+        object.to_string()
+    }
+
+    /// As lines of text.
+    pub fn text(&self) -> String {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let mut text = format!(
+            "documents       {:>15}\ntokens          {:>15}\ndistinct terms  {:>15}\npostings        {:>15}\n",
+            grouped(self.documents),
+            grouped(self.tokens),
+            grouped(self.terms),
+            grouped(self.postings)
+        );
+        text += &format!(
+            "bytes           {:>15}\nseconds         {seconds:>15.3}\nMB/s            {:>15.1}\n",
+            grouped(self.bytes),
+            self.bytes as f64 / 1e6 / seconds
+        );
+        if let Some(bytes) = peak_memory_bytes() {
+            text += &format!("peak memory     {:>12.0} MB\n", bytes as f64 / 1e6);
+        }
+        text + &self.skipped_text()
+    }
+
+    /// What was left out, if anything was.
+    pub fn skipped_text(&self) -> String {
+        if self.skipped.count == 0 {
+            return String::new();
+        }
+        let shown = self.skipped.reasons.len() as u64;
+        let mut text = format!("skipped         {:>15}\n", grouped(self.skipped.count));
+        for reason in &self.skipped.reasons {
+            text += &format!("  {reason}\n");
+        }
+        if self.skipped.count > shown {
+            text += &format!("  and {} more\n", self.skipped.count - shown);
+        }
+        text
+    }
+}
+
+/// A number with its thousands apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Prints to standard output; a reader that has closed it wants no more.
+pub fn print(bytes: &[u8]) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(source) if source.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::Write {
+            path: "-".into(),
+            source,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The most memory this process has had resident, where the system tells.
+fn peak_memory_bytes() -> Option<u64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let peak = u64::try_from(getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss()).ok()?;
+    // Linux counts in units of 1024 bytes, macOS in bytes.
+    Some(if cfg!(target_os = "macos") {
+        peak
+    } else {
+        peak * 1024
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands() {
+        assert_eq!(
+            [0, 999, 1000, 1234567].map(super::grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! `tokapi weigh`: documents in, the BM25 weight of every term in every document out.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use serde_json::json;
+use tokapi::output::{Output, Target};
+use tokapi::weigh::{Formula, Prune};
+use tokapi::{Bm25, Collection, Error};
+
+use crate::input;
+use crate::summary::{Summary, print};
+
+/// Weigh every term of every document by BM25
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi weigh docs.jsonl -o weights.parquet
+  tokapi weigh docs/ 'more/*.tsv.gz' -o weights.npz --analyzer unicode --stop-words english --stemmer english
+  tokapi weigh corpus.parquet --id-field docid --text-field title,body -o vectors.jsonl.zst --top 128
+  zcat trec.gz | tokapi weigh --format trec - -o - --to tsv | head
+  tokapi weigh docs.jsonl -o w.parquet --formula bm25plus --k1 0.9 --b 0.4 --tables --json")]
+pub struct Args {
+    #[command(flatten)]
+    input: input::Args,
+
+    /// The file to write; - is standard output, for tsv and jsonl
+    ///
+    /// The ending tells the format: .parquet, .tsv, .npz or .jsonl; .gz or .zst after .tsv and .jsonl compresses. The file
+    /// appears under its name when it is whole.
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present = "to",
+        help_heading = "Output"
+    )]
+    output: Option<PathBuf>,
+
+    /// The output's format, where the ending does not tell it
+    #[arg(long, value_enum, help_heading = "Output")]
+    to: Option<TargetName>,
+
+    /// Write the documents with their lengths and the terms with their df beside the output
+    #[arg(long, help_heading = "Output")]
+    tables: bool,
+
+    /// Keep only each document's heaviest terms
+    #[arg(long, value_name = "COUNT", help_heading = "Output")]
+    top: Option<usize>,
+
+    /// Keep only weights at least this large
+    #[arg(
+        long,
+        value_name = "WEIGHT",
+        allow_negative_numbers = true,
+        help_heading = "Output"
+    )]
+    min_weight: Option<f32>,
+
+    /// Print the ten heaviest terms of the first documents
+    #[arg(
+        long,
+        value_name = "DOCUMENTS",
+        default_value_t = 0,
+        help_heading = "Output"
+    )]
+    show: usize,
+
+    /// Print the summary as one JSON object
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// The formula
+    #[arg(long, value_enum, default_value = "lucene", help_heading = "Weights")]
+    formula: FormulaName,
+
+    /// How slowly repeated terms saturate
+    #[arg(
+        long,
+        default_value_t = 1.2,
+        allow_negative_numbers = true,
+        help_heading = "Weights"
+    )]
+    k1: f64,
+
+    /// How much the length of a document counts, 0 to 1
+    #[arg(
+        long,
+        default_value_t = 0.75,
+        allow_negative_numbers = true,
+        help_heading = "Weights"
+    )]
+    b: f64,
+
+    /// The lower bound of bm25l [default: 0.5] and bm25plus [default: 1]
+    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
+    delta: Option<f64>,
+
+    /// The average document length [default: that of the collection]
+    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
+    avdl: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum TargetName {
+    /// Columns term, doc, tf, weight; zstd
+    Parquet,
+    /// term, doc, tf and weight on every line
+    Tsv,
+    /// A SciPy CSR matrix, with its rows and columns named in files beside
+    Npz,
+    /// {"id", "indices", "values"} on every line
+    Jsonl,
+    /// Nothing is written: for timing
+    None,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormulaName {
+    /// ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 L)
+    Lucene,
+    /// ln((N - df + 0.5) / (df + 0.5)) * (k1 + 1) tf / (k1 L + tf)
+    Robertson,
+    /// ln((N + 0.5) / (df + 0.5)) * (k1 + 1) tf / (k1 L + tf)
+    Smoothed,
+    /// ln(N / df) * (k1 + 1) tf / (tf + k1 L)
+    Atire,
+    /// ln((N + 1) / (df + 0.5)) * (k1 + 1)(c + delta) / (k1 + c + delta), c = tf / L
+    Bm25l,
+    /// ln((N + 1) / df) * ((k1 + 1) tf / (k1 L + tf) + delta)
+    Bm25plus,
+    /// ln(N / df) * tf
+    Tfidf,
+}
+
+pub fn run(args: Args, threads: usize) -> Result<(), Error> {
+    let started = Instant::now();
+    let bm25 = args.bm25();
+    bm25.check()?;
+    let output = args.output()?;
+    if let Some(output) = &output {
+        output.check()?;
+    }
+    let mut collection = args.input.read(threads)?;
+    collection.prune(
+        &bm25,
+        &Prune {
+            top: args.top,
+            min_weight: args.min_weight,
+        },
+    )?;
+    let summary = Summary::new(started, &collection);
+    if args.show > 0 {
+        let shown = heaviest(&collection, &bm25, args.show)?;
+        say(&shown, &output)?;
+    }
+    let files = match &output {
+        Some(output) => output.write(collection, &bm25)?,
+        None => {
+            collection.weigh(&bm25)?;
+            Vec::new()
+        }
+    };
+    if args.json {
+        return say(&(summary.json(json!({ "files": files })) + "\n"), &output);
+    }
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    if !names.is_empty() && !is_stdout(&output) {
+        eprintln!("wrote {}", names.join(", "));
+    }
+    eprint!("{}", summary.text());
+    Ok(())
+}
+
+fn is_stdout(output: &Option<Output>) -> bool {
+    output
+        .as_ref()
+        .is_some_and(|output| output.path == Path::new("-"))
+}
+
+/// Prints on standard output, unless the weights go there.
+fn say(text: &str, output: &Option<Output>) -> Result<(), Error> {
+    if is_stdout(output) {
+        eprint!("{text}");
+        return Ok(());
+    }
+    print(text.as_bytes())
+}
+
+/// The heaviest terms of the first `count` documents, as lines.
+fn heaviest(collection: &Collection, bm25: &Bm25, count: usize) -> Result<String, Error> {
+    let rows = collection.rows(bm25)?;
+    let mut text = String::new();
+    for part in 0..collection.part_count() {
+        let rows = rows(part);
+        for document in 0..rows.len() {
+            if rows.first + document == count {
+                return Ok(text);
+            }
+            let mut entries: Vec<usize> =
+                (rows.starts[document]..rows.starts[document + 1]).collect();
+            entries.sort_by(|&a, &b| rows.weights[b].total_cmp(&rows.weights[a]));
+            text += &collection.documents().ids.text(rows.first + document);
+            for &entry in entries.iter().take(10) {
+                let term = collection.lexicon().terms.text(rows.terms[entry] as usize);
+                text += &format!("  {term} {:.3}", rows.weights[entry]);
+            }
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+impl Args {
+    fn output(&self) -> Result<Option<Output>, Error> {
+        if self.to == Some(TargetName::None) {
+            return Ok(None);
+        }
+        let Some(path) = self.output.clone() else {
+            return Err(Error::Usage("name the file to write with -o".into()));
+        };
+        let target = match self.to {
+            Some(TargetName::Parquet) => Target::Parquet,
+            Some(TargetName::Tsv) => Target::Tsv,
+            Some(TargetName::Npz) => Target::Npz,
+            Some(TargetName::Jsonl) => Target::Vectors,
+            Some(TargetName::None) | None => Target::of_name(&path)?,
+        };
+        Ok(Some(Output {
+            path,
+            target,
+            tables: self.tables,
+        }))
+    }
+
+    fn bm25(&self) -> Bm25 {
+        Bm25 {
+            formula: match self.formula {
+                FormulaName::Lucene => Formula::Lucene,
+                FormulaName::Robertson => Formula::Robertson,
+                FormulaName::Smoothed => Formula::Smoothed,
+                FormulaName::Atire => Formula::Atire,
+                FormulaName::Bm25l => Formula::Bm25L,
+                FormulaName::Bm25plus => Formula::Bm25Plus,
+                FormulaName::Tfidf => Formula::TfIdf,
+            },
+            k1: self.k1,
+            b: self.b,
+            delta: self.delta,
+            avdl: self.avdl,
+        }
+    }
+}
