@@ -6,7 +6,7 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strings {
     bytes: Vec<u8>,
-    /// `ends[i]..ends[i + 1]` is string `i`; the first entry is 0.
+    /// `offsets[i]..offsets[i + 1]` is string `i`; the first entry is 0.
     offsets: Vec<u64>,
 }
 

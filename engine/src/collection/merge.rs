@@ -1,5 +1,7 @@
 //! The global pass by term: the parts' postings merged and weighed.
 
+use std::time::Instant;
+
 use rayon::prelude::*;
 
 use super::{Collection, Documents, Part, Statistics, Weigher};
@@ -86,6 +88,7 @@ impl Collection {
     /// Parameters out of range.
     pub fn weigh(self, bm25: &Bm25) -> Result<Weights> {
         bm25.check()?;
+        let started = Instant::now();
         let offsets = self.offsets();
         let count = offsets[offsets.len() - 1] as usize;
         let (mut documents, mut small) = (vec![0; count], vec![0; count]);
@@ -111,6 +114,8 @@ impl Collection {
                 .collect()
         });
         let frequencies = Frequencies::from_raw(small, large.concat());
+        log::info!("merge: {count} postings in {:.3?}", started.elapsed());
+        let started = Instant::now();
         let norms = self.norms(bm25);
         let Collection {
             parts,
@@ -157,6 +162,7 @@ impl Collection {
                     }
                 });
         });
+        log::info!("weigh: {bm25:?} in {:.3?}", started.elapsed());
         Ok(Weights {
             lexicon,
             documents: ids,

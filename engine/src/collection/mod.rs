@@ -15,6 +15,7 @@ pub use merge::Weights;
 pub use rows::Rows;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -95,7 +96,13 @@ impl Collection {
             .build()
             .map_err(|error| Error::Limit(format!("cannot start threads: {error}")))?;
         let on_error = corpus.on_error();
+        let started = Instant::now();
         let mut local = local::pass(corpus, analyzer, options.engine, &pool)?;
+        log::info!(
+            "local pass: {} chunks in {:.3?}",
+            local.chunks.len(),
+            started.elapsed()
+        );
         let mut documents = Documents::gather(&local.chunks)?;
         let repeated = pool.install(|| documents.repeated());
         for &(repeat, of) in &repeated {
@@ -110,8 +117,14 @@ impl Collection {
             documents.remove(&gone);
             local.remove(&gone);
         }
+        let started = Instant::now();
         let views: Vec<PartTerms<'_>> = local.chunks.iter().map(|chunk| chunk.terms()).collect();
         let (lexicon, ids) = pool.install(|| Lexicon::merge(&views))?;
+        log::info!(
+            "lexicon: {} terms in {:.3?}",
+            lexicon.terms.len(),
+            started.elapsed()
+        );
         let mut first = 0;
         let parts = local.chunks.into_iter().zip(ids).map(|(chunk, term_ids)| {
             let Inverted { postings, lengths } = chunk.inverted;
@@ -127,11 +140,7 @@ impl Collection {
         });
         let parts: Vec<Part> = parts.collect();
         let statistics = documents.statistics();
-        log::info!(
-            "{} parts, {} terms, {statistics:?}",
-            parts.len(),
-            lexicon.terms.len()
-        );
+        log::info!("{statistics:?}");
         Ok(Collection {
             parts,
             documents,

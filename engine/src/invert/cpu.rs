@@ -12,7 +12,7 @@ use crate::analyze::Analyzer;
 use crate::analyze::cut::{Cutter, State};
 use crate::corpus::Chunk;
 use crate::error::{Error, Result};
-use crate::lexicon::interner::{Interner, Key};
+use crate::lexicon::interner::Interner;
 use crate::postings::{Frequencies, Postings};
 use crate::strings::Strings;
 
@@ -64,7 +64,6 @@ impl<'a> Cpu<'a> {
     }
 
     /// Cuts and interns the whole chunk: fills `occurrences`, `counts` and `ends`.
-    #[inline(never)]
     fn intern(&mut self, chunk: &mut Chunk) -> Result<()> {
         self.interner.clear();
         self.occurrences.clear();
@@ -117,7 +116,6 @@ impl<'a> Cpu<'a> {
     }
 
     /// Interns the terms between the first `whole` edges.
-    #[inline(never)]
     fn take(&mut self, text: &[u8], base: usize, whole: usize, spans: &[crate::corpus::Span]) {
         let before = self.occurrences.len();
         let edges = &self.edges[..whole];
@@ -145,23 +143,19 @@ impl<'a> Cpu<'a> {
     }
 
     /// The distinct raw terms in byte order, and their ids.
-    #[inline(never)]
     fn sort_raw(&self, text: &[u8]) -> (Strings, Vec<u32>) {
         let keys = self.interner.keys();
-        let mut order: Vec<(u128, u32)> = keys
+        // Most terms differ within their first 8 bytes, so only these are moved about.
+        let mut order: Vec<(u64, u32)> = keys
             .iter()
             .zip(0..)
-            .map(|(key, id)| (key.order(text), id))
+            .map(|(key, id)| ((key.order(text) >> 64) as u64, id))
             .collect();
         order.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0)
-                .then_with(|| match Key::order_is_partial(a.0) {
-                    true => {
-                        let (a, b) = (keys[a.1 as usize], keys[b.1 as usize]);
-                        a.bytes(text, &mut [0; 16]).cmp(b.bytes(text, &mut [0; 16]))
-                    }
-                    false => std::cmp::Ordering::Equal,
-                })
+            a.0.cmp(&b.0).then_with(|| {
+                let (a, b) = (keys[a.1 as usize], keys[b.1 as usize]);
+                a.compare(b, text)
+            })
         });
         let mut terms = Strings::with_capacity(keys.len(), 8 * keys.len());
         for &(_, id) in &order {
@@ -231,7 +225,6 @@ impl<'a> Cpu<'a> {
 
     /// Groups `occurrences` by the terms `ids`: fills `documents`, and turns `counts` into the
     /// end of every id's group.
-    #[inline(never)]
     fn group(&mut self, ids: &[u32]) {
         let mut start = 0;
         for &id in ids {
@@ -251,7 +244,6 @@ impl<'a> Cpu<'a> {
     }
 
     /// Counts equal neighbours within every group of `documents`.
-    #[inline(never)]
     fn count(&mut self, terms: Strings, ids: &[u32]) -> Postings {
         let documents = &mut self.documents[..];
         let mut small = vec![0; documents.len()];

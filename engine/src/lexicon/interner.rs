@@ -5,6 +5,8 @@
 //! term's key says where in the chunk it first stands. Ids point into a dense array of keys: the
 //! frequent terms occur early, so the part of it that is used all the time stays in the cache.
 
+use std::cmp::Ordering;
+
 /// The longest term that is its own key.
 const INLINE: usize = 15;
 /// The length byte of a key that only tells where a longer term stands.
@@ -68,10 +70,34 @@ impl Key {
         self.0.swap_bytes()
     }
 
-    /// Whether [`Key::order`] does not tell this term from all others.
-    pub(crate) fn order_is_partial(order: u128) -> bool {
-        order as u8 == LONG
+    /// How the terms' bytes compare.
+    pub(crate) fn compare(self, other: Key, text: &[u8]) -> Ordering {
+        let (a, b) = (self.order(text), other.order(text));
+        a.cmp(&b)
+            .then_with(|| match self.is_long() && other.is_long() {
+                true => text[self.span()].cmp(&text[other.span()]),
+                false => Ordering::Equal,
+            })
     }
+}
+
+/// Terms looked up together, so that their cache misses overlap.
+const BATCH: usize = 16;
+
+/// A term on its way to its id.
+#[derive(Clone, Copy)]
+struct Entry {
+    key: Key,
+    hash: u64,
+    id: u32,
+}
+
+impl Entry {
+    const NONE: Entry = Entry {
+        key: Key(0),
+        hash: 0,
+        id: EMPTY,
+    };
 }
 
 /// The table of the terms of one chunk.
@@ -111,35 +137,62 @@ impl Interner {
     /// Appends to `ids` those of the terms that `edges`, pairs of start and end counted from
     /// `base`, cut from `text`.
     pub(crate) fn intern(&mut self, text: &[u8], base: usize, edges: &[u32], ids: &mut Vec<u32>) {
-        /// Terms whose slots are looked up together, so that their cache misses overlap.
-        const BATCH: usize = 16;
-        let mut batch = [(Key(0), 0usize, EMPTY); BATCH];
-        for pairs in edges.chunks(2 * BATCH) {
+        // While one batch is looked up the slots of the next are fetched into the cache.
+        let mut ready = [Entry::NONE; BATCH];
+        let mut next = [Entry::NONE; BATCH];
+        let mut batches = edges.chunks(2 * BATCH);
+        let mut count = self.prepare(text, base, batches.next().unwrap_or_default(), &mut ready);
+        while count > 0 {
+            let next_count =
+                self.prepare(text, base, batches.next().unwrap_or_default(), &mut next);
             if self.keys.len() + BATCH > self.slots.len() / 2 {
                 self.grow(text);
             }
-            let shift = 64 - self.slots.len().trailing_zeros();
+            let shift = self.shift();
+            for entry in &mut ready[..count] {
+                entry.id = self.slots[(entry.hash >> shift) as usize];
+                prefetch(&self.keys, entry.id as usize);
+            }
             let before = ids.len();
-            ids.resize(before + pairs.len() / 2, EMPTY);
-            for (entry, pair) in batch.iter_mut().zip(pairs.chunks_exact(2)) {
-                let (start, end) = (base + pair[0] as usize, base + pair[1] as usize);
-                let key = if end - start <= INLINE {
-                    Key::short(text, start, end - start)
-                } else {
-                    Key::long(start, end - start)
-                };
-                let slot = (self.hash(key, text) >> shift) as usize;
-                *entry = (key, slot, self.slots[slot]);
-            }
-            for (into, &(key, slot, id)) in ids[before..].iter_mut().zip(&batch) {
-                let found = self.keys.get(id as usize) == Some(&key);
-                *into = if found {
-                    id
-                } else {
-                    self.find_or_add(key, slot, text)
+            ids.resize(before + count, EMPTY);
+            for (into, entry) in ids[before..].iter_mut().zip(&ready) {
+                let found = self.keys.get(entry.id as usize) == Some(&entry.key);
+                *into = match found {
+                    true => entry.id,
+                    false => self.find_or_add(entry.key, (entry.hash >> shift) as usize, text),
                 };
             }
+            std::mem::swap(&mut ready, &mut next);
+            count = next_count;
         }
+    }
+
+    /// Makes entries of the terms between `edges`, and has their slots fetched.
+    #[inline(always)]
+    fn prepare(
+        &self,
+        text: &[u8],
+        base: usize,
+        edges: &[u32],
+        entries: &mut [Entry; BATCH],
+    ) -> usize {
+        let shift = self.shift();
+        for (entry, pair) in entries.iter_mut().zip(edges.chunks_exact(2)) {
+            let (start, end) = (base + pair[0] as usize, base + pair[1] as usize);
+            entry.key = match end - start <= INLINE {
+                true => Key::short(text, start, end - start),
+                false => Key::long(start, end - start),
+            };
+            entry.hash = self.hash(entry.key, text);
+            prefetch(&self.slots, (entry.hash >> shift) as usize);
+        }
+        edges.len() / 2
+    }
+
+    /// How far a hash is shifted to give a slot.
+    #[inline]
+    fn shift(&self) -> u32 {
+        64 - self.slots.len().trailing_zeros()
     }
 
     /// Walks on from `slot` to the term's id, or gives it the next one.
@@ -208,6 +261,19 @@ impl Interner {
 #[inline]
 fn same(a: Key, b: Key, text: &[u8]) -> bool {
     a == b || (a.is_long() && b.is_long() && text[a.span()] == text[b.span()])
+}
+
+/// Has the cache line of `list[index]` fetched, where the processor can be asked to.
+#[inline(always)]
+fn prefetch<T>(list: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address has no effect but on the cache.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(list.as_ptr().wrapping_add(index).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (list, index);
 }
 
 /// The two halves of the product of `a` and `b`, folded into one.
