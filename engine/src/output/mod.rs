@@ -2,10 +2,15 @@
 //!
 //! Every writer stages its files and commits them when all are whole ([`staged`]).
 
+mod arrays;
 mod encode;
 mod npz;
 mod parquet;
+mod pieces;
+#[cfg(test)]
+mod sample;
 mod staged;
+mod tables;
 mod tsv;
 mod vectors;
 

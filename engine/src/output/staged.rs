@@ -1,7 +1,7 @@
 //! Files that appear under their final name whole or not at all.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -119,6 +119,17 @@ impl Write for Staged {
             Destination::Temporary(file) => file.as_file_mut().flush(),
             Destination::Direct(file) => file.flush(),
             Destination::Stdout(stdout) => stdout.flush(),
+        }
+    }
+}
+
+/// Only files can be gone back in; pipes and standard output give an error.
+impl Seek for Staged {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        match &mut self.file {
+            Destination::Temporary(file) => file.as_file_mut().seek(position),
+            Destination::Direct(file) => file.seek(position),
+            Destination::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
 }
