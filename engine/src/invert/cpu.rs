@@ -85,8 +85,8 @@ impl<'a> Cpu<'a> {
         // Edges count from here; a term cut off at the end of a segment is carried over.
         let mut base = from;
         let mut at = from;
-        while at < to {
-            // One byte of padding at least, which ends the last term.
+        // One byte of padding at least is cut too: it ends the last term.
+        while at <= to && !spans.is_empty() {
             let end = (at + SEGMENT).min(at + (to + 1 - at).next_multiple_of(64));
             let carried = self.edges.len();
             self.cutter
