@@ -12,6 +12,7 @@ use crate::progress::with_bar;
 use crate::size;
 
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub struct Args {
     /// Files, folders, globs, or - for standard input, in any mixture
     #[arg(required = true, value_name = "INPUT")]

@@ -92,3 +92,13 @@ fn log_to_stderr(verbosity: u8) {
         log::set_max_level(level);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Program::command().debug_assert();
+    }
+}

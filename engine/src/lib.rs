@@ -1,4 +1,46 @@
-//! Tokapi: BM25 weights of whole collections, exact, fast and in parallel.
+//! Tokapi: the BM25 weight of every term in every document of a collection, exact, fast and in
+//! parallel.
+//!
+//! Read a corpus, invert it, weigh it:
+//!
+//! ```
+//! use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, analyze::Analyzer};
+//!
+//! # fn main() -> tokapi::Result<()> {
+//! # let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/cranfield/docs.jsonl.zst");
+//! let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
+//! let collection = Collection::build(corpus, &Analyzer::default(), &BuildOptions::default())?;
+//! let weights = collection.weigh(&Bm25::default())?;
+//!
+//! let heaviest = weights.iter().max_by(|a, b| a.3.total_cmp(&b.3)).unwrap();
+//! assert_eq!(heaviest.0, b"aerothermoelastic");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! or write it to a file that other tools open:
+//!
+//! ```
+//! use tokapi::output::{Output, Target};
+//! # use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, analyze::Analyzer};
+//!
+//! # fn main() -> tokapi::Result<()> {
+//! # let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/cranfield/docs.jsonl.zst");
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("weights.parquet");
+//! # let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
+//! # let collection = Collection::build(corpus, &Analyzer::default(), &BuildOptions::default())?;
+//! let output = Output { path, target: Target::Parquet, tables: false };
+//! output.write(collection, &Bm25 { k1: 0.9, b: 0.4, ..Bm25::default() })?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Modules follow the path of the data: [`corpus`] reads documents into chunks, [`analyze`] cuts
+//! them into terms, [`invert`] gives a chunk's [`postings`], [`lexicon`] puts the terms of all
+//! chunks together, [`collection`] runs the passes, [`weigh`] has the formulas, [`output`] writes.
+//! [`generate`] makes synthetic collections. The library never prints and never exits; errors say
+//! what is wrong, where, and what to do.
 
 pub mod analyze;
 pub mod collection;
