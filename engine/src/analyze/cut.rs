@@ -111,13 +111,10 @@ impl Cutter {
                     state.spill = spill;
                 }
             }
-            let mut changes = bits ^ (bits << 1 | u64::from(state.inside));
+            let changes = bits ^ (bits << 1 | u64::from(state.inside));
             state.inside = bits >> 63 == 1;
-            while changes != 0 {
-                // Segments are far below 4 GiB, so an offset within one fits.
-                edges.push(offset as u32 + changes.trailing_zeros());
-                changes &= changes - 1;
-            }
+            // Segments are far below 4 GiB, so an offset within one fits.
+            push_ones(changes, offset as u32, edges);
         }
     }
 
@@ -166,6 +163,23 @@ impl Cutter {
         }
         (bits, high)
     }
+}
+
+/// Appends `offset` plus the place of every one in `bits`.
+#[inline(always)]
+fn push_ones(mut bits: u64, offset: u32, places: &mut Vec<u32>) {
+    /// Places found at a time, needed or not: a loop that ends on the last one is mispredicted
+    /// in every block.
+    const STEP: usize = 8;
+    let count = bits.count_ones() as usize;
+    let mut found = [0; BLOCK];
+    for places in found.chunks_exact_mut(STEP).take(count.div_ceil(STEP)) {
+        for place in places {
+            *place = offset + bits.trailing_zeros();
+            bits &= bits.wrapping_sub(1);
+        }
+    }
+    places.extend_from_slice(&found[..count]);
 }
 
 /// Bit `n` for the high nibble `n` of an ASCII byte.

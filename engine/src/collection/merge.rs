@@ -220,25 +220,33 @@ impl Range<'_> {
         let mut large = Vec::new();
         let end_term = self.first_term + terms;
         for part in parts {
+            let postings = &part.postings;
             let first = part
                 .term_ids
                 .partition_point(|&id| (id as usize) < self.first_term);
-            for (term, &id) in part.term_ids.iter().enumerate().skip(first) {
-                if id as usize >= end_term {
-                    break;
-                }
-                let from = part.postings.range(term);
+            let count = part.term_ids[first..].partition_point(|&id| (id as usize) < end_term);
+            let ids = &part.term_ids[first..first + count];
+            let from = postings.offsets[first] as usize;
+            let all = from..postings.offsets[first + count] as usize;
+            let (tfs, large_tfs) = postings.frequencies.raw(all.clone());
+            let documents = &postings.documents[all];
+            let bounds = &postings.offsets[first..=first + count];
+            for &(at, tf) in large_tfs {
+                // The term of the posting at `at`, and the place its postings are going to.
+                let term = bounds.partition_point(|&bound| bound <= at) - 1;
+                let to = cursors[ids[term] as usize - self.first_term] as u64;
+                large.push((start + to + (at - bounds[term]), tf));
+            }
+            for (&id, bounds) in ids.iter().zip(bounds.windows(2)) {
+                let of_term = bounds[0] as usize - from..bounds[1] as usize - from;
                 let cursor = &mut cursors[id as usize - self.first_term];
-                let to = *cursor..*cursor + from.len();
-                let documents = &part.postings.documents[from.clone()];
-                for (to, from) in self.documents[to.clone()].iter_mut().zip(documents) {
-                    *to = part.first + from;
-                }
-                let (tfs, large_tfs) = part.postings.frequencies.raw(from.clone());
-                self.tfs[to.clone()].copy_from_slice(tfs);
-                let position = |at: u64| start + to.start as u64 + (at - from.start as u64);
-                large.extend(large_tfs.iter().map(|&(at, tf)| (position(at), tf)));
+                let to = *cursor..*cursor + of_term.len();
                 *cursor = to.end;
+                let into = self.documents[to.clone()].iter_mut();
+                for (into, document) in into.zip(&documents[of_term.clone()]) {
+                    *into = part.first + document;
+                }
+                self.tfs[to].copy_from_slice(&tfs[of_term]);
             }
         }
         large.sort_unstable();

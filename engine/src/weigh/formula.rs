@@ -108,30 +108,51 @@ impl Bm25 {
         norms: &[f64],
         weights: &mut [f32],
     ) {
-        let k1 = self.k1;
-        let mut each = |part: &dyn Fn(f64, f64) -> f64| {
-            let postings = documents.iter().zip(tfs).zip(weights.iter_mut());
-            for ((&document, &tf), weight) in postings {
-                *weight = (idf * part(f64::from(tf), norms[document as usize])) as f32;
-            }
+        let (k1, delta) = (self.k1, self.delta);
+        let mut term = Term {
+            idf,
+            documents,
+            tfs,
+            norms,
+            weights,
         };
         match self.formula {
-            Formula::Lucene => each(&|tf, l| tf / (tf + k1 * l)),
+            Formula::Lucene => term.weigh(|tf, l| tf / (tf + k1 * l)),
             Formula::Robertson | Formula::Smoothed | Formula::Atire => {
-                each(&|tf, l| (k1 + 1.0) * tf / (k1 * l + tf))
+                term.weigh(|tf, l| (k1 + 1.0) * tf / (k1 * l + tf));
             }
             Formula::Bm25L => {
-                let delta = self.delta.unwrap_or(0.5);
-                each(&|tf, l| {
+                let delta = delta.unwrap_or(0.5);
+                term.weigh(|tf, l| {
                     let c = tf / l + delta;
                     (k1 + 1.0) * c / (k1 + c)
                 });
             }
             Formula::Bm25Plus => {
-                let delta = self.delta.unwrap_or(1.0);
-                each(&|tf, l| (k1 + 1.0) * tf / (k1 * l + tf) + delta);
+                let delta = delta.unwrap_or(1.0);
+                term.weigh(|tf, l| (k1 + 1.0) * tf / (k1 * l + tf) + delta);
             }
-            Formula::TfIdf => each(&|tf, _| tf),
+            Formula::TfIdf => term.weigh(|tf, _| tf),
+        }
+    }
+}
+
+/// The postings of a term, to be weighed.
+struct Term<'a> {
+    idf: f64,
+    documents: &'a [u32],
+    tfs: &'a [u32],
+    norms: &'a [f64],
+    weights: &'a mut [f32],
+}
+
+impl Term<'_> {
+    /// Weighs every posting by its tf part, a function of tf and L.
+    #[inline(always)]
+    fn weigh(&mut self, part: impl Fn(f64, f64) -> f64) {
+        let postings = self.documents.iter().zip(self.tfs).zip(&mut *self.weights);
+        for ((&document, &tf), weight) in postings {
+            *weight = (self.idf * part(f64::from(tf), self.norms[document as usize])) as f32;
         }
     }
 }
