@@ -6,6 +6,9 @@ use tokapi::corpus::{Chunk, Format, OnError};
 use tokapi::invert::{Cpu, Invert, Reference};
 use tokapi::{Corpus, CorpusOptions};
 
+/// More than an input has; the memory of a chunk is asked for ahead, and a larger one is slow.
+const WHOLE: usize = 1 << 16;
+
 /// The texts of all documents, read in chunks of about `chunk_bytes`, bad ones left out.
 fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -> Vec<Vec<u8>> {
     let options = CorpusOptions {
@@ -28,10 +31,11 @@ fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -
 
 /// Reads `bytes` as records of `format`, in one chunk and in small ones.
 pub fn records(format: Format, bytes: &[u8]) {
-    let whole = texts("bytes", bytes, Some(format), usize::MAX);
+    let whole = texts("bytes", bytes, Some(format), WHOLE);
     assert_eq!(whole, texts("bytes", bytes, Some(format), 1));
     let stop = CorpusOptions {
         format: Some(format),
+        chunk_bytes: WHOLE,
         ..CorpusOptions::default()
     };
     let _ = Corpus::from_bytes("bytes", bytes, stop).next_chunk();
