@@ -196,13 +196,16 @@ fn damaged_compression_keeps_the_documents_before_it() {
     for name in ["docs.jsonl.gz", "docs.tsv.zst"] {
         folder.generate(name, "1500");
         let whole = fs::read(folder.path(name)).unwrap();
-        // Damage in the middle may pass for text until a checksum tells: it never passes unseen.
-        let mut flipped = whole.clone();
-        flipped[whole.len() / 2..][..64].fill(0xa5);
-        folder.put(name, flipped);
-        folder.refuses(&[name], 1, &[name]);
-        let (summary, _) = folder.weighs(&[name, "--on-error", "skip"]);
-        assert!(counts(&summary).1 > 0, "{summary}");
+        // Damage in the middle may pass for text until the checksum tells, which every gzip stream
+        // has and these Zstandard frames have not.
+        if name.ends_with(".gz") {
+            let mut flipped = whole.clone();
+            flipped[whole.len() / 2..][..64].fill(0xa5);
+            folder.put(name, flipped);
+            folder.refuses(&[name], 1, &[name]);
+            let (summary, _) = folder.weighs(&[name, "--on-error", "skip"]);
+            assert!(counts(&summary).1 > 0, "{summary}");
+        }
         for (damaged, keeps_some) in [
             (&whole[..whole.len() - 1], true),
             (&whole[..whole.len() / 2], true),
