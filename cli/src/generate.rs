@@ -8,7 +8,7 @@ use tokapi::generate::{self, Compression, Extent, Format, Options, RANKS, Vocabu
 
 use crate::progress::with_bar;
 use crate::size;
-use crate::summary::grouped;
+use crate::summary::{grouped, note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -122,12 +122,12 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
             generate::to_path(&options, &args.output, &written)
         }
     })?;
-    eprintln!(
-        "{} documents, {} words, {} bytes",
+    note(&format!(
+        "{} documents, {} words, {} bytes\n",
         grouped(made.documents),
         grouped(made.words),
         grouped(made.bytes)
-    );
+    ));
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
 use tokapi::collection::Engine;
 use tokapi::corpus::{Format, OnError};
+use tokapi::output::Output;
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error};
 
 use crate::progress::with_bar;
@@ -132,10 +133,12 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// Reads and inverts the whole input; shows how far it is.
-    pub fn read(&self, threads: usize) -> Result<Collection, Error> {
+    /// Reads and inverts the whole input, none of which `output` may overwrite; shows how far it
+    /// is.
+    pub fn read(&self, threads: usize, output: Option<&Output>) -> Result<Collection, Error> {
         let analyzer = self.analyzer()?;
         let corpus = self.corpus()?;
+        output.map_or(Ok(()), |output| output.check_apart(&corpus))?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
         let engine = match self.engine {
@@ -149,6 +152,13 @@ impl Args {
         let options = BuildOptions { engine, threads };
         with_bar((total > 0).then_some(total), &progress.read_bytes, || {
             Collection::build(corpus, &analyzer, &options)
+        })
+        .map_err(|error| match error {
+            Error::Input { place, what } => Error::Input {
+                place,
+                what: what + " (or leave it out: --on-error skip)",
+            },
+            other => other,
         })
     }
 

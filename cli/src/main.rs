@@ -10,9 +10,13 @@ mod stats;
 mod summary;
 mod weigh;
 
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+
+use summary::note;
 
 /// BM25 weights of whole collections, exact, fast and in parallel
 #[derive(Parser)]
@@ -40,6 +44,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(report_panic));
     let program = Program::parse();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = program.threads.map_or_else(cores, usize::from);
@@ -54,14 +59,32 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read standard output wants no more.
+        Err(tokapi::Error::Write { path, source })
+            if path == Path::new("-") && source.kind() == io::ErrorKind::BrokenPipe =>
+        {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
-            eprintln!("tokapi: {error}");
+            note(&line(&error.to_string()));
             ExitCode::from(if matches!(error, tokapi::Error::Usage(_)) {
                 2
             } else {
                 1
             })
         }
+    }
+}
+
+/// A line for standard error, whatever is in a file's name.
+fn line(text: &str) -> String {
+    format!("tokapi: {}\n", text.replace(['\n', '\r'], " "))
+}
+
+/// One line on a panic, none where the library makes an error of it.
+fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    if !tokapi::corpus::catches_panic() {
+        note(&line(&format!("a bug, please report it: {panic}")));
     }
 }
 
@@ -75,7 +98,7 @@ impl log::Log for Log {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            eprintln!("tokapi: {}", record.args());
+            note(&line(&record.args().to_string()));
         }
     }
 

@@ -26,7 +26,7 @@ pub struct Args {
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    let collection = args.input.read(threads)?;
+    let collection = args.input.read(threads, None)?;
     let summary = Summary::new(started, &collection);
     let average = collection.statistics().average_length();
     let average = if average.is_finite() { average } else { 0.0 };

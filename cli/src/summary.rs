@@ -115,6 +115,11 @@ pub fn print(bytes: &[u8]) -> Result<(), Error> {
     }
 }
 
+/// Says something on standard error; where nobody can be told, the work goes on.
+pub fn note(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// The most memory this process has had resident, where the system tells.
 fn peak_memory_bytes() -> Option<u64> {
     use nix::sys::resource::{UsageWho, getrusage};

@@ -10,7 +10,7 @@ use tokapi::weigh::{Formula, Prune};
 use tokapi::{Bm25, Collection, Error};
 
 use crate::input;
-use crate::summary::{Summary, print};
+use crate::summary::{Summary, note, print};
 
 /// Weigh every term of every document by BM25
 #[derive(Debug, clap::Args)]
@@ -143,7 +143,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     if let Some(output) = &output {
         output.check()?;
     }
-    let mut collection = args.input.read(threads)?;
+    let mut collection = args.input.read(threads, output.as_ref())?;
     collection.prune(
         &bm25,
         &Prune {
@@ -171,9 +171,9 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         .map(|file| file.display().to_string())
         .collect();
     if !names.is_empty() && !is_stdout(&output) {
-        eprintln!("wrote {}", names.join(", "));
+        note(&format!("wrote {}\n", names.join(", ")));
     }
-    eprint!("{}", summary.text());
+    note(&summary.text());
     Ok(())
 }
 
@@ -186,7 +186,7 @@ fn is_stdout(output: &Option<Output>) -> bool {
 /// Prints on standard output, unless the weights go there.
 fn say(text: &str, output: &Option<Output>) -> Result<(), Error> {
     if is_stdout(output) {
-        eprint!("{text}");
+        note(text);
         return Ok(());
     }
     print(text.as_bytes())

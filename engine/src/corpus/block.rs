@@ -32,7 +32,8 @@ impl Skipped {
     pub(crate) fn add(&mut self, reason: String) {
         self.count += 1;
         if self.reasons.len() < Self::REASONS {
-            self.reasons.push(reason);
+            // Names and ids from the input may hold line ends; a reason is one line.
+            self.reasons.push(reason.replace(['\n', '\r'], " "));
         }
     }
 

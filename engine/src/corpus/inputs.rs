@@ -4,19 +4,26 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// One input file, or standard input.
+/// One input file, standard input, or a file's bytes in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
     /// The path; `-` is standard input.
     pub path: PathBuf,
-    /// Its size on disk, 0 where it has none.
+    /// Its size, 0 where it has none: standard input, pipes, devices.
     pub bytes: u64,
+    /// What it holds, where that is in memory already.
+    pub(super) memory: Option<bytes::Bytes>,
 }
 
 impl Input {
     /// Whether this is standard input.
     pub fn is_stdin(&self) -> bool {
-        self.path == Path::new("-")
+        self.memory.is_none() && self.path == Path::new("-")
+    }
+
+    /// Whether it can be opened again and read from any place.
+    pub(super) fn is_seekable(&self) -> bool {
+        self.memory.is_none() && self.bytes > 0
     }
 }
 
@@ -27,7 +34,11 @@ pub(super) fn expand<P: AsRef<str>>(paths: &[P]) -> Result<Vec<Input>> {
         let name = path.as_ref();
         let path = PathBuf::from(name);
         if name == "-" {
-            inputs.push(Input { path, bytes: 0 });
+            inputs.push(Input {
+                path,
+                bytes: 0,
+                memory: None,
+            });
         } else if path.exists() || !name.contains(['*', '?', '[']) {
             add(path, &mut inputs)?;
         } else {
@@ -64,7 +75,11 @@ fn add(path: PathBuf, inputs: &mut Vec<Input>) -> Result<()> {
         } else {
             0
         };
-        inputs.push(Input { path, bytes });
+        inputs.push(Input {
+            path,
+            bytes,
+            memory: None,
+        });
         return Ok(());
     }
     let mut entries = Vec::new();

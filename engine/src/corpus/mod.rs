@@ -22,6 +22,7 @@ pub(crate) use chunk::PADDING;
 pub use chunk::{Chunk, Span};
 pub use format::Format;
 pub use inputs::Input;
+pub use parquet::catches_panic;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -86,18 +87,38 @@ impl Corpus {
     /// # Errors
     /// A path that does not exist, a glob that matches nothing.
     pub fn open<P: AsRef<str>>(paths: &[P], options: CorpusOptions) -> Result<Self> {
-        let inputs = inputs::expand(paths)?;
+        Ok(Corpus::new(inputs::expand(paths)?, options))
+    }
+
+    /// Reads what a file called `name` would hold from memory; the name may tell the format, and
+    /// errors call the file by it.
+    pub fn from_bytes(name: &str, bytes: impl Into<Vec<u8>>, options: CorpusOptions) -> Self {
+        let bytes = bytes::Bytes::from(bytes.into());
+        let input = Input {
+            path: name.into(),
+            bytes: bytes.len() as u64,
+            memory: Some(bytes),
+        };
+        Corpus::new(vec![input], options)
+    }
+
+    fn new(inputs: Vec<Input>, options: CorpusOptions) -> Self {
         let progress = Progress::default();
         let total = inputs.iter().map(|input| input.bytes).sum();
         progress.total_bytes.store(total, Ordering::Relaxed);
         log::info!("{} input files, {total} bytes", inputs.len());
-        Ok(Corpus {
+        Corpus {
             inputs: inputs.into(),
             current: None,
             options: Arc::new(options),
             progress: Arc::new(progress),
             sequence: 0,
-        })
+        }
+    }
+
+    /// The inputs that have not been opened yet.
+    pub fn inputs(&self) -> impl Iterator<Item = &Input> {
+        self.inputs.iter()
     }
 
     /// What is done about documents that cannot be read.

@@ -4,6 +4,7 @@
 //! length-prefixed ids and texts. A damaged file may make the decoder panic; that is caught here
 //! and becomes an error like any other.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::block::{Block, Segment, Sink};
-use super::decode::Decoded;
+use super::decode::{self, Decoded};
 use super::tsv::NOT_UTF8;
 use super::{CorpusOptions, Format, Input};
 use crate::error::{Error, Place, Position, Result};
@@ -47,20 +48,20 @@ impl ParquetSource {
         options: &CorpusOptions,
     ) -> Result<Self> {
         let path: Arc<Path> = Arc::from(input.path.as_path());
-        let read = |source| Error::Read {
-            path: path.to_path_buf(),
-            source,
-        };
-        let reader: Box<dyn FileReader + Send> = if decoded.compressed || input.is_stdin() {
+        let reader: Box<dyn FileReader + Send> = if decoded.compressed || !input.is_seekable() {
             // Parquet is read from its end: what cannot be sought is held in memory.
             let mut bytes = Vec::new();
-            decoded.reader.read_to_end(&mut bytes).map_err(read)?;
+            if let Err(source) = decoded.reader.read_to_end(&mut bytes) {
+                let at = bytes.len() as u64;
+                return Err(decode::failed(&path, decoded.compressed, at, source));
+            }
             guarded(&path, || {
                 SerializedFileReader::new(bytes::Bytes::from(bytes))
             })
             .map(|reader| Box::new(reader) as Box<dyn FileReader + Send>)?
         } else {
-            let file = File::open(&path).map_err(read)?;
+            let file =
+                File::open(&path).map_err(|source| decode::failed(&path, false, 0, source))?;
             Box::new(guarded(&path, || SerializedFileReader::new(file))?)
         };
         let columns = find_columns(&path, &*reader, options)?;
@@ -117,14 +118,28 @@ impl ParquetSource {
     }
 }
 
+thread_local! {
+    /// Whether this thread is within [`guarded`].
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread will become an error of a damaged file; a program's panic hook
+/// need not report it.
+pub fn catches_panic() -> bool {
+    GUARDED.get()
+}
+
 /// Runs a step of the decoder; its errors and panics become errors of the file `path`.
 fn guarded<T>(
     path: &Path,
     step: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> Result<T> {
-    let problem = match catch_unwind(AssertUnwindSafe(step)) {
+    GUARDED.set(true);
+    let outcome = catch_unwind(AssertUnwindSafe(step));
+    GUARDED.set(false);
+    let problem = match outcome {
         Ok(Ok(value)) => return Ok(value),
-        Ok(Err(error)) => error.to_string(),
+        Ok(Err(error)) => error.to_string().replace('\n', " "),
         Err(_) => "its pages contradict each other".to_owned(),
     };
     Err(Error::Input {

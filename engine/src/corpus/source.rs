@@ -1,14 +1,17 @@
 //! One open input, read piece by piece into blocks.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::block::Block;
 use super::decode::{self, Decoded};
 use super::parquet::ParquetSource;
 use super::{CorpusOptions, Format, Input, Progress};
-use crate::error::{Error, Place, Position, Result};
+use crate::error::{Error, Result};
+
+/// The most memory that is asked for ahead of the text that fills it.
+const RESERVED_BYTES: usize = 64 << 20;
 
 /// An input that is being read.
 pub(super) enum Source {
@@ -23,11 +26,7 @@ impl Source {
         progress: &Arc<Progress>,
     ) -> Result<Source> {
         let path: Arc<Path> = Arc::from(input.path.as_path());
-        let decoded =
-            decode::open(input, options.format, progress).map_err(|source| Error::Read {
-                path: path.to_path_buf(),
-                source,
-            })?;
+        let decoded = decode::open(input, options.format, progress)?;
         log::info!("{}: read as {:?}", path.display(), decoded.format);
         if decoded.format == Format::Parquet {
             return Ok(Source::Parquet(Box::new(ParquetSource::open(
@@ -76,7 +75,7 @@ impl RecordSource {
         let start = block.bytes.len();
         block.bytes.append(&mut self.carried);
         // Read up to the room that is left; if no record ends in it, twice that, and so on.
-        let mut target = start + block.room();
+        let mut target = start.saturating_add(block.room());
         let mut searched = start;
         loop {
             let wanted = target.saturating_sub(block.bytes.len()).max(1 << 12);
@@ -103,35 +102,21 @@ impl RecordSource {
                 return Ok(!at_end);
             }
             searched = block.bytes.len();
-            target = searched + (searched - start);
+            target = searched.saturating_add(searched - start);
         }
     }
 
     /// Reads up to `count` bytes more; fewer at the end of the input or where it is damaged.
     fn read(&mut self, count: usize, bytes: &mut Vec<u8>) -> (usize, Option<Error>) {
         let before = bytes.len();
-        bytes.reserve(count);
+        // A chunk may be asked for that is larger than the input, or than the memory.
+        bytes.reserve(count.min(RESERVED_BYTES));
         let result = (&mut self.reader).take(count as u64).read_to_end(bytes);
         let read = bytes.len() - before;
         self.read_bytes += read as u64;
-        let failure = result.err().map(|source| {
-            if self.compressed {
-                Error::Input {
-                    place: Place {
-                        path: PathBuf::from(&*self.path),
-                        position: Position::Byte(self.read_bytes),
-                    },
-                    what: format!(
-                        "the compressed data is damaged or cut off ({source}); fetch the file again"
-                    ),
-                }
-            } else {
-                Error::Read {
-                    path: self.path.to_path_buf(),
-                    source,
-                }
-            }
-        });
+        let failure = result
+            .err()
+            .map(|source| decode::failed(&self.path, self.compressed, self.read_bytes, source));
         (read, failure)
     }
 }

@@ -8,6 +8,8 @@ use super::block::{Segment, Sink};
 use super::tsv::NOT_UTF8;
 use crate::error::Result;
 
+const CUT_OFF: &str = "`</DOC>` is missing: the file is cut off or damaged; fetch it again";
+
 pub(super) fn parse(
     segment: &Segment,
     bytes: &[u8],
@@ -18,15 +20,15 @@ pub(super) fn parse(
     let mut at = 0;
     while let Some(start) = find_tag(bytes, at, "DOC") {
         let body = start + "<DOC>".len();
-        let (end, next) = match find_tag(bytes, body, "/DOC") {
-            Some(end) => (end, end + "</DOC>".len()),
+        let (end, next) = match find_first(bytes, body, &["/DOC", "DOC"]) {
+            Some((end, 0)) => (end, end + "</DOC>".len()),
+            // Another document begins: the end of this one is lost.
+            Some((inner, _)) => (inner, inner),
             None => (bytes.len(), bytes.len()),
         };
         at = next;
         let problem = match std::str::from_utf8(&bytes[body..end]) {
-            _ if end == next => {
-                Some("`</DOC>` is missing: the file is cut off or damaged".to_owned())
-            }
+            _ if end == next => Some(CUT_OFF.to_owned()),
             Err(_) => Some(NOT_UTF8.to_owned()),
             Ok(document) => push(document, id_tag, &options.text_fields, sink).err(),
         };
@@ -34,15 +36,20 @@ pub(super) fn parse(
             sink.skip(segment.error_at(bytes, start, problem))?;
         }
     }
-    let rest = &bytes[at..];
-    if !rest.trim_ascii().is_empty() && at == 0 {
-        sink.skip(segment.error_at(
-            bytes,
-            0,
-            "no `<DOC>`: this is not TREC SGML; name the format",
-        ))?;
-    }
-    Ok(())
+    let rest = bytes[at..].trim_ascii();
+    let begun = rest.len() < "<DOC>".len() && b"<DOC>"[..rest.len()].eq_ignore_ascii_case(rest);
+    let problem = if rest.is_empty() {
+        return Ok(());
+    } else if begun {
+        CUT_OFF
+    } else if at == 0 && segment.first == 1 {
+        "no `<DOC>`: this is not TREC SGML; name the format"
+    } else {
+        // Headers and wrapping elements between documents are no documents.
+        return Ok(());
+    };
+    let at = bytes.len() - bytes[at..].trim_ascii_start().len();
+    sink.skip(segment.error_at(bytes, at, problem))
 }
 
 /// Adds one document, or tells why it cannot be.
@@ -83,15 +90,21 @@ fn push(
 
 /// Where `<name>` next stands, in upper or lower case.
 fn find_tag(bytes: &[u8], from: usize, name: &str) -> Option<usize> {
-    let whole = |at: &usize| {
+    find_first(bytes, from, &[name]).map(|(at, _)| at)
+}
+
+/// Where a tag with one of `names` next stands, and the place of its name among them.
+fn find_first(bytes: &[u8], from: usize, names: &[&str]) -> Option<(usize, usize)> {
+    memchr::memchr_iter(b'<', &bytes[from..]).find_map(|found| {
+        let at = from + found;
         let tag = &bytes[at + 1..];
-        tag.len() > name.len()
-            && tag[..name.len()].eq_ignore_ascii_case(name.as_bytes())
-            && tag[name.len()] == b'>'
-    };
-    memchr::memchr_iter(b'<', &bytes[from..])
-        .map(|at| from + at)
-        .find(whole)
+        let is_whole = |name: &&str| {
+            tag.len() > name.len()
+                && tag[..name.len()].eq_ignore_ascii_case(name.as_bytes())
+                && tag[name.len()] == b'>'
+        };
+        Some((at, names.iter().position(is_whole)?))
+    })
 }
 
 /// Appends `text` without its tags and with its entities replaced.

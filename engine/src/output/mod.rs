@@ -19,6 +19,7 @@ pub use staged::Staged;
 use std::path::{Path, PathBuf};
 
 use crate::collection::Collection;
+use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::weigh::Bm25;
 
@@ -117,6 +118,35 @@ impl Output {
     pub fn check(&self) -> Result<()> {
         self.check_target()?;
         Staged::create(&self.path).map(drop)
+    }
+
+    /// Tells whether `corpus` is yet to read a file that this would overwrite.
+    ///
+    /// # Errors
+    /// The input, and that the output needs another name.
+    pub fn check_apart(&self, corpus: &Corpus) -> Result<()> {
+        let mut written = vec![self.path.clone()];
+        if self.tables || self.target == Target::Npz {
+            let tables = ["docs.parquet", "terms.parquet", "docs.tsv", "terms.tsv"];
+            written.extend(tables.map(|name| self.beside(name)));
+        }
+        // Pipes and devices are no harm; what does not exist is not read.
+        written.retain(|path| path.is_file());
+        let written: Vec<PathBuf> = written
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
+        let overwritten = corpus.inputs().find(|input| {
+            let path = input.path.canonicalize();
+            path.is_ok_and(|path| written.contains(&path))
+        });
+        match overwritten {
+            None => Ok(()),
+            Some(input) => Err(Error::Usage(format!(
+                "{}: the output would overwrite this input; name another file to write",
+                input.path.display()
+            ))),
+        }
     }
 
     fn check_target(&self) -> Result<()> {

@@ -42,6 +42,9 @@ pub struct Bm25 {
     pub avdl: Option<f64>,
 }
 
+/// Far beyond all use; within it no weight overflows.
+const LARGEST: f64 = 1e9;
+
 impl Default for Bm25 {
     fn default() -> Self {
         Bm25 {
@@ -66,14 +69,16 @@ impl Bm25 {
             )))
         };
         match *self {
-            Bm25 { k1, .. } if !(k1 >= 0.0 && k1.is_finite()) => wrong("k1", "0 or more", k1),
+            Bm25 { k1, .. } if !(0.0..=LARGEST).contains(&k1) => wrong("k1", "from 0 to 1e9", k1),
             Bm25 { b, .. } if !(0.0..=1.0).contains(&b) => wrong("b", "from 0 to 1", b),
             Bm25 {
                 delta: Some(delta), ..
-            } if !(delta >= 0.0 && delta.is_finite()) => wrong("delta", "0 or more", delta),
+            } if !(0.0..=LARGEST).contains(&delta) => wrong("delta", "from 0 to 1e9", delta),
             Bm25 {
                 avdl: Some(avdl), ..
-            } if !(avdl > 0.0 && avdl.is_finite()) => wrong("avdl", "above 0", avdl),
+            } if !(1.0 / LARGEST..f64::INFINITY).contains(&avdl) => {
+                wrong("avdl", "above 0 (1e-9 or more)", avdl)
+            }
             _ => Ok(()),
         }
     }

@@ -1,0 +1,660 @@
+//! Bad input and bad places to write to: one line that says what and where, or the documented
+//! treatment; never a panic, never a part of an output under its final name.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const TOKAPI: &str = env!("CARGO_BIN_EXE_tokapi");
+
+/// A folder of inputs, with an empty folder `out` for what is written.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        fs::create_dir(folder.path("out")).unwrap();
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// Runs `tokapi` here.
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(TOKAPI);
+        command.args(args).current_dir(self.0.path());
+        command.stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn generate(&self, name: &str, documents: &str) {
+        let run = self.run(&["generate", "-o", name, "--documents", documents]);
+        assert!(run.status.success(), "{run:?}");
+    }
+
+    /// What is in the folder `out`, hidden files too.
+    fn written(&self) -> Vec<String> {
+        let names = fs::read_dir(self.path("out")).unwrap();
+        let mut names: Vec<String> = names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Weighs with `args` into `out`, which must fail with `status` and a single line that holds
+    /// all `parts`, and leave nothing.
+    fn refuses(&self, args: &[&str], status: i32, parts: &[&str]) {
+        let run = self.run(&[&["weigh", "-o", "out/w.parquet"], args].concat());
+        one_line(&run, status, parts);
+        assert_eq!(self.written(), [""; 0]);
+    }
+
+    /// Weighs with `args`, which must succeed. Gives the summary and the output.
+    fn weighs(&self, args: &[&str]) -> (Value, Vec<u8>) {
+        let run = self.run(&[&["weigh", "--json", "-o", "out/w.parquet"], args].concat());
+        assert!(run.status.success(), "{run:?}");
+        assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{args:?}");
+        let output = fs::read(self.path("out/w.parquet")).unwrap();
+        fs::remove_file(self.path("out/w.parquet")).unwrap();
+        assert_eq!(self.written(), [""; 0]);
+        (serde_json::from_slice(&run.stdout).unwrap(), output)
+    }
+}
+
+/// Checks that a run ended with `status` after one line on standard error that holds all `parts`.
+fn one_line(run: &Output, status: i32, parts: &[&str]) {
+    let error = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(status), "{error}");
+    assert!(error.starts_with("tokapi: "), "{error}");
+    assert_eq!(error.matches('\n').count(), 1, "{error}");
+    assert!(!error.contains("panicked"), "{error}");
+    for part in parts {
+        assert!(error.contains(part), "{part} is not in: {error}");
+    }
+}
+
+/// The documents of a summary, and what was skipped.
+fn counts(summary: &Value) -> (u64, u64) {
+    let count = |name: &str| summary[name].as_u64().unwrap();
+    (count("documents"), count("skipped"))
+}
+
+/// Two documents with `bad` between them, in the format of `extension`.
+fn around(extension: &str, bad: &[u8]) -> Vec<u8> {
+    let (before, after): (&[u8], &[u8]) = match extension {
+        "jsonl" => (
+            b"{\"id\":\"a\",\"contents\":\"one two two\"}\n",
+            b"\n{\"id\":\"b\",\"contents\":\"two three\"}\n",
+        ),
+        "tsv" => (b"a\tone two two\n", b"\nb\ttwo three\n"),
+        "trec" => (
+            b"<DOC><DOCNO>a</DOCNO>one two two</DOC>\n",
+            b"\n<DOC><DOCNO>b</DOCNO>two three</DOC>\n",
+        ),
+        "terms" => (b"one\ntwo\ntwo\n\n", b"two\nthree\n"),
+        _ => unreachable!("no such format here"),
+    };
+    [before, bad, after].concat()
+}
+
+#[test]
+fn a_bad_record_stops_with_its_place_or_is_skipped_and_counted() {
+    let folder = Folder::new();
+    #[rustfmt::skip]
+    let cases: [(&str, &[u8], &[&str]); 19] = [
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"caf\xe9\"}", &["line 2", "UTF-8"]),
+        ("jsonl", b"{\"id\":\"x\xff\",\"contents\":\"\"}", &["line 2", "UTF-8"]),
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"cut", &["line 2", "broken JSON"]),
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"\"", &["line 2", "broken JSON"]),
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"\"} {}", &["line 2", "broken JSON"]),
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"\\ud800\"}", &["line 2", "broken JSON"]),
+        ("jsonl", b"[1, 2]", &["line 2", "object"]),
+        ("jsonl", b"\0\0\0", &["line 2", "broken JSON"]),
+        ("jsonl", b"{\"contents\":\"x\"}", &["line 2", "no field `id`"]),
+        ("jsonl", b"{\"id\":\"x\"}", &["line 2", "no field `contents`"]),
+        ("jsonl", b"{\"id\":null,\"contents\":\"x\"}", &["line 2", "no field `id`"]),
+        ("jsonl", b"{\"id\":\"\",\"contents\":\"x\"}", &["line 2", "the id is empty"]),
+        ("tsv", b"x\tcaf\xe9", &["line 2", "UTF-8"]),
+        ("tsv", b"no tab here", &["line 2", "no tab", "id<TAB>text"]),
+        ("tsv", b"\tno id", &["line 2", "the id before the tab is empty"]),
+        ("trec", b"<DOC><DOCNO>x</DOCNO>caf\xe9</DOC>", &["line 2", "UTF-8"]),
+        ("trec", b"<DOC>no id</DOC>", &["line 2", "no `<DOCNO>`"]),
+        ("trec", b"<DOC><DOCNO>x</DOCNO>no end", &["line 2", "`</DOC>` is missing"]),
+        ("terms", b"good\ncaf\xe9\n\n", &["line 6", "UTF-8"]),
+    ];
+    for (extension, bad, parts) in cases {
+        let (name, clean) = (format!("docs.{extension}"), format!("clean.{extension}"));
+        folder.put(&clean, around(extension, b""));
+        folder.put(&name, around(extension, bad));
+        let stopped = [&[&*name, "--on-error skip"], parts].concat();
+        folder.refuses(&[&name], 1, &stopped);
+
+        let (summary, output) = folder.weighs(&[&name, "--on-error", "skip"]);
+        assert_eq!(counts(&summary), (2, 1), "{extension} {parts:?}");
+        let reason = summary["skipped_reasons"][0].as_str().unwrap();
+        assert!(parts.iter().all(|part| reason.contains(part)), "{reason}");
+        assert!(!reason.contains("--on-error"), "{reason}");
+        let same = output == folder.weighs(&[&clean]).1;
+        assert!(same, "{extension} {parts:?}: other weights");
+    }
+}
+
+#[test]
+fn a_file_cut_off_in_a_record_says_so() {
+    let folder = Folder::new();
+    let jsonl = around("jsonl", b"");
+    folder.put("docs.jsonl", &jsonl[..jsonl.len() - 5]);
+    folder.refuses(&["docs.jsonl"], 1, &["docs.jsonl, line 3", "broken JSON"]);
+    let trec = around("trec", b"");
+    let second = trec.len() - "<DOC><DOCNO>b</DOCNO>two three</DOC>\n".len();
+    // In the text, in the end tag, behind the id, behind the first tag, within it.
+    for length in [
+        trec.len() - 8,
+        trec.len() - 3,
+        second + 20,
+        second + 5,
+        second + 3,
+    ] {
+        folder.put("docs.trec", &trec[..length]);
+        folder.refuses(&["docs.trec"], 1, &["docs.trec, line 3", "cut off"]);
+        let (summary, _) = folder.weighs(&["docs.trec", "--on-error", "skip"]);
+        assert_eq!(counts(&summary), (1, 1));
+    }
+}
+
+#[test]
+fn the_format_is_wrong() {
+    let folder = Folder::new();
+    folder.put("text.jsonl", "plain words\n");
+    folder.refuses(&["text.jsonl"], 1, &["text.jsonl, line 1", "broken JSON"]);
+    folder.put("text.trec", "plain words\n");
+    folder.refuses(&["text.trec"], 1, &["text.trec, line 1", "not TREC"]);
+    folder.put("text.parquet", "plain words\n");
+    folder.refuses(
+        &["text.parquet"],
+        1,
+        &["text.parquet", "not a whole Parquet file"],
+    );
+    folder.put("latin.txt", b"caf\xe9 au\nlait");
+    folder.refuses(&["latin.txt"], 1, &["latin.txt, line 1", "UTF-8"]);
+    let (summary, _) = folder.weighs(&["latin.txt", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (0, 1));
+}
+
+#[test]
+fn damaged_compression_keeps_the_documents_before_it() {
+    let folder = Folder::new();
+    for name in ["docs.jsonl.gz", "docs.tsv.zst"] {
+        folder.generate(name, "1500");
+        let whole = fs::read(folder.path(name)).unwrap();
+        // Damage in the middle may pass for text until the checksum tells, which every gzip stream
+        // has and these Zstandard frames have not.
+        if name.ends_with(".gz") {
+            let mut flipped = whole.clone();
+            flipped[whole.len() / 2..][..64].fill(0xa5);
+            folder.put(name, flipped);
+            folder.refuses(&[name], 1, &[name]);
+            let (summary, _) = folder.weighs(&[name, "--on-error", "skip"]);
+            assert!(counts(&summary).1 > 0, "{summary}");
+        }
+        for (damaged, keeps_some) in [
+            (&whole[..whole.len() - 1], true),
+            (&whole[..whole.len() / 2], true),
+            (&whole[..12], false),
+            (&[&whole[..4], &b"garbage follows"[..]].concat()[..], false),
+        ] {
+            folder.put(name, damaged);
+            folder.refuses(&[name], 1, &[name, "byte", "damaged or cut off", "again"]);
+            let (summary, output) = folder.weighs(&[name, "--on-error", "skip"]);
+            let (documents, skipped) = counts(&summary);
+            assert_eq!(skipped, 1);
+            assert_eq!(documents > 0, keeps_some, "{documents} documents of {name}");
+            if keeps_some {
+                // The same seed: a shorter collection is the beginning of a longer one.
+                let clean = name.replace("docs", "clean");
+                folder.generate(&clean, &documents.to_string());
+                let same = output == folder.weighs(&[&clean]).1;
+                assert!(same, "{name}: other weights");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_parquet_is_an_error_of_one_line() {
+    let folder = Folder::new();
+    folder.generate("docs.parquet", "40");
+    let whole = fs::read(folder.path("docs.parquet")).unwrap();
+    for length in [
+        0,
+        3,
+        4,
+        11,
+        whole.len() / 2,
+        whole.len() - 9,
+        whole.len() - 1,
+    ] {
+        folder.put("cut.parquet", &whole[..length]);
+        folder.refuses(
+            &["cut.parquet"],
+            1,
+            &["cut.parquet", "not a whole Parquet file"],
+        );
+    }
+    // Footer and page headers: where the decoder believes what it reads.
+    let mut failures = 0;
+    for number in 0..150 {
+        let place = match number % 3 {
+            0 => number,
+            _ => whole.len() - 8 - number * 3,
+        };
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x55;
+        folder.put("flipped.parquet", damaged);
+        let run = folder.run(&["stats", "flipped.parquet"]);
+        if !run.status.success() {
+            failures += 1;
+            one_line(&run, 1, &["flipped.parquet"]);
+        }
+    }
+    assert!(failures > 20, "{failures} of 150");
+    let (summary, _) = folder.weighs(&["cut.parquet", "docs.parquet", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (40, 1));
+}
+
+#[test]
+fn parquet_columns_that_are_missing_are_named_with_those_that_are_there() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", around("tsv", b""));
+    folder.put("weights.parquet", folder.weighs(&["docs.tsv"]).1);
+    folder.refuses(
+        &["weights.parquet"],
+        1,
+        &["no column `id`", "term, doc, tf, weight"],
+    );
+    folder.refuses(
+        &["weights.parquet", "--id-field", "doc"],
+        1,
+        &["no column `contents` or `text`"],
+    );
+    folder.refuses(
+        &["weights.parquet", "--id-field=weight", "--text-field=term"],
+        1,
+        &[
+            "weights.parquet",
+            "`weight`",
+            "neither strings nor integers",
+        ],
+    );
+}
+
+#[test]
+fn a_repeated_id_stops_or_the_first_document_wins() {
+    let folder = Folder::new();
+    let line = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"contents\":\"{text}\"}}\n");
+    let lines = line("a", "one two") + &line("a", "other") + &line("b", "two");
+    folder.put("1.jsonl", lines);
+    let more = "c\tthree two two\nb\tbad worse\nd\tone\na\tthird\n";
+    folder.put("2.tsv", more);
+    let clean = "a\tone two\nb\ttwo\nc\tthree two two\nd\tone\n";
+    folder.put("clean.tsv", clean);
+    folder.refuses(
+        &["1.jsonl"],
+        1,
+        &["1.jsonl", "document 2", "`a`", "document 1"],
+    );
+    folder.refuses(
+        &["clean.tsv", "2.tsv"],
+        1,
+        &["2.tsv", "document 5 of the input", "`c` of document 3"],
+    );
+    let clean = folder.weighs(&["clean.tsv"]).1;
+    for chunk in ["--chunk-size=16MiB", "--chunk-size=10"] {
+        let args = ["1.jsonl", "2.tsv", "--on-error", "skip", chunk];
+        let (summary, output) = folder.weighs(&args);
+        assert_eq!(counts(&summary), (4, 3));
+        let reason = summary["skipped_reasons"][1].as_str().unwrap();
+        assert!(reason.starts_with("2.tsv"), "{reason}");
+        assert!(output == clean, "{chunk}: other weights");
+    }
+    // In Parquet, the ids of the weights' documents repeat.
+    folder.put("w.parquet", &clean);
+    let parquet = ["w.parquet", "--id-field", "doc", "--text-field", "term"];
+    folder.refuses(&parquet, 1, &["w.parquet", "ids must differ"]);
+    let (summary, _) = folder.weighs(&[&parquet[..], &["--on-error", "skip"]].concat());
+    assert_eq!(counts(&summary), (4, 2));
+}
+
+#[test]
+fn the_first_ten_reasons_are_kept_and_all_are_counted() {
+    let folder = Folder::new();
+    let bad: String = (0..25).map(|n| format!("line {n}\n")).collect();
+    folder.put("docs.tsv", bad + "a\tgood\n");
+    let (summary, _) = folder.weighs(&["docs.tsv", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (1, 25));
+    assert_eq!(summary["skipped_reasons"].as_array().unwrap().len(), 10);
+    let run = folder.run(&["stats", "docs.tsv", "--on-error", "skip"]);
+    let text = String::from_utf8(run.stdout).unwrap();
+    for part in ["docs.tsv, line 10: no tab", "and 15 more"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+/// An empty document counts in N and has no weights; an empty file of records has no document.
+#[test]
+fn empty_documents_count_and_empty_inputs_give_an_empty_output() {
+    let folder = Folder::new();
+    let empty: [(&str, &[u8]); 4] = [
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"\"}"),
+        ("tsv", b"x\t"),
+        ("trec", b"<DOC><DOCNO>x</DOCNO></DOC>"),
+        ("terms", b"\n"),
+    ];
+    for (extension, empty) in empty {
+        let name = format!("docs.{extension}");
+        folder.put(&name, around(extension, empty));
+        let (summary, _) = folder.weighs(&[&name]);
+        assert_eq!(counts(&summary), (3, 0), "{name}");
+        assert_eq!(summary["tokens"], 5, "{name}");
+        folder.put(&format!("none.{extension}"), "");
+    }
+    folder.put("spaces.trec", " \n \n");
+    folder.put("spaces.jsonl", " \n \n");
+    fs::create_dir(folder.path("folder")).unwrap();
+    for name in [
+        "none.jsonl",
+        "none.tsv",
+        "none.trec",
+        "none.terms",
+        "spaces.trec",
+        "spaces.jsonl",
+        "folder",
+        "-",
+    ] {
+        let (summary, output) = folder.weighs(&[name]);
+        assert_eq!(counts(&summary), (0, 0), "{name}");
+        // Whole, and readable.
+        folder.put("w.parquet", output);
+        let (summary, _) = folder.weighs(&["w.parquet", "--id-field=doc", "--text-field=term"]);
+        assert_eq!(counts(&summary), (0, 0), "{name}");
+    }
+    folder.put("empty.txt", "");
+    assert_eq!(counts(&folder.weighs(&["empty.txt"]).0), (1, 0));
+}
+
+#[test]
+fn inputs_that_are_not_there() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", "a\tx\n");
+    let missing = ["none.jsonl", "No such file"];
+    folder.refuses(&["docs.tsv", "none.jsonl"], 1, &missing);
+    folder.refuses(&["none.jsonl", "--on-error", "skip"], 1, &missing);
+    folder.refuses(&["*.none"], 2, &["*.none", "no file matches"]);
+    let missing = ["none.txt", "No such file"];
+    folder.refuses(&["docs.tsv", "--stop-words", "none.txt"], 1, &missing);
+    folder.put("latin.txt", b"caf\xe9");
+    let latin = ["latin.txt", "UTF-8"];
+    folder.refuses(&["docs.tsv", "--stop-words", "latin.txt"], 1, &latin);
+}
+
+#[test]
+fn values_out_of_range() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", "a\tx\n");
+    for (option, value, part) in [
+        ("--k1", "-1", "k1 is -1; it must be"),
+        ("--k1", "nan", "k1 is NaN; it must be"),
+        ("--k1", "1e308", "k1 is 1"),
+        ("--b", "1.5", "b is 1.5; it must be from 0 to 1"),
+        ("--b", "inf", "b is inf; it must be from 0 to 1"),
+        ("--avdl", "0", "avdl is 0; it must be"),
+        ("--avdl", "1e-320", "avdl is 0.0"),
+        ("--delta", "-0.5", "delta is -0.5; it must be"),
+    ] {
+        folder.refuses(&["docs.tsv", option, value], 2, &[part]);
+    }
+    for (option, value) in [
+        ("--k1", "many"),
+        ("--chunk-size", "0"),
+        ("--threads", "0"),
+        ("--engine", "steam"),
+    ] {
+        let run = folder.run(&["weigh", "docs.tsv", "-o", "out/w.parquet", option, value]);
+        assert_eq!(run.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&run.stderr).contains(option));
+    }
+    assert_eq!(folder.written(), [""; 0]);
+    // More than any memory, for a small input.
+    let (summary, _) = folder.weighs(&["docs.tsv", "--chunk-size", "8000000TB"]);
+    assert_eq!(counts(&summary), (1, 0));
+}
+
+#[test]
+fn places_that_cannot_be_written() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", around("tsv", b""));
+    fs::create_dir(folder.path("dir.parquet")).unwrap();
+    for (output, status, part) in [
+        ("none/w.parquet", 1, "none/w.parquet: cannot write: No such"),
+        (
+            "dir.parquet",
+            1,
+            "dir.parquet: cannot write: it is a folder",
+        ),
+        ("docs.tsv/w.parquet", 1, "docs.tsv/w.parquet: cannot write"),
+        ("w.unknown", 2, "w.unknown: the name does not tell"),
+        ("-", 2, "-: the name does not tell"),
+    ] {
+        let run = folder.run(&["weigh", "docs.tsv", "-o", output]);
+        one_line(&run, status, &[part]);
+    }
+    let run = folder.run(&["weigh", "docs.tsv", "-o", "-", "--to", "parquet"]);
+    one_line(&run, 2, &["cannot go to standard output; name a file"]);
+    let names = fs::read_dir(folder.0.path()).unwrap().count();
+    assert_eq!(names, 3, "out, docs.tsv and dir.parquet");
+}
+
+#[test]
+fn an_output_never_replaces_an_input() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", around("tsv", b""));
+    let weights = folder.weighs(&["docs.tsv"]).1;
+    fs::create_dir(folder.path("in")).unwrap();
+    folder.put("in/w.parquet", &weights);
+    folder.put("in/v.docs.parquet", &weights);
+    for args in [
+        &["in/w.parquet", "-o", "in/w.parquet"][..],
+        &["in/w.parquet", "-o", "./out/../in/w.parquet"],
+        &["in", "-o", "in/w.parquet"],
+        &["in/v.docs.parquet", "-o", "in/v.parquet", "--tables"],
+    ] {
+        let args = [&["weigh", "--id-field=doc", "--text-field=term"], args].concat();
+        let parts = ["in/", "overwrite this input", "name another"];
+        one_line(&folder.run(&args), 2, &parts);
+    }
+    assert!(fs::read(folder.path("in/w.parquet")).unwrap() == weights);
+    assert!(fs::read(folder.path("in/v.docs.parquet")).unwrap() == weights);
+    assert_eq!(fs::read_dir(folder.path("in")).unwrap().count(), 2);
+}
+
+/// Runs a shell's `script` in the folder, in which `$0` is the program.
+#[cfg(unix)]
+fn shell(folder: &Folder, script: &str) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", script, TOKAPI]);
+    command.current_dir(folder.0.path());
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_device_is_an_error() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", around("tsv", b""));
+    let run = folder.run(&["weigh", "docs.tsv", "-o", "/dev/full", "--to", "parquet"]);
+    one_line(&run, 1, &["/dev/full: cannot write", "No space left"]);
+    let run = shell(&folder, "$0 stats docs.tsv > /dev/full");
+    one_line(&run, 1, &["-: cannot write", "No space left"]);
+    // Where the error itself cannot be told the status still tells it, and success is success.
+    let run = shell(&folder, "$0 stats none.tsv 2> /dev/full");
+    assert_eq!(run.status.code(), Some(1));
+    let run = shell(&folder, "$0 weigh docs.tsv -o out/w.parquet 2> /dev/full");
+    assert_eq!(run.status.code(), Some(0));
+    assert_eq!(folder.written(), ["w.parquet"]);
+}
+
+/// A limit on the size of files makes writing fail in the middle as a full disk does; ignoring
+/// the signal that comes with it leaves the error.
+#[test]
+#[cfg(unix)]
+fn a_full_disk_leaves_what_was_there_before() {
+    let folder = Folder::new();
+    folder.generate("many.tsv", "200");
+    let limited = |args: &str| shell(&folder, &format!("trap '' XFSZ; ulimit -f 8; $0 {args}"));
+    for args in [
+        "weigh many.tsv -o out/w.parquet",
+        "generate -o out/w.parquet --size 1MB",
+    ] {
+        one_line(
+            &limited(args),
+            1,
+            &["out/w.parquet: cannot write", "too large"],
+        );
+        assert_eq!(folder.written(), [""; 0], "{args}");
+    }
+    // The weights fit and the table of terms does not: none of them appears.
+    let run = limited("weigh many.tsv --top 0 -o out/w.parquet --tables");
+    one_line(&run, 1, &["out/w.terms.parquet: cannot write", "too large"]);
+    assert_eq!(folder.written(), [""; 0]);
+    folder.put("out/w.parquet", "earlier weights");
+    one_line(
+        &limited("weigh many.tsv -o out/w.parquet"),
+        1,
+        &["too large"],
+    );
+    assert_eq!(folder.written(), ["w.parquet"]);
+    let kept = fs::read(folder.path("out/w.parquet")).unwrap();
+    assert_eq!(kept, b"earlier weights");
+}
+
+#[test]
+fn killed_while_writing_leaves_no_output_under_its_name() {
+    let folder = Folder::new();
+    folder.generate("many.terms", "20000");
+    let mut child = Command::new(TOKAPI)
+        .args(["weigh", "many.terms", "-o", "out/w.parquet"])
+        .current_dir(folder.0.path())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let is_begun = || {
+        let entries = fs::read_dir(folder.path("out")).unwrap();
+        let sizes = entries.filter_map(|entry| entry.ok()?.metadata().ok());
+        sizes.map(|metadata| metadata.len()).sum::<u64>() > 1000
+    };
+    while !is_begun() {
+        assert_eq!(child.try_wait().unwrap(), None, "ended before it wrote");
+        std::thread::sleep(std::time::Duration::from_micros(200));
+    }
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success());
+    assert!(!folder.path("out/w.parquet").exists());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", around("tsv", b""));
+    for args in [&["stats", "docs.tsv"][..], &["completions", "bash"]] {
+        let mut child = Command::new(TOKAPI)
+            .args(args)
+            .current_dir(folder.0.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let run = child.wait_with_output().unwrap();
+        assert!(run.status.success(), "{args:?}: {run:?}");
+        assert!(run.stderr.is_empty(), "{args:?}: {run:?}");
+    }
+}
+
+#[test]
+fn standard_input_that_ends_early_or_holds_parquet() {
+    let folder = Folder::new();
+    folder.generate("docs.parquet", "3");
+    let parquet = fs::read(folder.path("docs.parquet")).unwrap();
+    let from_stdin = |bytes: &[u8]| {
+        let mut child = Command::new(TOKAPI)
+            .args(["stats", "--json", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let summary = serde_json::from_slice(&from_stdin(&parquet).stdout).unwrap();
+    assert_eq!(counts(&summary), (3, 0));
+    let cut = from_stdin(&parquet[..99]);
+    one_line(&cut, 1, &["-: not a whole Parquet file"]);
+    let cut = from_stdin(b"{\"id\":\"a\",\"cont");
+    one_line(&cut, 1, &["-, line 1", "broken JSON"]);
+}
+
+#[test]
+fn a_term_of_ten_megabytes() {
+    let folder = Folder::new();
+    let term = "x".repeat(10_000_000);
+    let tsv = format!("a\tshort {term} {term}y\nb\t{term} last\n");
+    folder.put("docs.tsv", tsv);
+    let terms = format!("short\n{term}\n{term}y\n\n{term}\nlast\n");
+    folder.put("docs.terms", terms);
+    for name in ["docs.tsv", "docs.terms"] {
+        for analyzer in ["plain", "unicode"] {
+            let (summary, output) = folder.weighs(&[name, "--analyzer", analyzer]);
+            assert_eq!(summary["tokens"], 5, "{name}");
+            assert_eq!(summary["terms"], 4, "{name}");
+            // The weights have the long terms whole: each is a document's text there.
+            folder.put("w.parquet", output);
+            let columns = ["--id-field=term", "--text-field=term"];
+            let read = [&["w.parquet", "--on-error=skip"], &columns[..]].concat();
+            let (read, _) = folder.weighs(&read);
+            assert_eq!(counts(&read), (4, 1), "{name}");
+            assert_eq!(read["terms"], 4, "{name}");
+        }
+    }
+    let (summary, _) = folder.weighs(&["docs.tsv", "--max-length", "100"]);
+    assert_eq!(summary["tokens"], 2);
+}
+
+#[test]
+fn a_document_of_a_gigabyte() {
+    let folder = Folder::new();
+    // 64 bytes, 12 words.
+    let line = "one gigabyte is a million times the eight words of this text ..\n";
+    let block = line.repeat(1 << 14);
+    let mut file = fs::File::create(folder.path("docs.txt")).unwrap();
+    for _ in 0..1 << 10 {
+        file.write_all(block.as_bytes()).unwrap();
+    }
+    drop(file);
+    let (summary, _) = folder.weighs(&["docs.txt"]);
+    assert_eq!(summary["bytes"], 1u64 << 30);
+    assert_eq!(counts(&summary), (1, 0));
+    assert_eq!(summary["tokens"], 12u64 << 24);
+    assert_eq!(summary["terms"], 12);
+    let peak = summary["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak < 6_000_000_000, "{peak} bytes of memory");
+}

@@ -1,0 +1,71 @@
+//! What every fuzz target checks, as laws: nothing panics, the size of chunks changes nothing,
+//! and the engines agree.
+
+use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::corpus::{Chunk, Format, OnError};
+use tokapi::invert::{Cpu, Invert, Reference};
+use tokapi::{Corpus, CorpusOptions};
+
+/// More than an input has; the memory of a chunk is asked for ahead, and a larger one is slow.
+const WHOLE: usize = 1 << 16;
+
+/// The texts of all documents, read in chunks of about `chunk_bytes`, bad ones left out.
+fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -> Vec<Vec<u8>> {
+    let options = CorpusOptions {
+        format,
+        chunk_bytes,
+        on_error: OnError::Skip,
+        ..CorpusOptions::default()
+    };
+    let mut corpus = Corpus::from_bytes(name, bytes, options);
+    let mut texts = Vec::new();
+    while let Some(chunk) = corpus.next_chunk().expect("errors are skipped") {
+        for document in 0..chunk.len() {
+            let text = chunk.text(document).to_vec();
+            assert!(std::str::from_utf8(&text).is_ok());
+            texts.push(text);
+        }
+    }
+    texts
+}
+
+/// Reads `bytes` as records of `format`, in one chunk and in small ones.
+pub fn records(format: Format, bytes: &[u8]) {
+    let whole = texts("bytes", bytes, Some(format), WHOLE);
+    assert_eq!(whole, texts("bytes", bytes, Some(format), 1));
+    let stop = CorpusOptions {
+        format: Some(format),
+        chunk_bytes: WHOLE,
+        ..CorpusOptions::default()
+    };
+    let _ = Corpus::from_bytes("bytes", bytes, stop).next_chunk();
+}
+
+/// Reads `bytes` as Parquet.
+pub fn parquet(bytes: &[u8]) {
+    texts("bytes", bytes, Some(Format::Parquet), 1 << 16);
+}
+
+/// Reads `bytes` in the format, and with the compression, that they seem to have.
+pub fn sniff(bytes: &[u8]) {
+    texts("bytes", bytes, None, 1 << 16);
+}
+
+/// Inverts documents, which the byte 0xff ends, by the fast engine and by its definition.
+pub fn cut(bytes: &[u8]) {
+    let texts: Vec<_> = bytes
+        .split(|&byte| byte == 0xff)
+        .map(String::from_utf8_lossy)
+        .collect();
+    for cut in [Cut::Plain, Cut::Unicode, Cut::Whitespace] {
+        let options = AnalyzerOptions {
+            cut,
+            ..AnalyzerOptions::default()
+        };
+        let analyzer = Analyzer::new(&options).expect("no stop word file to be read");
+        let chunk = || Chunk::from_documents(texts.iter().map(|text| ("", &**text)));
+        let by_definition = Reference::new(&analyzer).invert(&mut chunk());
+        let fast = Cpu::new(&analyzer).invert(&mut chunk());
+        assert_eq!(fast.expect("small"), by_definition.expect("small"));
+    }
+}
