@@ -58,7 +58,14 @@ pub(super) fn open(
         inner: file,
         progress: Arc::clone(progress),
     };
-    let mut raw = BufReader::with_capacity(READ_BYTES, counted);
+    // Folders of many small files are common: no more room than the file needs.
+    let capacity = match input.bytes {
+        0 => READ_BYTES,
+        bytes => usize::try_from(bytes)
+            .unwrap_or(READ_BYTES)
+            .clamp(1 << 12, READ_BYTES),
+    };
+    let mut raw = BufReader::with_capacity(capacity, counted);
     let start = fill(&mut raw).map_err(unread)?;
     let (gzip, zstd) = (start.starts_with(&GZIP), start.starts_with(&ZSTD));
     let compressed = gzip || zstd;
@@ -69,7 +76,7 @@ pub(super) fn open(
     } else {
         Box::new(raw)
     };
-    let mut text = BufReader::with_capacity(READ_BYTES, reader);
+    let mut text = BufReader::with_capacity(capacity, reader);
     let start = fill(&mut text).map_err(|source| failed(&input.path, compressed, 0, source))?;
     let bom = start.starts_with("\u{feff}".as_bytes());
     let start = if bom { &start[3..] } else { start };
