@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
         .parse()
         .map_err(|_| format!("`{text}` is not a size; write 64MB, 2GB or 512MiB"))?;
     let bytes = number * factor;
-    if bytes >= 1.0 && bytes < 9e18 {
+    if (1.0..9e18).contains(&bytes) {
         // Within the range checked above the conversion is exact enough for a size.
         Ok(bytes.round() as u64)
     } else {
