@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use tokapi::Error;
-use tokapi::generate::{self, Compression, Extent, Format, Options, RANKS, Vocabulary};
+use tokapi::corpus::Format;
+use tokapi::generate::{self, Extent, Options, RANKS, Vocabulary};
+use tokapi::{Compression, Error};
 
+use crate::format::FormatName;
 use crate::progress::with_bar;
 use crate::size;
 use crate::summary::{grouped, note};
@@ -50,6 +52,8 @@ pub struct Args {
     seed: u64,
 
     /// The format, where the output's ending does not tell it [standard output: terms]
+    ///
+    /// JSON and Parquet have the fields id and contents; text is a folder with a file for every document.
     #[arg(long, value_enum)]
     format: Option<FormatName>,
 
@@ -69,29 +73,12 @@ pub struct Args {
     list_only: bool,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum FormatName {
-    /// One term on every line, an empty line between documents
-    Terms,
-    /// {"id", "contents"} on every line
-    Jsonl,
-    /// An id, a tab and the text on every line
-    Tsv,
-    /// TREC's <DOC>, <DOCNO>, <TEXT>
-    Trec,
-    /// A folder with a file for every document
-    Text,
-    /// The columns id and contents
-    Parquet,
-}
-
 /// Generates the collection; shows a bar on standard error where that is a terminal.
 ///
 /// # Errors
 /// As [`generate::to_path`] and [`Vocabulary::read`], and [`Error::Usage`] when the format cannot be told.
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
-    let to_stdout = args.output == Path::new("-");
-    let (format, compression) = format_of(&args, to_stdout)?;
+    let (format, compression) = format_of(&args)?;
     let vocabulary = match &args.vocabulary {
         Some(list) => Vocabulary::read(list, (!args.list_only).then_some(args.vocabulary_size))?,
         None => Vocabulary::built_in(args.vocabulary_size)?,
@@ -111,16 +98,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     };
     let written = AtomicU64::new(0);
     let made = with_bar(args.size, &written, || {
-        if to_stdout {
-            generate::to_stream(
-                &options,
-                Box::new(std::io::stdout()),
-                &args.output,
-                &written,
-            )
-        } else {
-            generate::to_path(&options, &args.output, &written)
-        }
+        generate::to_path(&options, &args.output, &written)
     })?;
     note(&format!(
         "{} documents, {} words, {} bytes\n",
@@ -131,17 +109,12 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn format_of(args: &Args, to_stdout: bool) -> Result<(Format, Compression), Error> {
+fn format_of(args: &Args) -> Result<(Format, Compression), Error> {
+    let to_stdout = args.output == Path::new("-");
     let (by_name, compression) = generate::of_name(&args.output);
-    let given = args.format.map(|name| match name {
-        FormatName::Terms => Format::Terms,
-        FormatName::Jsonl => Format::Jsonl,
-        FormatName::Tsv => Format::Tsv,
-        FormatName::Trec => Format::Trec,
-        FormatName::Text => Format::Text,
-        FormatName::Parquet => Format::Parquet,
-    });
-    let format = given
+    let format = args
+        .format
+        .map(Into::into)
         .or(by_name)
         .or(to_stdout.then_some(Format::Terms))
         .ok_or_else(|| {

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
 use tokapi::collection::Engine;
-use tokapi::corpus::{Format, OnError};
+use tokapi::corpus::OnError;
 use tokapi::output::Output;
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error};
 
+use crate::format::FormatName;
 use crate::progress::with_bar;
 use crate::size;
 
@@ -81,22 +82,6 @@ pub struct Args {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum FormatName {
-    /// One JSON object a line
-    Jsonl,
-    /// An id, a tab and the text on every line
-    Tsv,
-    /// TREC SGML: <DOC>, <DOCNO>
-    Trec,
-    /// Columns by name
-    Parquet,
-    /// The whole file is a document, its path the id
-    Text,
-    /// One term a line, an empty line ends a document
-    Terms,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
 enum OnErrorName {
     /// Stop with one line that says where
     Stop,
@@ -164,14 +149,7 @@ impl Args {
 
     fn corpus(&self) -> Result<Corpus, Error> {
         let options = CorpusOptions {
-            format: self.format.map(|name| match name {
-                FormatName::Jsonl => Format::Jsonl,
-                FormatName::Tsv => Format::Tsv,
-                FormatName::Trec => Format::Trec,
-                FormatName::Parquet => Format::Parquet,
-                FormatName::Text => Format::Text,
-                FormatName::Terms => Format::Terms,
-            }),
+            format: self.format.map(Into::into),
             id_field: self.id_field.clone(),
             text_fields: self.text_field.clone(),
             chunk_bytes: usize::try_from(self.chunk_size).unwrap_or(usize::MAX),

@@ -1,6 +1,7 @@
 //! The program `tokapi`: one verb a capability, one file a verb.
 
 mod completions;
+mod format;
 mod generate;
 mod input;
 mod man;

@@ -16,10 +16,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args, program: clap::Command) -> Result<(), Error> {
-    let failed = |source| Error::Write {
-        path: args.output.clone(),
-        source,
-    };
+    let failed = Error::writing(&args.output);
     std::fs::create_dir_all(&args.output).map_err(failed)?;
     clap_mangen::generate_to(program.disable_help_subcommand(true), &args.output).map_err(failed)
 }

@@ -1,6 +1,6 @@
 //! The one error type of the library: what was wrong, where, and what to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -39,6 +39,16 @@ pub enum Error {
     /// The collection outgrew a limit of this engine.
     #[error("{0}")]
     Limit(String),
+}
+
+impl Error {
+    /// Makes an [`Error::Write`] of what the system said about `path`.
+    pub fn writing(path: &Path) -> impl Fn(std::io::Error) -> Error + Copy {
+        move |source| Error::Write {
+            path: path.to_path_buf(),
+            source,
+        }
+    }
 }
 
 /// Where in the input something stands.

@@ -44,6 +44,7 @@
 
 pub mod analyze;
 pub mod collection;
+mod compress;
 pub mod corpus;
 mod error;
 pub mod generate;
@@ -55,6 +56,7 @@ mod strings;
 pub mod weigh;
 
 pub use collection::{BuildOptions, Collection};
+pub use compress::Compression;
 pub use corpus::{Corpus, CorpusOptions};
 pub use error::{Error, Place, Position, Result};
 pub use strings::Strings;

@@ -1,6 +1,8 @@
-//! Input formats, told from a file's name and first bytes.
+//! The formats of documents, told from a file's name and first bytes.
 
 use std::path::Path;
+
+use crate::compress::stem;
 
 /// How documents stand in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +24,8 @@ pub enum Format {
 impl Format {
     /// The format that a file's name tells, compression suffixes aside.
     pub fn of_name(path: &Path) -> Option<Format> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let name = name
-            .strip_suffix(".gz")
-            .or(name.strip_suffix(".zst"))
-            .unwrap_or(&name);
-        let (_, extension) = name.rsplit_once('.')?;
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+        let (_, extension) = stem(&name).rsplit_once('.')?;
         match extension {
             "jsonl" | "ndjson" | "json" => Some(Format::Jsonl),
             "tsv" => Some(Format::Tsv),

@@ -1,11 +1,12 @@
 //! A block: some successive documents, rendered. Blocks are made in parallel, each by one thread.
 
-use super::format::{Format, id};
+use super::format::{Spelling, id};
 use super::random::Stream;
 use super::sampler::Sampler;
 use super::vocabulary::Vocabulary;
 use super::{LENGTH_MU, LENGTH_SIGMA};
 use crate::Result;
+use crate::corpus::Format;
 
 /// Made-up words kept ready: 2 MiB of slots, which serve 97.8 % of the draws; the others are spelled when drawn. 500 MB on
 /// one core take 0.54 s, against 0.57 s with half and 0.56 s with twice as many.

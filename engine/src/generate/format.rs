@@ -2,76 +2,56 @@
 
 use std::path::Path;
 
+use crate::compress::Compression;
+use crate::corpus::Format;
 use crate::{Error, Result};
-
-/// The formats of a generated collection.
-///
-/// A document's id is its number, counted from 1, with at least eight digits: ids sort in document order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// One term on every line, an empty line between documents; no ids.
-    Terms,
-    /// One `{"id":"...","contents":"..."}` on every line.
-    Jsonl,
-    /// An id, a tab and the text on every line.
-    Tsv,
-    /// TREC's `<DOC>`, `<DOCNO>` and `<TEXT>`.
-    Trec,
-    /// A folder with a file for every document, `00000001.txt` and so on.
-    Text,
-    /// Parquet with the string columns `id` and `contents`.
-    Parquet,
-}
-
-/// How a stream is compressed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Compression {
-    /// Not at all.
-    #[default]
-    None,
-    /// As gzip members, one after another.
-    Gzip,
-    /// As Zstandard frames, one after another.
-    Zstd,
-}
 
 /// The format, if the name tells it, and the compression that a file name asks for.
 ///
-/// `.terms`, `.jsonl` or `.ndjson`, `.tsv`, `.trec` or `.sgml`, and `.parquet`; then `.gz`, `.zst` or nothing. A name that
-/// ends in `/` is a folder of plain text.
+/// A name that ends in `/` is a folder of plain text; all others are as for [`Format::of_name`], but that a single file
+/// is never plain text.
 pub fn of_name(path: &Path) -> (Option<Format>, Compression) {
-    let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
-    let (stem, compression) = if let Some(stem) = name.strip_suffix(".gz") {
-        (stem, Compression::Gzip)
-    } else if let Some(stem) = name.strip_suffix(".zst") {
-        (stem, Compression::Zstd)
-    } else {
-        (name.as_str(), Compression::None)
-    };
-    let format = match stem.rsplit_once('.').map_or("", |(_, extension)| extension) {
-        "terms" => Some(Format::Terms),
-        "jsonl" | "ndjson" => Some(Format::Jsonl),
-        "tsv" => Some(Format::Tsv),
-        "trec" | "sgml" => Some(Format::Trec),
-        "parquet" => Some(Format::Parquet),
-        _ => stem.ends_with('/').then_some(Format::Text),
-    };
-    (format, compression)
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return (Some(Format::Text), Compression::None);
+    }
+    let format = Format::of_name(path).filter(|&format| format != Format::Text);
+    (format, Compression::of_name(path))
 }
 
-impl Format {
+/// What a generated document looks like.
+///
+/// In `.jsonl` and Parquet the id is in `id` and the text in `contents`; in a folder of plain text the document
+/// `00000001` is the file `00000001.txt`; in `.terms` there are no ids.
+pub(super) trait Spelling: Copy {
     /// What stands between the terms of a document.
-    pub(super) fn separator(self) -> u8 {
+    fn separator(self) -> u8;
+
+    /// Whether the separator also follows the last term.
+    fn ends_with_separator(self) -> bool;
+
+    /// Appends what stands before the terms of a document, counted from 0.
+    fn push_prefix(self, document: u64, to: &mut Vec<u8>);
+
+    /// What stands after the terms of a document.
+    fn suffix(self) -> &'static [u8];
+
+    /// Appends a term as this format spells it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a term that would read as markup.
+    fn push_term(self, term: &[u8], to: &mut Vec<u8>) -> Result<()>;
+}
+
+impl Spelling for Format {
+    fn separator(self) -> u8 {
         if self == Self::Terms { b'\n' } else { b' ' }
     }
 
-    /// Whether the separator also follows the last term.
-    pub(super) fn ends_with_separator(self) -> bool {
+    fn ends_with_separator(self) -> bool {
         self == Self::Terms
     }
 
-    /// Appends what stands before the terms of a document, counted from 0.
-    pub(super) fn push_prefix(self, document: u64, to: &mut Vec<u8>) {
+    fn push_prefix(self, document: u64, to: &mut Vec<u8>) {
         match self {
             Self::Terms if document > 0 => to.push(b'\n'),
             Self::Terms | Self::Text | Self::Parquet => {}
@@ -85,8 +65,7 @@ impl Format {
         }
     }
 
-    /// What stands after the terms of a document.
-    pub(super) fn suffix(self) -> &'static [u8] {
+    fn suffix(self) -> &'static [u8] {
         match self {
             Self::Terms | Self::Parquet => b"",
             Self::Jsonl => b"\"}\n",
@@ -95,11 +74,7 @@ impl Format {
         }
     }
 
-    /// A term as this format spells it.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a term that would read as markup.
-    pub(super) fn push_term(self, term: &[u8], to: &mut Vec<u8>) -> Result<()> {
+    fn push_term(self, term: &[u8], to: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Jsonl => {
                 for &byte in term {
@@ -121,7 +96,8 @@ impl Format {
     }
 }
 
-/// The id of a document, counted from 0.
+/// The id of a document, counted from 0: its number, counted from 1, with at least eight digits, so that ids sort in
+/// document order.
 pub(super) fn id(document: u64) -> String {
     format!("{:08}", document + 1)
 }
@@ -141,6 +117,8 @@ mod tests {
             ("folder/", Some(Format::Text), Compression::None),
             ("terms", None, Compression::None),
             ("a.gz", None, Compression::Gzip),
+            ("a.txt", None, Compression::None),
+            ("a.terms/", Some(Format::Text), Compression::None),
         ] {
             assert_eq!(of_name(Path::new(name)), (format, compression), "{name}");
         }

@@ -1,8 +1,8 @@
 //! Synthetic collections of any size, as the literature on inversion on GPUs measures with: document lengths are
 //! log-normal, and terms are drawn independently from the vocabulary of the web.
 //!
-//! Options come in, a collection in one of six [`Format`]s goes out. The same options give the same bytes on every machine
-//! and with any number of threads: a document is a function of the seed and its number.
+//! Options come in, a collection in any [`Format`] goes out. The same options give the same bytes with any number of
+//! threads: a document is a function of the seed and its number.
 //!
 //! In `.terms`, the built-in vocabulary gives collections like the published ones (sizes in units of 10^6 bytes):
 //!
@@ -26,8 +26,11 @@ mod vocabulary;
 mod words;
 
 pub use destination::{to_path, to_stream};
-pub use format::{Compression, Format, of_name};
+pub use format::of_name;
 pub use vocabulary::{RANKS, Vocabulary};
+
+use crate::compress::Compression;
+use crate::corpus::Format;
 
 /// Parameters of the log-normal document length, in words: 739 on average.
 const LENGTH_MU: f64 = 6.0;

@@ -11,7 +11,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::block::{Block, Renderer};
 use super::sink::{Packing, Sink};
-use super::{Extent, Summary};
+use super::{Extent, Options, Summary};
+use crate::output::unless_closed;
 
 /// Documents in a block: 0.26 MB of text, which stays in the second-level cache until it is written.
 const BLOCK_DOCUMENTS: u64 = 64;
@@ -74,18 +75,29 @@ impl<T> Turns<T> {
     }
 }
 
+/// Does something when its thread panics: nobody is left waiting for a turn that never comes.
+struct OnPanic<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
 /// Writes the collection to `sink`; `written` counts its bytes before compression.
 ///
 /// # Errors
 /// What the sink said; a reader that has closed its end of a pipe just ends the collection.
-pub(super) fn run(
+pub(super) fn run<'a>(
     renderer: &Renderer<'_>,
-    extent: Extent,
-    threads: usize,
+    options: &Options,
     packing: &Packing,
-    sink: Sink,
+    sink: Sink<'a>,
     written: &AtomicU64,
-) -> io::Result<(Summary, Sink)> {
+) -> io::Result<(Summary, Sink<'a>)> {
+    let extent = options.extent;
     let block_documents = if packing.compresses() {
         PACKED_BLOCK_DOCUMENTS
     } else {
@@ -96,7 +108,12 @@ pub(super) fn run(
     let output = Turns::new((sink, Summary::default()));
     let failure = Mutex::new(None);
 
+    let end = || {
+        settled.end();
+        output.end();
+    };
     let work = || {
+        let _end = OnPanic(end);
         let mut block = Block::default();
         let mut packed = Vec::new();
         loop {
@@ -118,22 +135,22 @@ pub(super) fn run(
                 return;
             };
             let result = packing.pack(&block, &mut packed).and_then(|()| {
-                let write = |(sink, done): &mut (Sink, Summary)| match sink.write(&block, &packed) {
-                    Ok(()) => {
-                        let part = Summary::of(&block);
-                        done.add(&part);
-                        written.fetch_add(part.bytes, Ordering::Relaxed);
-                        ControlFlow::Continue(Ok(()))
-                    }
-                    Err(error) => ControlFlow::Break(Err(error)),
-                };
+                let write =
+                    |(sink, done): &mut (Sink<'a>, Summary)| match sink.write(&block, &packed) {
+                        Ok(()) => {
+                            let part = Summary::of(&block);
+                            done.add(&part);
+                            written.fetch_add(part.bytes, Ordering::Relaxed);
+                            ControlFlow::Continue(Ok(()))
+                        }
+                        Err(error) => ControlFlow::Break(Err(error)),
+                    };
                 output.take(number, write).unwrap_or(Ok(()))
             });
             if let Err(error) = result {
                 let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
                 failure.get_or_insert(error);
-                settled.end();
-                output.end();
+                end();
             }
             if last {
                 return;
@@ -141,18 +158,16 @@ pub(super) fn run(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads {
+        for _ in 1..options.threads {
             scope.spawn(work);
         }
         work();
     });
 
     let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    unless_closed(failure.map_or(Ok(()), Err))?;
     let (sink, done) = output.into_value();
-    match failure {
-        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
-        _ => Ok((done, sink)),
-    }
+    Ok((done, sink))
 }
 
 /// Drops the documents beyond the extent; tells whether this block is the last, and breaks if so.

@@ -11,51 +11,35 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::block::Block;
-use super::format::{Compression, id};
+use super::format::id;
+use crate::compress::{Compression, Effort};
+use crate::output::into_io;
 
 /// Text in one row group of a Parquet file.
 const ROW_GROUP_BYTES: usize = 64 << 20;
 
 /// A stream that threads may hand to one another.
-pub(super) type Stream = Box<dyn Write + Send>;
+pub(super) type Stream<'a> = &'a mut (dyn Write + Send);
 
 /// What a thread does with its block by itself, before its turn to write.
 pub(super) enum Packing {
-    /// Nothing.
-    None,
-    /// A gzip member, at the fastest level: made-up text is not worth more.
-    Gzip,
-    /// A Zstandard frame.
-    Zstd,
+    /// Compression, if any; made-up text is not worth more than the fastest.
+    Stream(Compression),
     /// A file for every document, in this folder.
     Files(PathBuf),
 }
 
 impl Packing {
-    pub(super) fn new(compression: Compression) -> Self {
-        match compression {
-            Compression::None => Self::None,
-            Compression::Gzip => Self::Gzip,
-            Compression::Zstd => Self::Zstd,
-        }
-    }
-
     pub(super) fn compresses(&self) -> bool {
-        matches!(self, Self::Gzip | Self::Zstd)
+        matches!(self, Self::Stream(Compression::Gzip | Compression::Zstd))
     }
 
     /// Packs the block, into `packed` where a sink is to write it.
     pub(super) fn pack(&self, block: &Block, packed: &mut Vec<u8>) -> io::Result<()> {
         packed.clear();
         match self {
-            Self::None => Ok(()),
-            Self::Gzip => {
-                let level = flate2::Compression::fast();
-                let mut encoder = flate2::write::GzEncoder::new(packed, level);
-                encoder.write_all(block.text())?;
-                encoder.finish().map(drop)
-            }
-            Self::Zstd => zstd::stream::copy_encode(block.text(), packed, 1),
+            Self::Stream(Compression::None) => Ok(()),
+            Self::Stream(compression) => compression.pack(block.text(), Effort::Fast, packed),
             Self::Files(folder) => {
                 for (number, document) in (block.first..).zip(&block.documents) {
                     let path = folder.join(format!("{}.txt", id(number)));
@@ -68,18 +52,18 @@ impl Packing {
 }
 
 /// What takes the blocks in order.
-pub(super) enum Sink {
+pub(super) enum Sink<'a> {
     /// The text as it is.
-    Text(Stream),
+    Text(Stream<'a>),
     /// The packed bytes.
-    Packed(Stream),
+    Packed(Stream<'a>),
     /// Nothing is left to do: packing wrote the files.
     Files,
     /// Rows of a Parquet file.
-    Parquet(Box<Rows>),
+    Parquet(Box<Rows<'a>>),
 }
 
-impl Sink {
+impl Sink<'_> {
     pub(super) fn write(&mut self, block: &Block, packed: &[u8]) -> io::Result<()> {
         match self {
             Self::Text(stream) => stream.write_all(block.text()),
@@ -92,7 +76,7 @@ impl Sink {
     /// Writes what is held back.
     pub(super) fn finish(self) -> io::Result<()> {
         match self {
-            Self::Text(mut stream) | Self::Packed(mut stream) => stream.flush(),
+            Self::Text(stream) | Self::Packed(stream) => stream.flush(),
             Self::Files => Ok(()),
             Self::Parquet(rows) => rows.finish(),
         }
@@ -100,18 +84,18 @@ impl Sink {
 }
 
 /// The rows of a Parquet file, written a row group at a time.
-pub(super) struct Rows {
-    writer: SerializedFileWriter<Stream>,
+pub(super) struct Rows<'a> {
+    writer: SerializedFileWriter<Stream<'a>>,
     ids: Vec<ByteArray>,
     contents: Vec<ByteArray>,
     held_bytes: usize,
 }
 
-impl Rows {
-    pub(super) fn new(stream: Stream) -> io::Result<Self> {
+impl<'a> Rows<'a> {
+    pub(super) fn new(stream: Stream<'a>) -> io::Result<Self> {
         let schema =
             "message collection { required binary id (UTF8); required binary contents (UTF8); }";
-        let schema = parse_message_type(schema).map_err(io::Error::other)?;
+        let schema = parse_message_type(schema).map_err(into_io)?;
         let properties = WriterProperties::builder()
             .set_compression(Codec::ZSTD(ZstdLevel::default()))
             .set_dictionary_enabled(false)
@@ -119,7 +103,7 @@ impl Rows {
             .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
             .build();
         let writer = SerializedFileWriter::new(stream, Arc::new(schema), Arc::new(properties));
-        let writer = writer.map_err(io::Error::other)?;
+        let writer = writer.map_err(into_io)?;
         Ok(Self {
             writer,
             ids: Vec::new(),
@@ -136,7 +120,7 @@ impl Rows {
             self.held_bytes += text.len();
         }
         if self.held_bytes >= ROW_GROUP_BYTES {
-            self.write_group().map_err(io::Error::other)?;
+            self.write_group().map_err(into_io)?;
         }
         Ok(())
     }
@@ -159,9 +143,9 @@ impl Rows {
 
     fn finish(mut self) -> io::Result<()> {
         if !self.ids.is_empty() {
-            self.write_group().map_err(io::Error::other)?;
+            self.write_group().map_err(into_io)?;
         }
-        let mut stream = self.writer.into_inner().map_err(io::Error::other)?;
+        let stream = self.writer.into_inner().map_err(into_io)?;
         stream.flush()
     }
 }

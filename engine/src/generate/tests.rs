@@ -265,11 +265,35 @@ fn failures_leave_nothing() {
     for threads in [1, 7] {
         let mut terms = options(Extent::Bytes(u64::MAX), Format::Terms);
         terms.threads = threads;
-        let error =
-            to_stream(&terms, Box::new(Full(5_000_000)), Path::new("-"), &written).unwrap_err();
+        let error = to_stream(&terms, &mut Full(5_000_000), Path::new("-"), &written).unwrap_err();
         assert!(matches!(error, Error::Write { .. }));
     }
     assert!(written.load(Ordering::Relaxed) < 20_000_000);
+}
+
+/// A thread that panics takes the others with it; none waits for its turn for ever.
+#[test]
+fn a_panic_ends_all_threads() {
+    struct Panics(u64);
+    impl std::io::Write for Panics {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_sub(bytes.len() as u64);
+            assert!(self.0 > 0, "on purpose");
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    for threads in [1, 7] {
+        let mut terms = options(Extent::Bytes(u64::MAX), Format::Terms);
+        terms.threads = threads;
+        let run = || {
+            let mut output = Panics(5_000_000);
+            to_stream(&terms, &mut output, Path::new("-"), &AtomicU64::new(0))
+        };
+        assert!(std::panic::catch_unwind(run).is_err());
+    }
 }
 
 /// The published collection of 100 MB: words, documents, distinct pairs, distinct terms.

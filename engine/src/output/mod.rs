@@ -14,11 +14,14 @@ mod tables;
 mod tsv;
 mod vectors;
 
+pub(crate) use parquet::into_io;
 pub use staged::Staged;
+pub(crate) use staged::{StagedFolder, unless_closed};
 
 use std::path::{Path, PathBuf};
 
 use crate::collection::Collection;
+use crate::compress::stem;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::weigh::Bm25;
@@ -48,11 +51,7 @@ impl Target {
             .unwrap_or_default()
             .to_string_lossy()
             .to_ascii_lowercase();
-        let name = name
-            .strip_suffix(".gz")
-            .or(name.strip_suffix(".zst"))
-            .unwrap_or(&name);
-        match name.rsplit_once('.') {
+        match stem(&name).rsplit_once('.') {
             Some((_, "parquet")) => Ok(Target::Parquet),
             Some((_, "tsv")) => Ok(Target::Tsv),
             Some((_, "npz")) => Ok(Target::Npz),
@@ -168,10 +167,7 @@ impl Output {
     /// The name of a further file beside this one: `weights.npz` to `weights.docs.tsv`.
     fn beside(&self, what: &str) -> PathBuf {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name
-            .strip_suffix(".gz")
-            .or(name.strip_suffix(".zst"))
-            .unwrap_or(&name);
+        let name = stem(&name);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         self.path.with_file_name(format!("{stem}.{what}"))
     }

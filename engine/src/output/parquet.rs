@@ -24,9 +24,9 @@ use rayon::prelude::*;
 
 use super::encode::{self, Ranks};
 use super::{Output, Staged};
-use crate::collection::{Documents, Weights};
+use crate::collection::Weights;
 use crate::error::{Error, Result};
-use crate::lexicon::Lexicon;
+use crate::strings::Strings;
 
 /// Rows of a row group. Readers skip row groups by term; each repeats the ids it uses.
 const ROW_GROUP_ROWS: usize = 1 << 20;
@@ -61,13 +61,19 @@ pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
             output.beside("docs.parquet"),
             DOCUMENTS,
             documents.len(),
-            |rows, columns| documents_group(documents, rows, columns),
+            |rows, columns| {
+                let length = |row: usize| documents.lengths[row].to_le_bytes();
+                table_group(&documents.ids, length, rows, columns)
+            },
         )?);
         files.push(File::write(
             output.beside("terms.parquet"),
             TERMS,
             lexicon.terms.len(),
-            |rows, columns| terms_group(lexicon, rows, columns),
+            |rows, columns| {
+                let df = |row: usize| lexicon.df[row].to_le_bytes();
+                table_group(&lexicon.terms, df, rows, columns)
+            },
         )?);
     }
     Ok(files)
@@ -87,10 +93,7 @@ impl File {
         encode: impl Fn(Range<usize>, &[ColumnDescPtr]) -> Encoded + Sync,
     ) -> Result<Staged> {
         let mut staged = Staged::create(&path)?;
-        let failed = |error: ParquetError| Error::Write {
-            path: path.clone(),
-            source: into_io(error),
-        };
+        let failed = |error: ParquetError| Error::writing(&path)(into_io(error));
         let schema: TypePtr = Arc::new(parse_message_type(schema).map_err(failed)?);
         let columns = SchemaDescriptor::new(Arc::clone(&schema))
             .columns()
@@ -122,7 +125,7 @@ impl File {
 }
 
 /// The system's error behind that of the Parquet writer, where there is one.
-fn into_io(error: ParquetError) -> std::io::Error {
+pub(crate) fn into_io(error: ParquetError) -> std::io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
             Ok(source) => *source,
@@ -252,49 +255,23 @@ fn weights_group(weights: &Weights, rows: Range<usize>, columns: &[ColumnDescPtr
         .collect()
 }
 
-/// One row group of the documents' table.
-fn documents_group(
-    documents: &Documents,
+/// One row group of a table: names, and a number for each as its bytes.
+fn table_group<const N: usize>(
+    names: &Strings,
+    number: impl Fn(usize) -> [u8; N],
     rows: Range<usize>,
     columns: &[ColumnDescPtr],
 ) -> Encoded {
-    let mut id = ColumnBuilder::new(&columns[0]);
-    let mut length = ColumnBuilder::new(&columns[1]);
+    let mut name = ColumnBuilder::new(&columns[0]);
+    let mut numbers = ColumnBuilder::new(&columns[1]);
     for page in pages(rows.len()) {
         let page = rows.start + page.start..rows.start + page.end;
-        id.page(
-            encode::strings(page.clone().map(|d| documents.ids.get(d))),
-            page.len(),
-            Encoding::PLAIN,
-        )?;
-        let lengths = documents.lengths[page.clone()]
-            .iter()
-            .flat_map(|length| length.to_le_bytes());
-        length.page(lengths.collect(), page.len(), Encoding::PLAIN)?;
+        let values = encode::strings(page.clone().map(|row| names.get(row)));
+        name.page(values, page.len(), Encoding::PLAIN)?;
+        let values = page.clone().flat_map(&number).collect();
+        numbers.page(values, page.len(), Encoding::PLAIN)?;
     }
-    [id, length]
-        .into_iter()
-        .map(|column| column.finish(rows.len()))
-        .collect()
-}
-
-/// One row group of the terms' table.
-fn terms_group(lexicon: &Lexicon, rows: Range<usize>, columns: &[ColumnDescPtr]) -> Encoded {
-    let mut term = ColumnBuilder::new(&columns[0]);
-    let mut df = ColumnBuilder::new(&columns[1]);
-    for page in pages(rows.len()) {
-        let page = rows.start + page.start..rows.start + page.end;
-        term.page(
-            encode::strings(page.clone().map(|t| lexicon.terms.get(t))),
-            page.len(),
-            Encoding::PLAIN,
-        )?;
-        let dfs = lexicon.df[page.clone()]
-            .iter()
-            .flat_map(|df| df.to_le_bytes());
-        df.page(dfs.collect(), page.len(), Encoding::PLAIN)?;
-    }
-    [term, df]
+    [name, numbers]
         .into_iter()
         .map(|column| column.finish(rows.len()))
         .collect()

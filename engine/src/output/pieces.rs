@@ -1,24 +1,19 @@
 //! Text made in parallel, compressed in parallel, written in order.
 //!
-//! The text comes in numbered units, each formatted on its own. Compressed output is a
-//! concatenation of pieces, each a gzip member or a zstd frame of its own, which every reader of
-//! these formats takes for one stream. Whoever formats says where a piece ends, so that the bytes
-//! depend on neither the number of threads nor the order in which they finish.
+//! The text comes in numbered units, each formatted on its own. Compressed output is cut into
+//! pieces ([`crate::compress`]). Whoever formats says where a piece ends, so that the bytes depend
+//! on neither the number of threads nor the order in which they finish.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use flate2::write::GzEncoder;
 use rayon::prelude::*;
 
 use super::Staged;
+use crate::compress::{Compression, Effort};
 use crate::error::Result;
-
-/// The levels at which `gzip` and `zstd` compress where none is asked for.
-const GZIP_LEVEL: u32 = 6;
-const ZSTD_LEVEL: i32 = 3;
 
 /// The text of one unit.
 #[derive(Debug, Default)]
@@ -91,45 +86,6 @@ fn write_each(file: &mut Staged, pieces: &[Vec<u8>]) -> io::Result<()> {
     pieces.iter().try_for_each(|piece| file.write_all(piece))
 }
 
-/// How an output is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compression {
-    Plain,
-    Gzip,
-    Zstd,
-}
-
-impl Compression {
-    fn of_name(path: &Path) -> Self {
-        let extension = path.extension().unwrap_or_default();
-        if extension.eq_ignore_ascii_case("gz") {
-            Compression::Gzip
-        } else if extension.eq_ignore_ascii_case("zst") {
-            Compression::Zstd
-        } else {
-            Compression::Plain
-        }
-    }
-
-    /// `piece` as a gzip member or a zstd frame, with a checksum either way.
-    fn compress(self, piece: &[u8]) -> io::Result<Vec<u8>> {
-        match self {
-            Compression::Plain => Ok(piece.to_vec()),
-            Compression::Gzip => {
-                let level = flate2::Compression::new(GZIP_LEVEL);
-                let mut encoder = GzEncoder::new(Vec::new(), level);
-                encoder.write_all(piece)?;
-                encoder.finish()
-            }
-            Compression::Zstd => {
-                let mut encoder = zstd::bulk::Compressor::new(ZSTD_LEVEL)?;
-                encoder.include_checksum(true)?;
-                encoder.compress(piece)
-            }
-        }
-    }
-}
-
 /// Joins texts, cuts them into pieces and compresses these.
 struct Pieces {
     compression: Compression,
@@ -150,7 +106,7 @@ impl Pieces {
 
     /// The pieces that end in `texts`, which follow on those given before.
     fn of(&mut self, texts: Vec<Text>) -> io::Result<Vec<Vec<u8>>> {
-        if self.compression == Compression::Plain {
+        if self.compression == Compression::None {
             return Ok(texts.into_iter().map(|text| text.bytes).collect());
         }
         let mut pieces = Vec::new();
@@ -171,18 +127,24 @@ impl Pieces {
         self.any |= !pieces.is_empty();
         let pieces = pieces.par_iter();
         pieces
-            .map(|piece| self.compression.compress(piece))
+            .map(|piece| packed(self.compression, piece))
             .collect()
     }
 
     /// The piece that the end of the text ends. There is at least one in a compressed file, since
     /// no bytes at all are not a gzip file.
     fn last(self) -> io::Result<Vec<Vec<u8>>> {
-        if self.compression == Compression::Plain || (self.any && self.open.is_empty()) {
+        if self.compression == Compression::None || (self.any && self.open.is_empty()) {
             return Ok(Vec::new());
         }
-        Ok(vec![self.compression.compress(&self.open)?])
+        Ok(vec![packed(self.compression, &self.open)?])
     }
+}
+
+fn packed(compression: Compression, piece: &[u8]) -> io::Result<Vec<u8>> {
+    let mut packed = Vec::new();
+    compression.pack(piece, Effort::Usual, &mut packed)?;
+    Ok(packed)
 }
 
 #[cfg(test)]

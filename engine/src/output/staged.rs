@@ -1,24 +1,28 @@
-//! Files that appear under their final name whole or not at all.
+//! Files and folders that appear under their final name whole or not at all.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::{Error, Result};
 
 /// A file being written: under a temporary name beside its final one, until it is whole.
 ///
-/// Dropped before [`Staged::commit`], it leaves nothing. Standard output (`-`), pipes and devices
-/// cannot be renamed over and are written as they are.
+/// Dropped before [`Staged::commit`], it leaves nothing. A link is followed: its target is replaced.
+/// Standard output (`-`), pipes and devices cannot be renamed over and are written as they are.
 pub struct Staged {
     path: PathBuf,
     file: Destination,
 }
 
 enum Destination {
-    Temporary(NamedTempFile),
+    Temporary {
+        file: NamedTempFile,
+        /// The final name behind all links.
+        target: PathBuf,
+    },
     Direct(File),
     Stdout(io::Stdout),
 }
@@ -29,42 +33,7 @@ impl Staged {
     /// # Errors
     /// The folder does not exist or cannot be written to; the path is a folder.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |source| Error::Write {
-            path: path.to_path_buf(),
-            source,
-        };
-        let file = if path == Path::new("-") {
-            Destination::Stdout(io::stdout())
-        } else {
-            match std::fs::metadata(path) {
-                Ok(metadata) if metadata.is_dir() => {
-                    return Err(failed(io::Error::new(
-                        io::ErrorKind::IsADirectory,
-                        "it is a folder",
-                    )));
-                }
-                Ok(metadata) if !metadata.is_file() => {
-                    Destination::Direct(File::options().write(true).open(path).map_err(failed)?)
-                }
-                _ => {
-                    let folder = path
-                        .parent()
-                        .filter(|folder| !folder.as_os_str().is_empty());
-                    let mut name = std::ffi::OsString::from(".");
-                    name.push(path.file_name().unwrap_or_default());
-                    let mut builder = tempfile::Builder::new();
-                    builder.prefix(&name).suffix(".tmp");
-                    #[cfg(unix)]
-                    {
-                        use std::os::unix::fs::PermissionsExt;
-                        // As any other new file: the user's mask takes away from this.
-                        builder.permissions(std::fs::Permissions::from_mode(0o666));
-                    }
-                    let temporary = builder.tempfile_in(folder.unwrap_or(Path::new(".")));
-                    Destination::Temporary(temporary.map_err(failed)?)
-                }
-            }
-        };
+        let file = Destination::create(path).map_err(Error::writing(path))?;
         Ok(Staged {
             path: path.to_path_buf(),
             file,
@@ -78,48 +47,74 @@ impl Staged {
 
     /// The error that writing failed with `source`.
     pub fn failed(&self, source: io::Error) -> Error {
-        Error::Write {
-            path: self.path.clone(),
-            source,
-        }
+        Error::writing(&self.path)(source)
     }
 
     /// Puts the file under its final name once it is on disk.
     ///
     /// # Errors
     /// The disk is full, the folder is gone.
-    pub fn commit(mut self) -> Result<()> {
-        let path = self.path.clone();
-        let failed = |source| Error::Write {
-            path: path.clone(),
-            source,
-        };
-        self.flush().map_err(failed)?;
-        if let Destination::Temporary(temporary) = self.file {
-            temporary.as_file().sync_all().map_err(failed)?;
-            temporary
-                .persist(&path)
-                .map_err(|error| failed(error.error))?;
+    pub fn commit(self) -> Result<()> {
+        if let Destination::Temporary { file, .. } = &self.file {
+            file.as_file()
+                .sync_all()
+                .map_err(|source| self.failed(source))?;
+        }
+        self.rename()
+    }
+
+    /// As [`Staged::commit`], without waiting for the disk: for what can be made again.
+    ///
+    /// # Errors
+    /// As [`Staged::commit`], but for what the system notices only later.
+    pub(crate) fn rename(mut self) -> Result<()> {
+        unless_closed(self.flush()).map_err(|source| self.failed(source))?;
+        let Self { path, file } = self;
+        if let Destination::Temporary { file, target } = file {
+            file.persist(target)
+                .map_err(|error| Error::writing(&path)(error.error))?;
         }
         Ok(())
     }
 }
 
-impl Write for Staged {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.file {
-            Destination::Temporary(file) => file.as_file_mut().write(bytes),
-            Destination::Direct(file) => file.write(bytes),
-            Destination::Stdout(stdout) => stdout.write(bytes),
+impl Destination {
+    fn create(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Destination::Stdout(io::stdout()));
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "it is a folder",
+            )),
+            Ok(metadata) if !metadata.is_file() => {
+                Ok(Destination::Direct(File::options().write(true).open(path)?))
+            }
+            _ => {
+                let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+                let file = temporary(0o666).tempfile_in(folder_of(&target))?;
+                Ok(Destination::Temporary { file, target })
+            }
         }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        match &mut self.file {
-            Destination::Temporary(file) => file.as_file_mut().flush(),
-            Destination::Direct(file) => file.flush(),
-            Destination::Stdout(stdout) => stdout.flush(),
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Destination::Temporary { file, .. } => file.as_file_mut(),
+            Destination::Direct(file) => file,
+            Destination::Stdout(stdout) => stdout,
         }
+    }
+}
+
+impl Write for Staged {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.writer().flush()
     }
 }
 
@@ -127,10 +122,84 @@ impl Write for Staged {
 impl Seek for Staged {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         match &mut self.file {
-            Destination::Temporary(file) => file.as_file_mut().seek(position),
+            Destination::Temporary { file, .. } => file.as_file_mut().seek(position),
             Destination::Direct(file) => file.seek(position),
             Destination::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
+    }
+}
+
+/// A folder being filled under a temporary name beside its final one, as [`Staged`] is for a file.
+pub(crate) struct StagedFolder {
+    path: PathBuf,
+    temporary: TempDir,
+}
+
+impl StagedFolder {
+    /// Begins to fill what will be the folder `path`, which is new or empty.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when something is there; [`Error::Write`] when the folder around it does not exist or cannot be
+    /// written to.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        let occupied = match fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(_) => path.exists(),
+        };
+        if occupied {
+            let name = path.display();
+            return Err(Error::Usage(format!(
+                "{name} exists already; name a new or an empty folder"
+            )));
+        }
+        let temporary = temporary(0o777).tempdir_in(folder_of(path));
+        Ok(Self {
+            path: path.to_path_buf(),
+            temporary: temporary.map_err(Error::writing(path))?,
+        })
+    }
+
+    /// Where the files go until the folder is whole.
+    pub(crate) fn temporary(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Puts the folder under its final name.
+    ///
+    /// # Errors
+    /// The name has been taken meanwhile.
+    pub(crate) fn rename(self) -> Result<()> {
+        fs::rename(self.temporary.path(), &self.path).map_err(Error::writing(&self.path))?;
+        // The folder has moved: there is nothing to remove under the temporary name.
+        let _ = self.temporary.keep();
+        Ok(())
+    }
+}
+
+/// The result, where a reader that has closed its end of a pipe is no failure: it has what it wanted.
+pub(crate) fn unless_closed(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// A temporary name, with the permissions (less the user's mask) that the final one is to have.
+fn temporary(mode: u32) -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tokapi-").suffix(".tmp");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder
+}
+
+/// The folder that `path` stands in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 
@@ -146,12 +215,46 @@ mod tests {
         staged.write_all(b"half").unwrap();
         assert!(!path.exists());
         drop(staged);
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
         let mut staged = Staged::create(&path).unwrap();
         staged.write_all(b"whole").unwrap();
         staged.commit().unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_appears_whole_and_takes_the_place_of_an_empty_one_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        fs::create_dir(&path).unwrap();
+        let staged = StagedFolder::create(&path).unwrap();
+        fs::write(staged.temporary().join("a"), b"half").unwrap();
+        drop(staged);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        let staged = StagedFolder::create(&path).unwrap();
+        fs::write(staged.temporary().join("a"), b"whole").unwrap();
+        assert!(!path.join("a").exists());
+        staged.rename().unwrap();
+        assert_eq!(fs::read(path.join("a")).unwrap(), b"whole");
+        assert!(matches!(StagedFolder::create(&path), Err(Error::Usage(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let (link, file) = (dir.path().join("link"), elsewhere.path().join("file"));
+        fs::write(&file, b"before").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut staged = Staged::create(&link).unwrap();
+        staged.write_all(b"after").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"before");
+        staged.commit().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"after");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
     }
 
     #[test]
