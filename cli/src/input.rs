@@ -48,7 +48,7 @@ pub struct Args {
     on_error: OnErrorName,
 
     /// The text that a thread works on at a time
-    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = size::parse, help_heading = "Input")]
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size::parse, help_heading = "Input")]
     chunk_size: u64,
 
     /// How text is cut into terms
