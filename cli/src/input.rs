@@ -47,9 +47,9 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "stop", help_heading = "Input")]
     on_error: OnErrorName,
 
-    /// The text that a thread works on at a time
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size::parse, help_heading = "Input")]
-    chunk_size: u64,
+    /// The text that a thread works on at a time [default: 16MiB, less for small inputs]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Input")]
+    chunk_size: Option<u64>,
 
     /// How text is cut into terms
     #[arg(long, value_enum, default_value = "plain", help_heading = "Terms")]
@@ -152,7 +152,9 @@ impl Args {
             format: self.format.map(Into::into),
             id_field: self.id_field.clone(),
             text_fields: self.text_field.clone(),
-            chunk_bytes: usize::try_from(self.chunk_size).unwrap_or(usize::MAX),
+            chunk_bytes: self
+                .chunk_size
+                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             on_error: match self.on_error {
                 OnErrorName::Stop => OnError::Stop,
                 OnErrorName::Skip => OnError::Skip,

@@ -26,7 +26,7 @@ fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
     })
     .unwrap();
     let corpus_options = CorpusOptions {
-        chunk_bytes,
+        chunk_bytes: Some(chunk_bytes),
         ..Default::default()
     };
     let corpus = Corpus::open(&[path.display().to_string()], corpus_options).unwrap();

@@ -16,7 +16,7 @@ use tokapi::{Corpus, CorpusOptions};
 fn read(format: Option<Format>, bytes: &[u8], chunk_bytes: usize) -> (Vec<String>, Vec<String>) {
     let options = CorpusOptions {
         format,
-        chunk_bytes,
+        chunk_bytes: Some(chunk_bytes),
         on_error: OnError::Skip,
         ..CorpusOptions::default()
     };

@@ -13,7 +13,7 @@ const WHOLE: usize = 1 << 16;
 fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -> Vec<Vec<u8>> {
     let options = CorpusOptions {
         format,
-        chunk_bytes,
+        chunk_bytes: Some(chunk_bytes),
         on_error: OnError::Skip,
         ..CorpusOptions::default()
     };
@@ -35,7 +35,7 @@ pub fn records(format: Format, bytes: &[u8]) {
     assert_eq!(whole, texts("bytes", bytes, Some(format), 1));
     let stop = CorpusOptions {
         format: Some(format),
-        chunk_bytes: WHOLE,
+        chunk_bytes: Some(WHOLE),
         ..CorpusOptions::default()
     };
     let _ = Corpus::from_bytes("bytes", bytes, stop).next_chunk();

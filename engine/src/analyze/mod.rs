@@ -175,7 +175,7 @@ impl Analyzer {
             && self.max_length == usize::MAX
     }
 
-    /// Whether normalizing is dear enough to remember its results.
+    /// Whether [`Analyzer::normalize`] may give an ASCII term in lower case another name.
     pub(crate) fn stems(&self) -> bool {
         self.stemmer.is_some()
     }

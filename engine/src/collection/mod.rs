@@ -90,11 +90,12 @@ impl Collection {
     /// # Errors
     /// The first document that cannot be read, unless such are skipped; an id that occurs twice,
     /// likewise; 2^32 or more documents or distinct terms.
-    pub fn build(corpus: Corpus, analyzer: &Analyzer, options: &BuildOptions) -> Result<Self> {
+    pub fn build(mut corpus: Corpus, analyzer: &Analyzer, options: &BuildOptions) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(options.threads)
             .build()
             .map_err(|error| Error::Limit(format!("cannot start threads: {error}")))?;
+        corpus.share_among(pool.current_num_threads());
         let on_error = corpus.on_error();
         let started = Instant::now();
         let mut local = local::pass(corpus, analyzer, options.engine, &pool)?;

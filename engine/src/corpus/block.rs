@@ -51,6 +51,7 @@ pub struct Block {
     segments: Vec<Segment>,
     sequence: u64,
     options: Arc<CorpusOptions>,
+    chunk_bytes: usize,
     skipped: Skipped,
 }
 
@@ -169,7 +170,13 @@ impl Block {
         Ok(skipped)
     }
 
-    pub(super) fn start(&mut self, sequence: u64, options: &Arc<CorpusOptions>) {
+    pub(super) fn start(
+        &mut self,
+        sequence: u64,
+        options: &Arc<CorpusOptions>,
+        chunk_bytes: usize,
+    ) {
+        self.chunk_bytes = chunk_bytes;
         self.bytes.clear();
         self.segments.clear();
         self.sequence = sequence;
@@ -179,7 +186,7 @@ impl Block {
 
     /// The bytes that may still be added.
     pub(super) fn room(&self) -> usize {
-        self.options.chunk_bytes.saturating_sub(self.bytes.len())
+        self.chunk_bytes.saturating_sub(self.bytes.len())
     }
 
     /// Says that the bytes from `start` on are records of `path`, `first` being the number of

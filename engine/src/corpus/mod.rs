@@ -44,8 +44,9 @@ pub struct CorpusOptions {
     pub id_field: Option<String>,
     /// The fields or columns that hold its text, in the order in which they are joined.
     pub text_fields: Vec<String>,
-    /// The most bytes in a chunk, one larger document excepted.
-    pub chunk_bytes: usize,
+    /// The most bytes in a chunk, one larger document excepted; [`DEFAULT_CHUNK_BYTES`], or less
+    /// where the input is small, if not given.
+    pub chunk_bytes: Option<usize>,
     /// What to do with a document that cannot be read.
     pub on_error: OnError,
 }
@@ -56,7 +57,7 @@ impl Default for CorpusOptions {
             format: None,
             id_field: None,
             text_fields: Vec::new(),
-            chunk_bytes: DEFAULT_CHUNK_BYTES,
+            chunk_bytes: None,
             on_error: OnError::Stop,
         }
     }
@@ -79,6 +80,7 @@ pub struct Corpus {
     progress: Arc<Progress>,
     /// The number of the next block.
     sequence: u64,
+    chunk_bytes: usize,
 }
 
 impl Corpus {
@@ -107,13 +109,32 @@ impl Corpus {
         let total = inputs.iter().map(|input| input.bytes).sum();
         progress.total_bytes.store(total, Ordering::Relaxed);
         log::info!("{} input files, {total} bytes", inputs.len());
+        let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES);
         Corpus {
             inputs: inputs.into(),
             current: None,
             options: Arc::new(options),
             progress: Arc::new(progress),
             sequence: 0,
+            chunk_bytes,
         }
+    }
+
+    /// Makes chunks small enough, unless their size was given, that `threads` have enough of them
+    /// to end at about the same time.
+    pub(crate) fn share_among(&mut self, threads: usize) {
+        /// Chunks for every thread, at the least.
+        const CHUNKS: u64 = 4;
+        /// A smaller chunk is not worth its overhead.
+        const LEAST_BYTES: u64 = 1 << 20;
+        let total = self.progress.total_bytes.load(Ordering::Relaxed);
+        if self.options.chunk_bytes.is_none() && total > 0 {
+            let share = total / (CHUNKS * threads as u64);
+            let most = DEFAULT_CHUNK_BYTES as u64;
+            // At most `DEFAULT_CHUNK_BYTES`, so it fits.
+            self.chunk_bytes = share.clamp(LEAST_BYTES, most) as usize;
+        }
+        log::info!("chunks of {} bytes", self.chunk_bytes);
     }
 
     /// The inputs that have not been opened yet.
@@ -137,8 +158,8 @@ impl Corpus {
     /// A file that cannot be read or decompressed; with [`OnError::Skip`] the rest of the file is
     /// left out instead and noted in the block.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        block.start(self.sequence, &self.options);
-        while block.len() < self.options.chunk_bytes {
+        block.start(self.sequence, &self.options, self.chunk_bytes);
+        while block.room() > 0 {
             let mut source = match self.current.take() {
                 Some(source) => source,
                 None => match self.inputs.pop_front() {

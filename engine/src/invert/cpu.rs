@@ -5,14 +5,13 @@
 //! writes the document of every occurrence; count equal neighbours, which gives the frequencies.
 //! Nothing is allocated per occurrence, and all buffers are kept for the next chunk.
 
-use std::collections::HashMap;
-
+use super::names::{Name, Names};
 use super::{Invert, Inverted};
 use crate::analyze::Analyzer;
 use crate::analyze::cut::{Cutter, State};
 use crate::corpus::Chunk;
 use crate::error::{Error, Result};
-use crate::lexicon::interner::Interner;
+use crate::lexicon::interner::{self, Interner, Key};
 use crate::postings::{Frequencies, Postings};
 use crate::strings::Strings;
 
@@ -33,8 +32,7 @@ pub struct Cpu<'a> {
     ends: Vec<u32>,
     /// The document of every occurrence, grouped by term.
     documents: Vec<u32>,
-    /// What normalizing made of raw terms so far, where that is dear.
-    normalized: HashMap<Box<[u8]>, Option<Box<[u8]>>>,
+    names: Names<'a>,
 }
 
 pub(super) fn too_many_terms() -> Error {
@@ -59,7 +57,7 @@ impl<'a> Cpu<'a> {
             counts: Vec::new(),
             ends: Vec::new(),
             documents: Vec::new(),
-            normalized: HashMap::new(),
+            names: Names::new(analyzer),
         }
     }
 
@@ -142,20 +140,15 @@ impl<'a> Cpu<'a> {
         }
     }
 
-    /// The distinct raw terms in byte order, and their ids.
+    /// The distinct terms in byte order and their ids, where raw terms stay as they are.
     fn sort_raw(&self, text: &[u8]) -> (Strings, Vec<u32>) {
         let keys = self.interner.keys();
         // Most terms differ within their first 8 bytes, so only these are moved about.
-        let mut order: Vec<(u64, u32)> = keys
-            .iter()
-            .zip(0..)
-            .map(|(key, id)| ((key.order(text) >> 64) as u64, id))
-            .collect();
+        let starts = keys.iter().map(|key| key.start(text));
+        let mut order: Vec<(u64, u32)> = starts.zip(0..).collect();
         order.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0).then_with(|| {
-                let (a, b) = (keys[a.1 as usize], keys[b.1 as usize]);
-                a.compare(b, text)
-            })
+            a.0.cmp(&b.0)
+                .then_with(|| keys[a.1 as usize].compare(keys[b.1 as usize], text))
         });
         let mut terms = Strings::with_capacity(keys.len(), 8 * keys.len());
         for &(_, id) in &order {
@@ -164,27 +157,42 @@ impl<'a> Cpu<'a> {
         (terms, order.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// The distinct normalized terms in byte order, and for each the id that stands for it from
-    /// here on: rewrites `occurrences`, `counts` and `ends` accordingly.
+    /// The distinct terms in byte order, where raw terms are normalized; and for each the id that
+    /// stands for it from here on: rewrites `occurrences`, `counts` and `ends` accordingly.
     fn sort_normalized(&mut self, text: &[u8]) -> (Strings, Vec<u32>) {
         /// In place of an id: the term is dropped.
         const DROPPED: u32 = u32::MAX;
-        let mut normal: Vec<(Box<[u8]>, u32)> = Vec::new();
-        for id in 0..self.interner.keys().len() {
-            if let Some(term) = self.normalize(id, text) {
-                normal.push((term, id as u32));
+        let keys = self.interner.keys();
+        let mut named = Vec::with_capacity(keys.len());
+        let mut order: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
+        for (key, id) in keys.iter().zip(0..) {
+            let name = self.names.of(key.bytes(text, &mut [0; 16]));
+            named.push(name);
+            match name {
+                Name::Dropped => {}
+                Name::Same => order.push((key.start(text), id)),
+                Name::At(place) => order.push((interner::start(self.names.get(place)), id)),
             }
         }
-        normal.sort_unstable();
+        let distinct = Distinct {
+            keys,
+            named,
+            names: &self.names,
+            text,
+        };
+        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| distinct.compare(a.1, b.1)));
         let (mut terms, mut ids) = (Strings::default(), Vec::new());
-        let mut becomes = vec![DROPPED; self.counts.len()];
-        for group in normal.chunk_by(|a, b| a.0 == b.0) {
-            let stands = group[0].1;
-            terms.push(&group[0].0);
-            ids.push(stands);
-            for &(_, id) in group {
-                becomes[id as usize] = stands;
+        let mut becomes = vec![DROPPED; keys.len()];
+        let mut stands = DROPPED;
+        for &(_, id) in &order {
+            let mut word = [0; 16];
+            let term = distinct.term(id, &mut word);
+            if terms.is_empty() || terms.get(terms.len() - 1) != term {
+                stands = id;
+                ids.push(id);
+                terms.push(term);
             }
+            becomes[id as usize] = stands;
         }
         let (mut from, mut kept) = (0, 0);
         self.counts.fill(0);
@@ -201,26 +209,6 @@ impl<'a> Cpu<'a> {
         }
         self.occurrences.truncate(kept);
         (terms, ids)
-    }
-
-    /// The term that raw term `id` becomes; `None` drops it.
-    fn normalize(&mut self, id: usize, text: &[u8]) -> Option<Box<[u8]>> {
-        let mut word = [0; 16];
-        let raw = self.interner.keys()[id].bytes(text, &mut word);
-        if let Some(known) = self.normalized.get(raw) {
-            return known.clone();
-        }
-        // Documents are valid UTF-8 and are cut between characters: nothing is replaced.
-        let raw = String::from_utf8_lossy(raw);
-        let normal = self
-            .analyzer
-            .normalize(&raw)
-            .map(|term| Box::from(term.as_bytes()));
-        if self.analyzer.stems() {
-            self.normalized
-                .insert(Box::from(raw.as_bytes()), normal.clone());
-        }
-        normal
     }
 
     /// Groups `occurrences` by the terms `ids`: fills `documents`, and turns `counts` into the
@@ -282,12 +270,32 @@ impl<'a> Cpu<'a> {
     }
 }
 
+/// The distinct raw terms of a chunk, and what they become.
+struct Distinct<'a> {
+    keys: &'a [Key],
+    named: Vec<Name>,
+    names: &'a Names<'a>,
+    text: &'a [u8],
+}
+
+impl Distinct<'_> {
+    /// The bytes of what raw term `id` becomes, which may be put into `word`.
+    fn term<'b>(&'b self, id: u32, word: &'b mut [u8; 16]) -> &'b [u8] {
+        match self.named[id as usize] {
+            Name::At(place) => self.names.get(place),
+            _ => self.keys[id as usize].bytes(self.text, word),
+        }
+    }
+
+    fn compare(&self, a: u32, b: u32) -> std::cmp::Ordering {
+        self.term(a, &mut [0; 16]).cmp(self.term(b, &mut [0; 16]))
+    }
+}
+
 impl Invert for Cpu<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
         self.intern(chunk)?;
-        let keeps_raw = self.analyzer.keeps_folded_ascii()
-            && (!self.analyzer.lowers_beyond_ascii() || chunk.text.is_ascii());
-        let (terms, ids) = match keeps_raw {
+        let (terms, ids) = match self.names.all_same(&chunk.text) {
             true => self.sort_raw(&chunk.text),
             false => self.sort_normalized(&chunk.text),
         };

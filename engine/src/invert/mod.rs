@@ -1,6 +1,7 @@
 //! From a chunk's text to its postings, by any of several engines.
 
 mod cpu;
+mod names;
 mod reference;
 
 pub use cpu::Cpu;

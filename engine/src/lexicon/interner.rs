@@ -61,13 +61,19 @@ impl Key {
     /// A number that orders keys as the terms' bytes do, except that long terms with the same
     /// first 15 bytes are equal.
     #[inline]
-    pub(crate) fn order(self, text: &[u8]) -> u128 {
+    fn order(self, text: &[u8]) -> u128 {
         if self.is_long() {
             let start = self.span().start;
             let word: [u8; 16] = text[start..start + 16].try_into().expect("16 bytes");
             return u128::from_be_bytes(word) | u128::from(LONG);
         }
         self.0.swap_bytes()
+    }
+
+    /// The term's first 8 bytes, as a number that orders terms which differ in them.
+    #[inline]
+    pub(crate) fn start(self, text: &[u8]) -> u64 {
+        (self.order(text) >> 64) as u64
     }
 
     /// How the terms' bytes compare.
@@ -79,6 +85,14 @@ impl Key {
                 false => Ordering::Equal,
             })
     }
+}
+
+/// What [`Key::start`] is of `term`.
+pub(crate) fn start(term: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    let length = term.len().min(8);
+    word[..length].copy_from_slice(&term[..length]);
+    u64::from_be_bytes(word)
 }
 
 /// Terms looked up together, so that their cache misses overlap.

@@ -122,7 +122,11 @@ impl Bucket {
             part_ends.push(ids.len());
         }
         let mut order: Vec<u32> = (0..).take(found.len()).collect();
-        order.sort_unstable_by_key(|&id| found[id as usize].term);
+        order.sort_unstable_by(|&a, &b| {
+            let (a, b) = (&found[a as usize], &found[b as usize]);
+            let by_start = a.start.order().cmp(&b.start.order());
+            by_start.then_with(|| a.term.cmp(b.term))
+        });
         let mut rank = vec![0; found.len()];
         for (&id, place) in order.iter().zip(0..) {
             rank[id as usize] = place;
@@ -162,6 +166,12 @@ impl Start {
         word[..length].copy_from_slice(&term[..length]);
         word[Self::BYTES] = u8::try_from(term.len()).unwrap_or(u8::MAX);
         Start(u128::from_le_bytes(word))
+    }
+
+    /// A number that orders terms which differ in their first bytes.
+    #[inline]
+    fn order(self) -> u128 {
+        self.0.swap_bytes() >> 8
     }
 
     /// Whether there is no more to the term.

@@ -73,7 +73,7 @@ pub(super) fn written_each_way(
     for (threads, chunk_bytes) in [(1, 1 << 20), (2, 1 << 20), (16, 1 << 20), (2, 5000)] {
         let dir = tempfile::tempdir().unwrap();
         let options = CorpusOptions {
-            chunk_bytes,
+            chunk_bytes: Some(chunk_bytes),
             ..CorpusOptions::default()
         };
         let path = dir.path().join(name);
