@@ -95,38 +95,32 @@ impl Bucket {
     fn merge(parts: &[PartTerms<'_>], from: Option<&[u8]>, to: Option<&[u8]>) -> Bucket {
         let hasher = DefaultHashBuilder::default();
         let mut table: HashTable<u32> = HashTable::new();
-        let mut found: Vec<Found<'_>> = Vec::new();
+        let mut found: Vec<(&[u8], u64)> = Vec::new();
         let (mut ids, mut part_ends) = (Vec::new(), vec![0]);
         for part in parts {
             let first = from.map_or(0, |term| lower_bound(part.terms, term));
             let last = to.map_or(part.terms.len(), |term| lower_bound(part.terms, term));
             for index in first..last {
                 let term = part.terms.get(index);
-                let start = Start::of(term);
-                let hash = hasher.hash_one(start);
-                let same = |&id: &u32| {
-                    let known: &Found<'_> = &found[id as usize];
-                    known.start == start && (start.is_whole() || known.term == term)
-                };
-                let entry =
-                    table.entry(hash, same, |&id| hasher.hash_one(found[id as usize].start));
+                let hash = hasher.hash_one(term);
+                let entry = table.entry(
+                    hash,
+                    |&id| found[id as usize].0 == term,
+                    |&id| hasher.hash_one(found[id as usize].0),
+                );
                 // A bucket's ids are checked with the sum of all of them.
                 let next = found.len() as u32;
                 let id = *entry.or_insert(next).get();
                 if id == next {
-                    found.push(Found { start, term, df: 0 });
+                    found.push((term, 0));
                 }
-                found[id as usize].df += part.offsets[index + 1] - part.offsets[index];
+                found[id as usize].1 += part.offsets[index + 1] - part.offsets[index];
                 ids.push(id);
             }
             part_ends.push(ids.len());
         }
         let mut order: Vec<u32> = (0..).take(found.len()).collect();
-        order.sort_unstable_by(|&a, &b| {
-            let (a, b) = (&found[a as usize], &found[b as usize]);
-            let by_start = a.start.order().cmp(&b.start.order());
-            by_start.then_with(|| a.term.cmp(b.term))
-        });
+        order.sort_unstable_by_key(|&id| found[id as usize].0);
         let mut rank = vec![0; found.len()];
         for (&id, place) in order.iter().zip(0..) {
             rank[id as usize] = place;
@@ -135,48 +129,11 @@ impl Bucket {
             *id = rank[*id as usize];
         }
         Bucket {
-            terms: order.iter().map(|&id| found[id as usize].term).collect(),
-            df: order.iter().map(|&id| found[id as usize].df).collect(),
+            terms: order.iter().map(|&id| found[id as usize].0).collect(),
+            df: order.iter().map(|&id| found[id as usize].1).collect(),
             ids,
             part_ends,
         }
-    }
-}
-
-/// A distinct term of a bucket.
-struct Found<'a> {
-    start: Start,
-    term: &'a [u8],
-    df: u64,
-}
-
-/// The first bytes of a term and its length: for nearly all terms that is all of it, so that they
-/// are compared without going to their text.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Start(u128);
-
-impl Start {
-    /// The bytes that fit; the length, up to 255, has the last byte.
-    const BYTES: usize = 15;
-
-    #[inline]
-    fn of(term: &[u8]) -> Start {
-        let mut word = [0; 16];
-        let length = term.len().min(Self::BYTES);
-        word[..length].copy_from_slice(&term[..length]);
-        word[Self::BYTES] = u8::try_from(term.len()).unwrap_or(u8::MAX);
-        Start(u128::from_le_bytes(word))
-    }
-
-    /// A number that orders terms which differ in their first bytes.
-    #[inline]
-    fn order(self) -> u128 {
-        self.0.swap_bytes() >> 8
-    }
-
-    /// Whether there is no more to the term.
-    fn is_whole(self) -> bool {
-        usize::from(self.0.to_le_bytes()[Self::BYTES]) <= Self::BYTES
     }
 }
 
