@@ -46,6 +46,11 @@ enum Command {
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
+    // Where no handler can be set, a signal leaves a hidden temporary file behind, as a kill does.
+    let _ = ctrlc::set_handler(|| {
+        tokapi::output::remove_unfinished();
+        std::process::exit(130);
+    });
     let program = Program::parse();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = program.threads.map_or_else(cores, usize::from);

@@ -546,9 +546,8 @@ fn a_full_disk_leaves_what_was_there_before() {
     assert_eq!(kept, b"earlier weights");
 }
 
-#[test]
-fn killed_while_writing_leaves_no_output_under_its_name() {
-    let folder = Folder::new();
+/// A run that has begun to write its output.
+fn writing(folder: &Folder) -> std::process::Child {
     folder.generate("many.terms", "20000");
     let mut child = Command::new(TOKAPI)
         .args(["weigh", "many.terms", "-o", "out/w.parquet"])
@@ -565,9 +564,28 @@ fn killed_while_writing_leaves_no_output_under_its_name() {
         assert_eq!(child.try_wait().unwrap(), None, "ended before it wrote");
         std::thread::sleep(std::time::Duration::from_micros(200));
     }
+    child
+}
+
+#[test]
+fn killed_while_writing_leaves_no_output_under_its_name() {
+    let folder = Folder::new();
+    let mut child = writing(&folder);
     child.kill().unwrap();
     assert!(!child.wait().unwrap().success());
     assert!(!folder.path("out/w.parquet").exists());
+}
+
+#[test]
+fn interrupted_while_writing_leaves_nothing() {
+    use nix::sys::signal::{Signal, kill};
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let folder = Folder::new();
+        let mut child = writing(&folder);
+        kill(nix::unistd::Pid::from_raw(child.id() as i32), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(fs::read_dir(folder.path("out")).unwrap().count(), 0);
+    }
 }
 
 #[test]

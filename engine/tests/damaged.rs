@@ -111,8 +111,11 @@ proptest! {
     }
 }
 
+/// An id and a text, either of which may be null.
+type Row<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
 /// A Parquet file of the columns `id` and `contents`.
-fn parquet_file(rows: &[(Option<&[u8]>, Option<&[u8]>)]) -> Vec<u8> {
+fn parquet_file(rows: &[Row<'_>]) -> Vec<u8> {
     let schema = "message docs { optional byte_array id; optional byte_array contents; }";
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let properties = Arc::new(WriterProperties::builder().build());

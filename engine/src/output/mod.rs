@@ -15,7 +15,7 @@ mod tsv;
 mod vectors;
 
 pub(crate) use parquet::into_io;
-pub use staged::Staged;
+pub use staged::{Staged, remove_unfinished};
 pub(crate) use staged::{StagedFolder, unless_closed};
 
 use std::path::{Path, PathBuf};

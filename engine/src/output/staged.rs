@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tempfile::{NamedTempFile, TempDir};
 
@@ -22,6 +23,7 @@ enum Destination {
         file: NamedTempFile,
         /// The final name behind all links.
         target: PathBuf,
+        _listed: Listed,
     },
     Direct(File),
     Stdout(io::Stdout),
@@ -70,7 +72,7 @@ impl Staged {
     pub(crate) fn rename(mut self) -> Result<()> {
         unless_closed(self.flush()).map_err(|source| self.failed(source))?;
         let Self { path, file } = self;
-        if let Destination::Temporary { file, target } = file {
+        if let Destination::Temporary { file, target, .. } = file {
             file.persist(target)
                 .map_err(|error| Error::writing(&path)(error.error))?;
         }
@@ -94,7 +96,12 @@ impl Destination {
             _ => {
                 let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
                 let file = temporary(0o666).tempfile_in(folder_of(&target))?;
-                Ok(Destination::Temporary { file, target })
+                let _listed = Listed::new(file.path());
+                Ok(Destination::Temporary {
+                    file,
+                    target,
+                    _listed,
+                })
             }
         }
     }
@@ -133,6 +140,7 @@ impl Seek for Staged {
 pub(crate) struct StagedFolder {
     path: PathBuf,
     temporary: TempDir,
+    _listed: Listed,
 }
 
 impl StagedFolder {
@@ -153,9 +161,11 @@ impl StagedFolder {
             )));
         }
         let temporary = temporary(0o777).tempdir_in(folder_of(path));
+        let temporary = temporary.map_err(Error::writing(path))?;
         Ok(Self {
             path: path.to_path_buf(),
-            temporary: temporary.map_err(Error::writing(path))?,
+            _listed: Listed::new(temporary.path()),
+            temporary,
         })
     }
 
@@ -173,6 +183,40 @@ impl StagedFolder {
         // The folder has moved: there is nothing to remove under the temporary name.
         let _ = self.temporary.keep();
         Ok(())
+    }
+}
+
+/// The temporary names in use.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the temporary files of all outputs that are being written: for a program that ends
+/// here and now because of a signal, and so drops nothing.
+pub fn remove_unfinished() {
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in unfinished.iter() {
+        // What cannot be removed stays: there is nobody left to tell.
+        let _ = match path.is_dir() {
+            true => fs::remove_dir_all(path),
+            false => fs::remove_file(path),
+        };
+    }
+}
+
+/// An entry in the list of temporary names, for as long as it lives.
+struct Listed(PathBuf);
+
+impl Listed {
+    fn new(path: &Path) -> Self {
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        unfinished.push(path.to_path_buf());
+        Listed(path.to_path_buf())
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        unfinished.retain(|path| *path != self.0);
     }
 }
 
