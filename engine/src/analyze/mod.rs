@@ -1,7 +1,7 @@
 //! From a document's text to its terms.
 //!
 //! An analyzer first *cuts* text into raw terms: maximal runs of term characters, told by a table
-//! of classes ([`cut`]), so that every engine cuts the same terms. It then *normalizes* raw terms:
+//! of classes (`cut.rs`), so that every engine cuts the same terms. It then *normalizes* raw terms:
 //! lower case, length limits, stop words, stemming. The second step depends on the raw term
 //! alone, so engines take it once per distinct raw term, not once per occurrence.
 

@@ -12,7 +12,7 @@ pub(crate) const PADDING: usize = 64;
 /// Whole documents, their text in one buffer.
 ///
 /// Invariants: spans ascend and do not touch: at least one byte, a white space, stands between
-/// two documents; the text of every document is valid UTF-8; [`PADDING`] spaces end the buffer.
+/// two documents; the text of every document is valid UTF-8; 64 spaces end the buffer.
 #[derive(Debug, Clone, Default)]
 pub struct Chunk {
     pub(crate) text: Vec<u8>,

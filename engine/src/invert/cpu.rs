@@ -18,7 +18,7 @@ use crate::strings::Strings;
 /// Text cut at a time, so that its edges stay in the first-level cache.
 const SEGMENT: usize = 1 << 14;
 
-/// The engine `cpu`; see the [module](self).
+/// The fast engine `cpu`: one for each thread, kept from chunk to chunk with its buffers.
 pub struct Cpu<'a> {
     analyzer: &'a Analyzer,
     cutter: Cutter,

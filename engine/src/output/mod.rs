@@ -1,6 +1,6 @@
 //! Weights to files that other tools open.
 //!
-//! Every writer stages its files and commits them when all are whole ([`staged`]).
+//! Every writer stages its files and commits them when all are whole ([`Staged`]).
 
 mod arrays;
 mod encode;
