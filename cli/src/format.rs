@@ -8,7 +8,7 @@ pub enum FormatName {
     Jsonl,
     /// An id, a tab and the text on every line
     Tsv,
-    /// TREC SGML: <DOC>, <DOCNO>
+    /// TREC SGML: elements DOC and DOCNO
     Trec,
     /// Columns by name
     Parquet,
