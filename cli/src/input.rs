@@ -1,5 +1,6 @@
 //! The options by which every verb reads documents and cuts terms.
 
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::ValueEnum;
@@ -18,7 +19,7 @@ use crate::size;
 pub struct Args {
     /// Files, folders, globs, or - for standard input, in any mixture
     #[arg(required = true, value_name = "INPUT")]
-    inputs: Vec<String>,
+    inputs: Vec<PathBuf>,
 
     /// The inputs' format [default: told from each name and its first bytes]
     ///

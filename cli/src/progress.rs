@@ -32,9 +32,17 @@ pub fn with_bar<T>(total: Option<u64>, done: &AtomicU64, work: impl FnOnce() -> 
             }
             bar.finish_and_clear();
         });
-        let result = work();
-        finished.store(true, Ordering::Release);
-        drawing.thread().unpark();
-        result
+        let _finish = Finish(&finished, drawing.thread().clone());
+        work()
     })
+}
+
+/// Ends the drawing when dropped, also by a panic: the scope would wait for it for ever.
+struct Finish<'a>(&'a AtomicBool, std::thread::Thread);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+        self.1.unpark();
+    }
 }

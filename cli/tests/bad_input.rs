@@ -481,6 +481,10 @@ fn an_output_never_replaces_an_input() {
         let parts = ["in/", "overwrite this input", "name another"];
         one_line(&folder.run(&args), 2, &parts);
     }
+    folder.put("in/d.terms.tsv", around("tsv", b""));
+    let own = folder.run(&["weigh", "in/d.terms.tsv", "-o", "in/d.jsonl"]);
+    one_line(&own, 2, &["in/d.terms.tsv", "overwrite this input"]);
+    fs::remove_file(folder.path("in/d.terms.tsv")).unwrap();
     assert!(fs::read(folder.path("in/w.parquet")).unwrap() == weights);
     assert!(fs::read(folder.path("in/v.docs.parquet")).unwrap() == weights);
     assert_eq!(fs::read_dir(folder.path("in")).unwrap().count(), 2);
@@ -675,4 +679,49 @@ fn a_document_of_a_gigabyte() {
     assert_eq!(summary["terms"], 12);
     let peak = summary["peak_memory_bytes"].as_u64().unwrap();
     assert!(peak < 6_000_000_000, "{peak} bytes of memory");
+}
+
+#[test]
+fn many_bad_lines_are_counted_in_no_time() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", "no tab\n".repeat(1_000_000));
+    folder.put("crlf.terms", "a\r\n\r\n".repeat(1_000_000));
+    let started = std::time::Instant::now();
+    let run = folder.run(&["stats", "docs.tsv", "--on-error", "skip", "--json"]);
+    let summary = String::from_utf8(run.stdout).unwrap();
+    assert!(summary.contains("\"skipped\":1000000"), "{summary}");
+    let run = folder.run(&["stats", "crlf.terms", "--json"]);
+    let summary = String::from_utf8(run.stdout).unwrap();
+    assert!(summary.contains("\"documents\":1000000"), "{summary}");
+    // Reading them again for each would take many minutes.
+    assert!(started.elapsed().as_secs() < 60);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_brings_little_at_first_is_read_all_the_same() {
+    let folder = Folder::new();
+    let run = shell(
+        &folder,
+        "(printf 'd'; sleep 0.2; printf '1\\tone two\\nd2\\ttwo\\n') | \"$0\" stats --json -",
+    );
+    let summary = String::from_utf8(run.stdout).unwrap();
+    assert!(summary.contains("\"documents\":2"), "{summary}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_written_to() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", around("tsv", b""));
+    let run = shell(
+        &folder,
+        "mkfifo p && (\"$0\" weigh docs.tsv -o p --to tsv 2>/dev/null &) && cat p | wc -l",
+    );
+    let lines: u32 = String::from_utf8(run.stdout)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    assert!(lines > 0);
 }

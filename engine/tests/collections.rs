@@ -139,6 +139,9 @@ proptest! {
         let rows = build(&path, chunk_bytes, cpu(threads));
         let chunked = chunked.weigh(&bm25).unwrap();
         prop_assert_eq!(&chunked, &whole);
+        let mut again = build(&path, chunk_bytes, cpu(1)).weigh(&Bm25::default()).unwrap();
+        again.reweigh(&bm25).unwrap();
+        prop_assert_eq!(&again, &whole);
         check_rows(&rows, &bm25, &chunked);
     }
 

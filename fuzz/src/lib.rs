@@ -19,7 +19,7 @@ fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -
     };
     let mut corpus = Corpus::from_bytes(name, bytes, options);
     let mut texts = Vec::new();
-    while let Some(chunk) = corpus.next_chunk().expect("errors are skipped") {
+    while let Some((chunk, _)) = corpus.next_chunk().expect("errors are skipped") {
         for document in 0..chunk.len() {
             let text = chunk.text(document).to_vec();
             assert!(std::str::from_utf8(&text).is_ok());

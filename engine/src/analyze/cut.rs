@@ -65,8 +65,8 @@ impl Cutter {
     ) {
         debug_assert_eq!((to - from) % BLOCK, 0);
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
+        if has_vector_unit() {
+            // SAFETY: the processor has all that the function asks for.
             return unsafe { self.edges_avx2(text, from, to, state, edges) };
         }
         self.edges_with(text, from, to, state, edges, |block| self.classify(block));
@@ -180,6 +180,14 @@ fn push_ones(mut bits: u64, offset: u32, places: &mut Vec<u32>) {
         }
     }
     places.extend_from_slice(&found[..count]);
+}
+
+/// Whether the processor has what [`Cutter::edges_avx2`] is compiled for.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_vector_unit() -> bool {
+    use std::arch::is_x86_feature_detected as has;
+    has!("avx2") && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt")
 }
 
 /// Bit `n` for the high nibble `n` of an ASCII byte.

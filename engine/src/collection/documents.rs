@@ -8,6 +8,7 @@ use super::Statistics;
 use super::local::LocalChunk;
 use crate::error::{Error, Result};
 use crate::strings::Strings;
+use crate::weigh::Bm25;
 
 /// Ids and lengths of all documents, in input order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,6 +100,12 @@ impl Documents {
         self.lengths = numbers
             .map(|document| self.lengths[document as usize])
             .collect();
+    }
+
+    /// L of every document.
+    pub(super) fn norms(&self, bm25: &Bm25, statistics: &Statistics) -> Vec<f64> {
+        let norm = |&length: &u32| bm25.norm(length, statistics);
+        self.lengths.iter().map(norm).collect()
     }
 
     pub(super) fn statistics(&self) -> Statistics {

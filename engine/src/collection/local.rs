@@ -120,33 +120,38 @@ fn work(
     Ok(())
 }
 
-impl Local {
-    /// The error that document `repeat` has the id of document `of`.
-    pub(super) fn repeated_id(&self, documents: &Documents, repeat: u32, of: u32) -> Error {
-        let mut first = 0;
-        let mut path = PathBuf::new();
-        for chunk in &self.chunks {
-            for (in_chunk, file) in &chunk.files {
-                if first + in_chunk <= repeat as usize {
-                    path = file.to_path_buf();
-                }
+/// The error that document `repeat` has the id of document `of`.
+pub(super) fn repeated_id(
+    chunks: &[LocalChunk],
+    documents: &Documents,
+    repeat: u32,
+    of: u32,
+) -> Error {
+    let mut first = 0;
+    let mut path = PathBuf::new();
+    for chunk in chunks {
+        for (in_chunk, file) in &chunk.files {
+            if first + in_chunk <= repeat as usize {
+                path = file.to_path_buf();
             }
-            first += chunk.ids.len();
         }
-        let id = documents.ids.text(repeat as usize);
-        Error::Input {
-            place: Place {
-                path,
-                position: Position::Whole,
-            },
-            what: format!(
-                "document {} of the input has the id `{id}` of document {}; ids must differ",
-                u64::from(repeat) + 1,
-                u64::from(of) + 1
-            ),
-        }
+        first += chunk.ids.len();
     }
+    let id = documents.ids.text(repeat as usize);
+    Error::Input {
+        place: Place {
+            path,
+            position: Position::Whole,
+        },
+        what: format!(
+            "document {} of the input has the id `{id}` of document {}; ids must differ",
+            u64::from(repeat) + 1,
+            u64::from(of) + 1
+        ),
+    }
+}
 
+impl Local {
     /// Removes the documents numbered `gone`, ascending.
     pub(super) fn remove(&mut self, gone: &[u32]) {
         let mut first = 0;

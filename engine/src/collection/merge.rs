@@ -51,6 +51,47 @@ impl Weights {
         self.offsets[term] as usize..self.offsets[term + 1] as usize
     }
 
+    /// Weighs every posting anew, by another formula or other parameters, on all cores.
+    ///
+    /// # Errors
+    /// Parameters out of range; the weights stay as they are then.
+    pub fn reweigh(&mut self, bm25: &Bm25) -> Result<()> {
+        bm25.check()?;
+        let started = Instant::now();
+        let norms = self.documents.norms(bm25, &self.statistics);
+        let weigher = Weigher {
+            bm25,
+            norms: &norms,
+            df: &self.lexicon.df,
+            statistics: &self.statistics,
+        };
+        let mut ranges = Vec::new();
+        let mut left = &mut self.weights[..];
+        for (first_term, offsets) in ranges_of(&self.offsets) {
+            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
+            let (weights, rest) = std::mem::take(&mut left).split_at_mut(length);
+            left = rest;
+            ranges.push((first_term, offsets, weights));
+        }
+        let (documents, frequencies) = (&self.posting_documents, &self.frequencies);
+        ranges
+            .into_par_iter()
+            .for_each(|(first_term, offsets, weights)| {
+                let whole = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
+                let tfs = frequencies.expand(whole.clone());
+                let documents = &documents[whole];
+                for (term, bounds) in (first_term..).zip(offsets.windows(2)) {
+                    let range =
+                        (bounds[0] - offsets[0]) as usize..(bounds[1] - offsets[0]) as usize;
+                    let (documents, tfs) = (&documents[range.clone()], &tfs[range.clone()]);
+                    let weights = &mut weights[range];
+                    bm25.weigh(weigher.idf(term), documents, tfs, weigher.norms, weights);
+                }
+            });
+        log::info!("weigh: {bm25:?} in {:.3?}", started.elapsed());
+        Ok(())
+    }
+
     /// Every (term, document id, tf, weight), by term, then by document.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8], u32, f32)> + '_ {
         (0..self.lexicon.terms.len()).flat_map(move |term| {
@@ -115,8 +156,6 @@ impl Collection {
         });
         let frequencies = Frequencies::from_raw(small, large.concat());
         log::info!("merge: {count} postings in {:.3?}", started.elapsed());
-        let started = Instant::now();
-        let norms = self.norms(bm25);
         let Collection {
             parts,
             documents: ids,
@@ -126,52 +165,17 @@ impl Collection {
             ..
         } = self;
         drop(parts);
-        let mut weights = vec![0.0; count];
-        let weigher = Weigher {
-            bm25,
-            norms: &norms,
-            df: &lexicon.df,
-            statistics: &statistics,
-        };
-        let mut ranges = Vec::new();
-        let mut left = &mut weights[..];
-        for (first_term, offsets) in ranges_of(&offsets) {
-            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
-            let (weights, rest) = std::mem::take(&mut left).split_at_mut(length);
-            left = rest;
-            ranges.push((first_term, offsets, weights));
-        }
-        pool.install(|| {
-            ranges
-                .into_par_iter()
-                .for_each(|(first_term, offsets, weights)| {
-                    let whole = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
-                    let tfs = frequencies.expand(whole.clone());
-                    let documents = &documents[whole];
-                    for (term, bounds) in (first_term..).zip(offsets.windows(2)) {
-                        let range =
-                            (bounds[0] - offsets[0]) as usize..(bounds[1] - offsets[0]) as usize;
-                        let (documents, tfs) = (&documents[range.clone()], &tfs[range.clone()]);
-                        weigher.bm25.weigh(
-                            weigher.idf(term),
-                            documents,
-                            tfs,
-                            weigher.norms,
-                            &mut weights[range],
-                        );
-                    }
-                });
-        });
-        log::info!("weigh: {bm25:?} in {:.3?}", started.elapsed());
-        Ok(Weights {
+        let mut weights = Weights {
             lexicon,
             documents: ids,
             statistics,
             offsets,
             posting_documents: documents,
             frequencies,
-            weights,
-        })
+            weights: vec![0.0; count],
+        };
+        pool.install(|| weights.reweigh(bm25))?;
+        Ok(weights)
     }
 
     /// Where every term's merged postings begin; one entry more than there are terms.

@@ -26,6 +26,7 @@ use crate::invert::Inverted;
 use crate::lexicon::{Lexicon, PartTerms};
 use crate::postings::Postings;
 use crate::weigh::{Bm25, Prune};
+use local::repeated_id;
 
 /// Which engine inverts the chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,10 +108,10 @@ impl Collection {
         let mut documents = Documents::gather(&local.chunks)?;
         let repeated = pool.install(|| documents.repeated());
         for &(repeat, of) in &repeated {
-            let error = local.repeated_id(&documents, repeat, of);
+            let error = || repeated_id(&local.chunks, &documents, repeat, of);
             match on_error {
-                OnError::Stop => return Err(error),
-                OnError::Skip => local.skipped.add(error.to_string()),
+                OnError::Stop => return Err(error()),
+                OnError::Skip => local.skipped.add(error),
             }
         }
         if !repeated.is_empty() {
@@ -226,11 +227,7 @@ impl Collection {
 
     /// L of every document.
     fn norms(&self, bm25: &Bm25) -> Vec<f64> {
-        self.documents
-            .lengths
-            .iter()
-            .map(|&length| bm25.norm(length, &self.statistics))
-            .collect()
+        self.documents.norms(bm25, &self.statistics)
     }
 }
 

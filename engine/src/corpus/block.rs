@@ -29,11 +29,13 @@ impl Skipped {
     /// Reasons that are kept.
     const REASONS: usize = 10;
 
-    pub(crate) fn add(&mut self, reason: String) {
+    /// Counts one more; its reason is made only if it is kept.
+    pub(crate) fn add(&mut self, reason: impl FnOnce() -> Error) {
         self.count += 1;
         if self.reasons.len() < Self::REASONS {
             // Names and ids from the input may hold line ends; a reason is one line.
-            self.reasons.push(reason.replace(['\n', '\r'], " "));
+            self.reasons
+                .push(reason().to_string().replace(['\n', '\r'], " "));
         }
     }
 
@@ -62,6 +64,8 @@ pub(super) struct Segment {
     start: usize,
     /// The number of the first line in its file, or of the first row.
     pub first: u64,
+    /// Whether nothing of the file comes before.
+    pub starts_file: bool,
 }
 
 impl Segment {
@@ -91,12 +95,13 @@ pub(super) struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// Stops with `error`, or counts it.
-    pub(super) fn skip(&mut self, error: Error) -> Result<()> {
+    /// Stops with `error`, or counts it. Only the first few are made: finding a line's number
+    /// takes longer than reading it.
+    pub(super) fn skip(&mut self, error: impl FnOnce() -> Error) -> Result<()> {
         match self.on_error {
-            OnError::Stop => Err(error),
+            OnError::Stop => Err(error()),
             OnError::Skip => {
-                self.skipped.add(error.to_string());
+                self.skipped.add(error);
                 Ok(())
             }
         }
@@ -191,13 +196,21 @@ impl Block {
 
     /// Says that the bytes from `start` on are records of `path`, `first` being the number of
     /// the first line or row.
-    pub(super) fn add(&mut self, path: &Arc<Path>, format: Format, start: usize, first: u64) {
+    pub(super) fn add(
+        &mut self,
+        path: &Arc<Path>,
+        format: Format,
+        start: usize,
+        first: u64,
+        starts_file: bool,
+    ) {
         if self.bytes.len() > start || format == Format::Text {
             self.segments.push(Segment {
                 path: Arc::clone(path),
                 format,
                 start,
                 first,
+                starts_file,
             });
         }
     }
@@ -207,7 +220,7 @@ impl Block {
         match self.options.on_error {
             OnError::Stop => Err(error),
             OnError::Skip => {
-                self.skipped.add(error.to_string());
+                self.skipped.add(|| error);
                 Ok(())
             }
         }

@@ -25,7 +25,7 @@ pub struct Chunk {
 
 /// Where a document's text lies in its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// The first byte.
     pub start: usize,
     /// One past the last byte.
@@ -51,6 +51,12 @@ impl Chunk {
     /// Whether there is no document.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
+    }
+
+    /// The id of document `index`; empty where the format has none, which stands for the
+    /// document's number in the whole input.
+    pub fn id(&self, index: usize) -> &[u8] {
+        self.ids.get(index)
     }
 
     /// The text of document `index`.

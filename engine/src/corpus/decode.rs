@@ -1,7 +1,7 @@
 //! Opening an input: counted, decompressed, its format told.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,6 +11,9 @@ use crate::error::{Error, Place, Position, Result};
 
 /// What is read from the system at a time.
 const READ_BYTES: usize = 1 << 18;
+
+/// What is looked at to tell the format.
+const PEEK_BYTES: u64 = 1 << 12;
 
 /// What a stream of Zstandard begins with.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -58,6 +61,9 @@ pub(super) fn open(
         inner: file,
         progress: Arc::clone(progress),
     };
+    let (start, raw) = peek(counted);
+    let (gzip, zstd) = (start.starts_with(&GZIP), start.starts_with(&ZSTD));
+    let compressed = gzip || zstd;
     // Folders of many small files are common: no more room than the file needs.
     let capacity = match input.bytes {
         0 => READ_BYTES,
@@ -65,44 +71,55 @@ pub(super) fn open(
             .unwrap_or(READ_BYTES)
             .clamp(1 << 12, READ_BYTES),
     };
-    let mut raw = BufReader::with_capacity(capacity, counted);
-    let start = fill(&mut raw).map_err(unread)?;
-    let (gzip, zstd) = (start.starts_with(&GZIP), start.starts_with(&ZSTD));
-    let compressed = gzip || zstd;
-    let reader: Box<dyn Read + Send> = if gzip {
+    let decoder: Box<dyn Read + Send> = if gzip {
+        let raw = BufReader::with_capacity(capacity, raw);
         Box::new(flate2::bufread::MultiGzDecoder::new(raw))
     } else if zstd {
-        Box::new(zstd::Decoder::with_buffer(raw).map_err(damaged)?)
+        let raw = BufReader::with_capacity(capacity, raw);
+        let mut decoder = zstd::Decoder::with_buffer(raw).map_err(damaged)?;
+        // Dumps are packed with windows of up to 2 GiB (`zstd --long=31`).
+        decoder.window_log_max(31).map_err(damaged)?;
+        Box::new(decoder)
     } else {
         Box::new(raw)
     };
-    let mut text = BufReader::with_capacity(capacity, reader);
-    let start = fill(&mut text).map_err(|source| failed(&input.path, compressed, 0, source))?;
+    let (start, mut reader) = peek(decoder);
     let bom = start.starts_with("\u{feff}".as_bytes());
-    let start = if bom { &start[3..] } else { start };
+    let start = if bom { &start[3..] } else { &start[..] };
     let format = format
         .or_else(|| Format::of_name(&input.path))
-        // Nothing from standard input is no document, not one that is empty.
-        .or((input.is_stdin() && start.is_empty()).then_some(Format::Jsonl))
+        // Nothing at all is no document, unless the name says that the file is one.
+        .or(start.is_empty().then_some(Format::Jsonl))
         .unwrap_or_else(|| Format::of_bytes(start));
     if bom {
-        text.consume(3);
+        reader.read_exact(&mut [0; 3]).map_err(unread)?;
     }
     Ok(Decoded {
-        reader: Box::new(text),
+        reader,
         format,
         compressed,
     })
 }
 
-/// The reader's buffer, read once again where the first read brought little.
-fn fill<R: Read>(reader: &mut BufReader<R>) -> io::Result<&[u8]> {
-    loop {
-        match reader.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-            Ok(_) => return Ok(reader.buffer()),
-        }
+/// The first bytes of `reader`, as many as tell a format, and a reader that gives them again. A
+/// failure on the way is found again behind what came before it.
+fn peek(mut reader: impl Read + Send + 'static) -> (Vec<u8>, Box<dyn Read + Send>) {
+    let mut start = Vec::new();
+    let failure = (&mut reader).take(PEEK_BYTES).read_to_end(&mut start).err();
+    let again = io::Cursor::new(start.clone());
+    let whole: Box<dyn Read + Send> = match failure {
+        None => Box::new(again.chain(reader)),
+        Some(failure) => Box::new(again.chain(Failed(Some(failure)))),
+    };
+    (start, whole)
+}
+
+/// A reader that failed.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 

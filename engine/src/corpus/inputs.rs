@@ -28,20 +28,19 @@ impl Input {
 }
 
 /// Every file that `paths` name, in the order given; those of a folder or glob in path order.
-pub(super) fn expand<P: AsRef<str>>(paths: &[P]) -> Result<Vec<Input>> {
+pub(super) fn expand<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for path in paths {
-        let name = path.as_ref();
-        let path = PathBuf::from(name);
-        if name == "-" {
+        let path = path.as_ref().to_path_buf();
+        // A name that is not UTF-8 is that of a file, not a pattern.
+        let pattern = path.to_str().filter(|name| name.contains(['*', '?', '[']));
+        if path == Path::new("-") {
             inputs.push(Input {
                 path,
                 bytes: 0,
                 memory: None,
             });
-        } else if path.exists() || !name.contains(['*', '?', '[']) {
-            add(path, &mut inputs)?;
-        } else {
+        } else if let Some(name) = pattern.filter(|_| !path.exists()) {
             let pattern = glob::glob(name)
                 .map_err(|error| Error::Usage(format!("{name}: not a pattern: {error}")))?;
             let before = inputs.len();
@@ -57,6 +56,8 @@ pub(super) fn expand<P: AsRef<str>>(paths: &[P]) -> Result<Vec<Input>> {
                     "{name}: no file matches this pattern"
                 )));
             }
+        } else {
+            add(path, &mut inputs)?;
         }
     }
     Ok(inputs)

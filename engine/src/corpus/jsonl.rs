@@ -33,7 +33,7 @@ pub(super) fn parse(
             continue;
         }
         if let Err(problem) = document(line, &fields, sink) {
-            sink.skip(segment.error_at(bytes, at, problem))?;
+            sink.skip(|| segment.error_at(bytes, at, problem))?;
         }
     }
     Ok(())
@@ -180,7 +180,7 @@ impl<'de> Visitor<'de> for &Fields<'_> {
 /// A value as text.
 struct Text<'de>(Cow<'de, str>);
 
-/// Reads a string, a list of strings or a number as text, `null` as none.
+/// Reads a string, a list of strings or a number as text, `null` as an empty one.
 struct TextSeed;
 
 impl<'de> DeserializeSeed<'de> for TextSeed {
@@ -217,12 +217,16 @@ impl<'de> Visitor<'de> for TextSeed {
         Ok(Some(Text(Cow::Owned(number.to_string()))))
     }
 
-    fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> std::result::Result<Self::Value, E> {
+        if number.abs() >= 9.0e15 {
+            // Two such numbers may differ and yet read the same.
+            return Err(E::custom("a number of so many digits must be quoted"));
+        }
         Ok(Some(Text(Cow::Owned(number.to_string()))))
     }
 
     fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
-        Ok(None)
+        Ok(Some(Text(Cow::Borrowed(""))))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(

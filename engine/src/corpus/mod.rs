@@ -18,13 +18,15 @@ mod trec;
 mod tsv;
 
 pub use block::{Block, OnError, Skipped};
+pub use chunk::Chunk;
 pub(crate) use chunk::PADDING;
-pub use chunk::{Chunk, Span};
+pub(crate) use chunk::Span;
 pub use format::Format;
 pub use inputs::Input;
 pub use parquet::catches_panic;
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -88,7 +90,7 @@ impl Corpus {
     ///
     /// # Errors
     /// A path that does not exist, a glob that matches nothing.
-    pub fn open<P: AsRef<str>>(paths: &[P], options: CorpusOptions) -> Result<Self> {
+    pub fn open<P: AsRef<Path>>(paths: &[P], options: CorpusOptions) -> Result<Self> {
         Ok(Corpus::new(inputs::expand(paths)?, options))
     }
 
@@ -109,7 +111,7 @@ impl Corpus {
         let total = inputs.iter().map(|input| input.bytes).sum();
         progress.total_bytes.store(total, Ordering::Relaxed);
         log::info!("{} input files, {total} bytes", inputs.len());
-        let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES);
+        let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES).max(1);
         Corpus {
             inputs: inputs.into(),
             current: None,
@@ -159,6 +161,8 @@ impl Corpus {
     /// left out instead and noted in the block.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
         block.start(self.sequence, &self.options, self.chunk_bytes);
+        // Also where this fails: no two blocks have one number.
+        self.sequence += 1;
         while block.room() > 0 {
             let mut source = match self.current.take() {
                 Some(source) => source,
@@ -174,27 +178,53 @@ impl Corpus {
                 },
             };
             match source.read_into(block) {
-                Ok(true) => self.current = Some(source),
+                Ok(true) => {
+                    self.current = Some(source);
+                    break;
+                }
                 Ok(false) => {}
                 Err(error) => block.skip(error)?,
             }
         }
-        let filled = !block.is_empty();
-        self.sequence += u64::from(filled);
-        Ok(filled)
+        Ok(!block.is_empty())
     }
 
-    /// The next chunk, for whoever reads on one thread; `None` at the end.
+    /// The next chunk and what was left out of it, for whoever reads on one thread; `None` at the
+    /// end.
     ///
     /// # Errors
     /// As [`Corpus::fill`] and [`Block::parse`].
-    pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
+    pub fn next_chunk(&mut self) -> Result<Option<(Chunk, Skipped)>> {
         let mut block = Block::default();
         if !self.fill(&mut block)? {
             return Ok(None);
         }
         let mut chunk = Chunk::default();
-        block.parse(&mut chunk)?;
-        Ok(Some(chunk))
+        let skipped = block.parse(&mut chunk)?;
+        Ok(Some((chunk, skipped)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_one_file_have_one_segment_and_no_more_bytes_than_asked_for() {
+        let text = "one\ntwo\n\n".repeat(1000);
+        let options = CorpusOptions {
+            chunk_bytes: Some(256),
+            ..Default::default()
+        };
+        let mut corpus = Corpus::from_bytes("x.terms", text, options);
+        let (mut block, mut documents) = (Block::default(), 0);
+        while corpus.fill(&mut block).unwrap() {
+            assert!(block.len() <= 256);
+            let mut chunk = Chunk::default();
+            block.parse(&mut chunk).unwrap();
+            assert_eq!(chunk.files.len(), 1);
+            documents += chunk.len();
+        }
+        assert_eq!(documents, 1000);
     }
 }

@@ -11,11 +11,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::basic::Type as PhysicalType;
+use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
 
 use super::block::{Block, Segment, Sink};
 use super::decode::{self, Decoded};
@@ -80,7 +81,7 @@ impl ParquetSource {
         let (start, first) = (block.bytes.len(), self.next_row);
         let path = Arc::clone(&self.path);
         let result = guarded(&path, || self.read_rows(block));
-        block.add(&path, Format::Parquet, start, first);
+        block.add(&path, Format::Parquet, start, first, first == 1);
         result
     }
 
@@ -102,8 +103,13 @@ impl ParquetSource {
             }
             let rows = self.rows_left.min(BATCH_ROWS);
             let mut values = Vec::with_capacity(self.open.len());
-            for column in &mut self.open {
-                values.push(read_texts(column, rows)?);
+            for (column, &number) in self.open.iter_mut().zip(&self.columns) {
+                let schema = self.reader.metadata().file_metadata().schema_descr();
+                values.push(read_texts(
+                    column,
+                    rows,
+                    is_unsigned(&schema.column(number)),
+                )?);
             }
             for row in 0..rows {
                 let texts = &mut values.iter_mut().map(|column| column[row].take());
@@ -214,20 +220,34 @@ fn find_columns(
     Ok(columns)
 }
 
+fn is_unsigned(column: &ColumnDescriptor) -> bool {
+    // A logical type is given as the converted one too.
+    let converted = column.converted_type();
+    matches!(converted, ConvertedType::UINT_32 | ConvertedType::UINT_64)
+}
+
 /// The next `rows` values of a column as text.
 fn read_texts(
     column: &mut ColumnReader,
     rows: usize,
+    unsigned: bool,
 ) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
     match column {
         ColumnReader::ByteArrayColumnReader(reader) => {
             read::<ByteArrayType>(reader, rows, |value: &ByteArray| value.data().to_vec())
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            read::<Int32Type>(reader, rows, |value| value.to_string().into())
+            read::<Int32Type>(reader, rows, |&value| match unsigned {
+                // The bits are those of the unsigned number.
+                true => (value as u32).to_string().into(),
+                false => value.to_string().into(),
+            })
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            read::<Int64Type>(reader, rows, |value| value.to_string().into())
+            read::<Int64Type>(reader, rows, |&value| match unsigned {
+                true => (value as u64).to_string().into(),
+                false => value.to_string().into(),
+            })
         }
         _ => Err(ParquetError::General("a column changed its type".into())),
     }
@@ -301,10 +321,10 @@ pub(super) fn parse(segment: &Segment, mut bytes: &[u8], sink: &mut Sink<'_>) ->
         let text = take(&mut bytes).unwrap_or_default();
         match (std::str::from_utf8(id), std::str::from_utf8(text)) {
             _ if id.is_empty() => {
-                sink.skip(segment.error(Position::Document(row), "the id is empty or null"))?
+                sink.skip(|| segment.error(Position::Document(row), "the id is empty or null"))?
             }
             (Ok(id), Ok(text)) => sink.chunk.push(id, text),
-            _ => sink.skip(segment.error(Position::Document(row), NOT_UTF8))?,
+            _ => sink.skip(|| segment.error(Position::Document(row), NOT_UTF8))?,
         }
         row += 1;
     }

@@ -46,6 +46,7 @@ impl Source {
             carried: Vec::new(),
             read_bytes: 0,
             next_line: 1,
+            at_start: true,
         })))
     }
 
@@ -68,6 +69,8 @@ pub(super) struct RecordSource {
     carried: Vec<u8>,
     read_bytes: u64,
     next_line: u64,
+    /// Whether no record has been given yet.
+    at_start: bool,
 }
 
 impl RecordSource {
@@ -78,7 +81,7 @@ impl RecordSource {
         let mut target = start.saturating_add(block.room());
         let mut searched = start;
         loop {
-            let wanted = target.saturating_sub(block.bytes.len()).max(1 << 12);
+            let wanted = target.saturating_sub(block.bytes.len()).max(1);
             let (read, failure) = self.read(wanted, &mut block.bytes);
             let at_end = read < wanted && failure.is_none();
             let end = match at_end {
@@ -91,7 +94,14 @@ impl RecordSource {
             if let Some(end) = end {
                 self.carried.extend_from_slice(&block.bytes[end..]);
                 block.bytes.truncate(end);
-                block.add(&self.path, self.format, start, self.next_line);
+                block.add(
+                    &self.path,
+                    self.format,
+                    start,
+                    self.next_line,
+                    self.at_start,
+                );
+                self.at_start = false;
                 self.next_line += memchr::memchr_iter(b'\n', &block.bytes[start..]).count() as u64;
             }
             if let Some(failure) = failure {

@@ -38,10 +38,14 @@ fn spans(segment: &Segment, from: usize, to: usize, sink: &mut Sink<'_>) -> Resu
             }
             Err(error) => {
                 let at = start + error.valid_up_to() - from;
-                let error = segment.error_at(&text[from..], at, NOT_UTF8);
-                // The bytes must not be read as text of a neighbour.
-                sink.chunk.text[start..end].fill(b' ');
-                sink.skip(error)?;
+                let text = std::mem::take(&mut sink.chunk.text);
+                let skipped = sink.skip(|| segment.error_at(&text[from..], at, NOT_UTF8));
+                sink.chunk.text = text;
+                // The bytes must not be read as text of a neighbour, but their lines still count.
+                let bad = sink.chunk.text[start..end].iter_mut();
+                bad.filter(|byte| **byte != b'\n')
+                    .for_each(|byte| *byte = b' ');
+                skipped?;
             }
         }
         start = next;
@@ -52,21 +56,21 @@ fn spans(segment: &Segment, from: usize, to: usize, sink: &mut Sink<'_>) -> Resu
 /// Where the document that starts at `start` ends, before its last line's end if it has a line,
 /// and where the next one starts.
 fn document_end(text: &[u8], start: usize, carriage_returns: bool) -> (usize, usize) {
-    match text[start..] {
-        [b'\n', ..] => return (start, start + 1),
-        [b'\r', b'\n', ..] => return (start, start + 2),
-        _ => {}
-    }
-    let find = |needle: &[u8]| memchr::memmem::find(&text[start..], needle).map(|at| start + at);
-    let plain = find(b"\n\n").map(|at| (at, at + 2));
-    let other = if carriage_returns {
-        find(b"\n\r\n").map(|at| (at, at + 3))
-    } else {
-        None
+    let empty_line = |at: usize| match text[at..] {
+        [b'\n', ..] => Some(at + 1),
+        [b'\r', b'\n', ..] => Some(at + 2),
+        _ => None,
     };
-    plain
-        .into_iter()
-        .chain(other)
-        .min()
-        .unwrap_or((text.len(), text.len()))
+    if let Some(next) = empty_line(start) {
+        return (start, next);
+    }
+    let found = if carriage_returns {
+        let line_ends = memchr::memchr_iter(b'\n', &text[start..]).map(|at| start + at);
+        line_ends
+            .into_iter()
+            .find_map(|at| Some((at, empty_line(at + 1)?)))
+    } else {
+        memchr::memmem::find(&text[start..], b"\n\n").map(|at| (start + at, start + at + 2))
+    };
+    found.unwrap_or((text.len(), text.len()))
 }

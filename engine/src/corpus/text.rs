@@ -10,6 +10,6 @@ pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Res
             sink.chunk.push(&segment.path.to_string_lossy(), text);
             Ok(())
         }
-        Err(error) => sink.skip(segment.error_at(bytes, error.valid_up_to(), NOT_UTF8)),
+        Err(error) => sink.skip(|| segment.error_at(bytes, error.valid_up_to(), NOT_UTF8)),
     }
 }

@@ -3,9 +3,9 @@
 //! The text is all that stands outside of tags and of the id's element, or only the elements the
 //! user names; a tag counts as a space, the usual entities are replaced.
 
-use super::CorpusOptions;
 use super::block::{Segment, Sink};
 use super::tsv::NOT_UTF8;
+use super::{CorpusOptions, Format};
 use crate::error::Result;
 
 const CUT_OFF: &str = "`</DOC>` is missing: the file is cut off or damaged; fetch it again";
@@ -33,23 +33,26 @@ pub(super) fn parse(
             Ok(document) => push(document, id_tag, &options.text_fields, sink).err(),
         };
         if let Some(problem) = problem {
-            sink.skip(segment.error_at(bytes, start, problem))?;
+            sink.skip(|| segment.error_at(bytes, start, problem))?;
         }
     }
-    let rest = bytes[at..].trim_ascii();
+    // Where a block may end, so that it makes no difference whether one does.
+    let end = Format::Trec.last_record_end(bytes, 0).unwrap_or(0).max(at);
+    let rest = bytes[end..].trim_ascii();
     let begun = rest.len() < "<DOC>".len() && b"<DOC>"[..rest.len()].eq_ignore_ascii_case(rest);
     let problem = if rest.is_empty() {
         return Ok(());
     } else if begun {
         CUT_OFF
-    } else if at == 0 && segment.first == 1 {
+    } else if at == 0 && segment.starts_file && find_tag(bytes, 0, "/DOC").is_none() {
+        // A file without an end of a document is never cut: this is all of it.
         "no `<DOC>`: this is not TREC SGML; name the format"
     } else {
         // Headers and wrapping elements between documents are no documents.
         return Ok(());
     };
-    let at = bytes.len() - bytes[at..].trim_ascii_start().len();
-    sink.skip(segment.error_at(bytes, at, problem))
+    let at = bytes.len() - bytes[end..].trim_ascii_start().len();
+    sink.skip(|| segment.error_at(bytes, at, problem))
 }
 
 /// Adds one document, or tells why it cannot be.
@@ -110,10 +113,13 @@ fn find_first(bytes: &[u8], from: usize, names: &[&str]) -> Option<(usize, usize
 /// Appends `text` without its tags and with its entities replaced.
 fn strip(text: &str, into: &mut Vec<u8>) {
     let bytes = text.as_bytes();
+    // Behind the last `>` no tag ends, and none need be sought.
+    let last_close = memchr::memrchr(b'>', bytes).unwrap_or(0);
     let mut at = 0;
     while let Some(next) = memchr::memchr2(b'<', b'&', &bytes[at..]).map(|found| at + found) {
         into.extend_from_slice(&bytes[at..next]);
         let is_tag = bytes[next] == b'<'
+            && next < last_close
             && bytes
                 .get(next + 1)
                 .is_some_and(|&b| b.is_ascii_alphabetic() || b == b'/' || b == b'!');

@@ -24,7 +24,7 @@ pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Res
                 continue;
             }
         };
-        sink.skip(segment.error_at(bytes, at, problem))?;
+        sink.skip(|| segment.error_at(bytes, at, problem))?;
     }
     Ok(())
 }

@@ -294,6 +294,7 @@ impl Distinct<'_> {
 
 impl Invert for Cpu<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
+        self.names.bound();
         self.intern(chunk)?;
         let (terms, ids) = match self.names.all_same(&chunk.text) {
             true => self.sort_raw(&chunk.text),

@@ -18,7 +18,10 @@ pub(super) enum Name {
     At(u32),
 }
 
-/// The names of all raw terms met so far.
+/// Raw terms that are remembered: their names take some 100 MB then.
+const MOST_KNOWN: usize = 1 << 20;
+
+/// The names of the raw terms met so far.
 pub(super) struct Names<'a> {
     analyzer: &'a Analyzer,
     known: HashMap<Box<[u8]>, Name>,
@@ -31,6 +34,13 @@ impl<'a> Names<'a> {
             analyzer,
             known: HashMap::new(),
             names: Strings::default(),
+        }
+    }
+
+    /// Forgets the names if they have become too many; to be called between chunks.
+    pub(super) fn bound(&mut self) {
+        if self.known.len() > MOST_KNOWN {
+            *self = Names::new(self.analyzer);
         }
     }
 

@@ -66,15 +66,12 @@ impl Lexicon {
         let ids = (0..parts.len())
             .into_par_iter()
             .map(|part| {
-                let of_bucket = |(bucket, base): (&Bucket, &u32)| {
-                    let base = *base;
+                let mut ids = Vec::with_capacity(parts[part].terms.len());
+                for (bucket, base) in buckets.iter().zip(&bases) {
                     let range = bucket.part_ends[part]..bucket.part_ends[part + 1];
-                    bucket.ids[range]
-                        .iter()
-                        .map(move |id| base + id)
-                        .collect::<Vec<u32>>()
-                };
-                buckets.iter().zip(&bases).flat_map(of_bucket).collect()
+                    ids.extend(bucket.ids[range].iter().map(|id| base + id));
+                }
+                ids
             })
             .collect();
         Ok((lexicon, ids))

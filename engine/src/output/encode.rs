@@ -1,7 +1,5 @@
 //! The encodings of Parquet pages (parquet-format, Encodings.md) that the writer needs.
 
-use std::ops::Range;
-
 /// PLAIN: every string behind its length.
 pub(super) fn strings<'a>(strings: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -105,7 +103,6 @@ pub(super) struct Ranks {
     bits: Vec<u64>,
     /// For every word the members before it.
     before: Vec<u32>,
-    span: Range<usize>,
     count: usize,
 }
 
@@ -125,7 +122,6 @@ impl Ranks {
         Ranks {
             bits,
             before,
-            span: 0..limit,
             count: count as usize,
         }
     }
@@ -137,9 +133,11 @@ impl Ranks {
 
     /// The members, ascending.
     pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
-        self.span
-            .clone()
-            .filter(|&document| self.bits[document / 64] >> (document % 64) & 1 == 1)
+        self.bits.iter().enumerate().flat_map(|(place, &word)| {
+            let next = |&rest: &u64| Some(rest & rest.wrapping_sub(1)).filter(|&rest| rest != 0);
+            let rests = std::iter::successors(Some(word).filter(|&word| word != 0), next);
+            rests.map(move |rest| place * 64 + rest.trailing_zeros() as usize)
+        })
     }
 
     /// The members below member `document`.

@@ -21,7 +21,7 @@ pub(crate) use staged::{StagedFolder, unless_closed};
 use std::path::{Path, PathBuf};
 
 use crate::collection::Collection;
-use crate::compress::stem;
+use crate::compress::{Compression, stem};
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::weigh::Bm25;
@@ -52,6 +52,12 @@ impl Target {
             .to_string_lossy()
             .to_ascii_lowercase();
         match stem(&name).rsplit_once('.') {
+            Some((_, "parquet" | "npz")) if Compression::of_name(path) != Compression::None => {
+                Err(Error::Usage(format!(
+                    "{}: Parquet and npz are not compressed as a whole; leave .gz or .zst away",
+                    path.display()
+                )))
+            }
             Some((_, "parquet")) => Ok(Target::Parquet),
             Some((_, "tsv")) => Ok(Target::Tsv),
             Some((_, "npz")) => Ok(Target::Npz),
@@ -105,8 +111,9 @@ impl Output {
             .iter()
             .map(|file| file.path().to_path_buf())
             .collect();
-        // Each is whole by now; what is named last is the file that was asked for.
-        staged.into_iter().rev().try_for_each(Staged::commit)?;
+        // All are whole and on disk before any has its name; the one asked for comes last.
+        staged.iter().try_for_each(Staged::sync)?;
+        staged.into_iter().rev().try_for_each(Staged::rename)?;
         Ok(paths)
     }
 
@@ -116,7 +123,12 @@ impl Output {
     /// As [`Output::write`], as far as they can be foreseen.
     pub fn check(&self) -> Result<()> {
         self.check_target()?;
-        Staged::create(&self.path).map(drop)
+        // The reader of a pipe would take an end for the end.
+        let special = std::fs::metadata(&self.path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        match special {
+            true => Ok(()),
+            false => Staged::create(&self.path).map(drop),
+        }
     }
 
     /// Tells whether `corpus` is yet to read a file that this would overwrite.
@@ -124,11 +136,7 @@ impl Output {
     /// # Errors
     /// The input, and that the output needs another name.
     pub fn check_apart(&self, corpus: &Corpus) -> Result<()> {
-        let mut written = vec![self.path.clone()];
-        if self.tables || self.target == Target::Npz {
-            let tables = ["docs.parquet", "terms.parquet", "docs.tsv", "terms.tsv"];
-            written.extend(tables.map(|name| self.beside(name)));
-        }
+        let mut written = self.files();
         // Pipes and devices are no harm; what does not exist is not read.
         written.retain(|path| path.is_file());
         let written: Vec<PathBuf> = written
@@ -162,6 +170,19 @@ impl Output {
             ));
         }
         Ok(())
+    }
+
+    /// All that [`Output::write`] writes.
+    fn files(&self) -> Vec<PathBuf> {
+        let beside: &[&str] = match (self.target, self.tables) {
+            _ if self.path == Path::new("-") => &[],
+            (Target::Npz, _) | (Target::Tsv | Target::Vectors, true) => &["docs.tsv", "terms.tsv"],
+            (Target::Vectors, false) => &["terms.tsv"],
+            (Target::Parquet, true) => &["docs.parquet", "terms.parquet"],
+            (Target::Tsv | Target::Parquet, false) => &[],
+        };
+        let beside = beside.iter().map(|name| self.beside(name));
+        [self.path.clone()].into_iter().chain(beside).collect()
     }
 
     /// The name of a further file beside this one: `weights.npz` to `weights.docs.tsv`.

@@ -57,12 +57,19 @@ impl Staged {
     /// # Errors
     /// The disk is full, the folder is gone.
     pub fn commit(self) -> Result<()> {
-        if let Destination::Temporary { file, .. } = &self.file {
-            file.as_file()
-                .sync_all()
-                .map_err(|source| self.failed(source))?;
-        }
+        self.sync()?;
         self.rename()
+    }
+
+    /// Waits until what has been written is on disk.
+    pub(crate) fn sync(&self) -> Result<()> {
+        match &self.file {
+            Destination::Temporary { file, .. } => file
+                .as_file()
+                .sync_all()
+                .map_err(|source| self.failed(source)),
+            _ => Ok(()),
+        }
     }
 
     /// As [`Staged::commit`], without waiting for the disk: for what can be made again.

@@ -8,25 +8,12 @@ use std::path::Path;
 use super::pieces::{self, Text};
 use super::{Output, Staged};
 use crate::collection::Documents;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::lexicon::Lexicon;
 use crate::strings::Strings;
 
 /// Rows that one thread formats at a time: about a megabyte.
 const UNIT_ROWS: usize = 1 << 16;
-
-/// Refuses tables beside standard output, which has no place for them.
-///
-/// # Errors
-/// Tables are asked for and the output is `-`.
-pub(super) fn check(output: &Output) -> Result<()> {
-    if output.tables && output.path == Path::new("-") {
-        return Err(Error::Usage(
-            "the tables of documents and terms cannot go to standard output; name a file".into(),
-        ));
-    }
-    Ok(())
-}
 
 /// Writes `id<TAB>length`, one document a line, beside `output`.
 ///

@@ -18,7 +18,6 @@ const NUMBERS_BYTES: usize = 16;
 /// # Errors
 /// A file that cannot be written, tables beside standard output.
 pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
-    tables::check(output)?;
     let count = weights.len().div_ceil(PIECE_POSTINGS);
     let plain_ids = !weights.documents.ids.iter().any(needs_escape);
     let mut staged = vec![pieces::write(&output.path, count, |piece| {

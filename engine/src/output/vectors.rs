@@ -25,7 +25,6 @@ const ENTRY_BYTES: usize = 18;
 /// # Errors
 /// Parameters out of range, a file that cannot be written, tables beside standard output.
 pub(super) fn write(collection: &Collection, bm25: &Bm25, output: &Output) -> Result<Vec<Staged>> {
-    tables::check(output)?;
     let rows = collection.rows(bm25)?;
     let documents = collection.documents();
     let vectors = pieces::write(&output.path, collection.part_count(), |part| {

@@ -76,8 +76,8 @@ impl Bm25 {
             } if !(0.0..=LARGEST).contains(&delta) => wrong("delta", "from 0 to 1e9", delta),
             Bm25 {
                 avdl: Some(avdl), ..
-            } if !(1.0 / LARGEST..f64::INFINITY).contains(&avdl) => {
-                wrong("avdl", "above 0 (1e-9 or more)", avdl)
+            } if !(1.0 / LARGEST..=LARGEST).contains(&avdl) => {
+                wrong("avdl", "above 0, from 1e-9 to 1e9", avdl)
             }
             _ => Ok(()),
         }
