@@ -121,7 +121,7 @@ fn a_bad_record_stops_with_its_place_or_is_skipped_and_counted() {
         ("jsonl", b"\0\0\0", &["line 2", "broken JSON"]),
         ("jsonl", b"{\"contents\":\"x\"}", &["line 2", "no field `id`"]),
         ("jsonl", b"{\"id\":\"x\"}", &["line 2", "no field `contents`"]),
-        ("jsonl", b"{\"id\":null,\"contents\":\"x\"}", &["line 2", "no field `id`"]),
+        ("jsonl", b"{\"id\":null,\"contents\":\"x\"}", &["line 2", "the id is empty or null"]),
         ("jsonl", b"{\"id\":\"\",\"contents\":\"x\"}", &["line 2", "the id is empty"]),
         ("tsv", b"x\tcaf\xe9", &["line 2", "UTF-8"]),
         ("tsv", b"no tab here", &["line 2", "no tab", "id<TAB>text"]),

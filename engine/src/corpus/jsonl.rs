@@ -57,11 +57,13 @@ fn document(
             reason(&error)
         ),
     })?;
-    let id = found.ids.into_iter().flatten().next();
-    let id = id.ok_or_else(|| format!("no field {}; name the id's field", listed(&fields.ids)))?;
-    if id.is_empty() {
-        return Err("the id is empty".into());
+    let mut ids = found.ids.into_iter().flatten().peekable();
+    if ids.peek().is_none() {
+        let names = listed(&fields.ids);
+        return Err(format!("no field {names}; name the id's field"));
     }
+    let id = ids.find(|id| !id.is_empty());
+    let id = id.ok_or("the id is empty or null")?;
     let mut texts = found.texts;
     if fields.found && texts[0].is_some() {
         texts.truncate(1);
