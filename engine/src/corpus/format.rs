@@ -66,10 +66,27 @@ impl Format {
             Format::Jsonl | Format::Tsv => {
                 memchr::memrchr(b'\n', &bytes[from..]).map(|at| from + at + 1)
             }
-            Format::Terms => last_of(&bytes[from..], b"\n\n", b"\n\r\n").map(|end| from + end),
+            Format::Terms => {
+                let last = last_of(&bytes[from..], b"\n\n", b"\n\r\n");
+                let mut end = last.map_or(0, |end| from + end);
+                // Each further empty line, also the first of all, ends an empty document.
+                while let Some(length) = empty_line(&bytes[end..]) {
+                    end += length;
+                }
+                (end > 0).then_some(end)
+            }
             Format::Trec => last_of(&bytes[from..], b"</DOC>", b"</doc>").map(|end| from + end),
             Format::Text | Format::Parquet => None,
         }
+    }
+}
+
+/// The length of the empty line that `bytes` begin with, if they do.
+pub(super) fn empty_line(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [b'\n', ..] => Some(1),
+        [b'\r', b'\n', ..] => Some(2),
+        _ => None,
     }
 }
 
@@ -110,6 +127,8 @@ mod tests {
         assert_eq!(Format::Terms.last_record_end(b"a\nb\n\nc\n", 0), Some(5));
         assert_eq!(Format::Terms.last_record_end(b"a\r\n\r\nb", 0), Some(5));
         assert_eq!(Format::Terms.last_record_end(b"a\nb\n", 0), None);
+        assert_eq!(Format::Terms.last_record_end(b"\n", 0), Some(1));
+        assert_eq!(Format::Terms.last_record_end(b"a\n\n\r\nb\n", 0), Some(5));
         assert_eq!(
             Format::Trec.last_record_end(b"<DOC>a</DOC>\n<DOC>", 9),
             Some(12)

@@ -5,6 +5,7 @@
 
 use super::block::{Segment, Sink};
 use super::chunk::Span;
+use super::format::empty_line;
 use super::tsv::NOT_UTF8;
 use crate::error::Result;
 
@@ -56,11 +57,7 @@ fn spans(segment: &Segment, from: usize, to: usize, sink: &mut Sink<'_>) -> Resu
 /// Where the document that starts at `start` ends, before its last line's end if it has a line,
 /// and where the next one starts.
 fn document_end(text: &[u8], start: usize, carriage_returns: bool) -> (usize, usize) {
-    let empty_line = |at: usize| match text[at..] {
-        [b'\n', ..] => Some(at + 1),
-        [b'\r', b'\n', ..] => Some(at + 2),
-        _ => None,
-    };
+    let empty_line = |at: usize| empty_line(&text[at..]).map(|length| at + length);
     if let Some(next) = empty_line(start) {
         return (start, next);
     }
