@@ -248,48 +248,46 @@ fn failures_leave_nothing() {
         Err(Error::Usage(_))
     ));
 
-    struct Full(u64);
-    impl std::io::Write for Full {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_sub(bytes.len() as u64);
-            if self.0 == 0 {
-                Err(std::io::ErrorKind::StorageFull.into())
-            } else {
-                Ok(bytes.len())
-            }
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
     for threads in [1, 7] {
         let mut terms = options(Extent::Bytes(u64::MAX), Format::Terms);
         terms.threads = threads;
-        let error = to_stream(&terms, &mut Full(5_000_000), Path::new("-"), &written).unwrap_err();
+        let error = to_stream(
+            &terms,
+            &mut Limited(5_000_000, || Err(std::io::ErrorKind::StorageFull.into())),
+            Path::new("-"),
+            &written,
+        )
+        .unwrap_err();
         assert!(matches!(error, Error::Write { .. }));
     }
     assert!(written.load(Ordering::Relaxed) < 20_000_000);
 }
 
+/// A stream that takes so many bytes, and then does what it is told.
+struct Limited<F>(u64, F);
+
+impl<F: Fn() -> std::io::Result<usize>> std::io::Write for Limited<F> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.saturating_sub(bytes.len() as u64);
+        match self.0 {
+            0 => self.1(),
+            _ => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A thread that panics takes the others with it; none waits for its turn for ever.
 #[test]
 fn a_panic_ends_all_threads() {
-    struct Panics(u64);
-    impl std::io::Write for Panics {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_sub(bytes.len() as u64);
-            assert!(self.0 > 0, "on purpose");
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
     for threads in [1, 7] {
         let mut terms = options(Extent::Bytes(u64::MAX), Format::Terms);
         terms.threads = threads;
         let run = || {
-            let mut output = Panics(5_000_000);
+            let mut output = Limited(5_000_000, || panic!("on purpose"));
             to_stream(&terms, &mut output, Path::new("-"), &AtomicU64::new(0))
         };
         assert!(std::panic::catch_unwind(run).is_err());
