@@ -39,13 +39,14 @@
 //! Modules follow the path of the data: [`corpus`] reads documents into chunks, [`analyze`] cuts
 //! them into terms, [`invert`] gives a chunk's [`postings`], [`lexicon`] puts the terms of all
 //! chunks together, [`collection`] runs the passes, [`weigh`] has the formulas, [`output`] writes.
-//! [`generate`] makes synthetic collections. The library never prints and never exits; errors say
+//! [`dictionary`] is a lexicon as a succinct trie, in a file that is mapped. [`generate`] makes synthetic collections. The library never prints and never exits; errors say
 //! what is wrong, where, and what to do.
 
 pub mod analyze;
 pub mod collection;
 mod compress;
 pub mod corpus;
+pub mod dictionary;
 mod error;
 pub mod generate;
 pub mod invert;
@@ -58,6 +59,7 @@ pub mod weigh;
 pub use collection::{BuildOptions, Collection};
 pub use compress::Compression;
 pub use corpus::{Corpus, CorpusOptions};
+pub use dictionary::Dictionary;
 pub use error::{Error, Place, Position, Result};
 pub use strings::Strings;
 pub use weigh::Bm25;

@@ -1,0 +1,251 @@
+//! The trie as flat arrays, and the walk through them.
+//!
+//! LOUDS-Sparse (SuRF, Zhang et al., SIGMOD 2018) with two changes that spare memory accesses. A
+//! node's branches to other nodes come before its branches to leaves, so that the place of a label
+//! tells whether a node or a leaf follows and which: no bit for it, no rank. And the places where
+//! nodes begin are kept, eight in one aligned block of 32 bytes, instead of found by select.
+
+/// Nodes in a block.
+pub(super) const BLOCK_NODES: u64 = 8;
+/// Words in a block of nodes.
+pub(super) const NODE_WORDS: u64 = 4;
+/// Leaves in a block.
+pub(super) const BLOCK_LEAVES: u64 = 16;
+/// Words in a block of leaves.
+pub(super) const LEAF_WORDS: u64 = 2;
+/// The length that stands for a tail kept elsewhere, and the bytes that say where.
+pub(super) const LONG_TAIL: u64 = 15;
+
+/// The arrays of a [`Dictionary`](super::Dictionary), little-endian, as they are in its file.
+///
+/// Nodes are numbered level by level from the root, node 0; leaves, one a term, in the same order,
+/// and a leaf's number is its term's id. A node's labels stand together, first those that lead to
+/// nodes, ascending, then those that lead to leaves, ascending. If the path to a node is itself a
+/// term, the node has one more leaf, the last, whose label repeats the node's first label. (A trie
+/// of the empty term alone has one node without labels.)
+///
+/// The labels that lead to nodes lead to nodes 1, 2, 3 ... and those that lead to leaves to leaves
+/// 0, 1, 2 ... in the order in which they stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrays<'a> {
+    /// Four words for every eight nodes. Word 0: the number of labels of all nodes before the
+    /// block (low 32 bits), and the first node that a label of the block leads to (high 32 bits).
+    /// Byte i of the other words is for the block's node i, and ends count from word 0: the low 8
+    /// bits of the end of its labels (word 1), of the end of its children (word 2), and the high 4
+    /// bits of both (word 3: of the labels in bits 0 to 3, of the children in bits 4 to 7). A node
+    /// begins where the one before it ends.
+    pub nodes: &'a [u64],
+    /// The labels of all nodes, one byte each, eight in a word.
+    pub labels: &'a [u64],
+    /// Two words for every sixteen leaves: where in `tails` the block's tails begin, and their
+    /// lengths, four bits each; one begins where the one before it ends. Length 15 stands for a
+    /// longer tail: there are 15 bytes, its offset in `tails` (8) and its length (7).
+    pub leaves: &'a [u64],
+    /// What follows the labels of a term, for every leaf.
+    pub tails: &'a [u8],
+    /// The node at which every combination of `shortcut_depth` first bytes arrives, by their codes
+    /// as digits to the base `alphabet_size`, the first byte highest; 0 is to begin at the root.
+    pub shortcuts: &'a [u32],
+    /// For every byte its code; `alphabet_size` or more for one that no shortcut begins with.
+    pub codes: &'a [u8],
+    /// The number of nodes; 0 without terms.
+    pub node_count: u64,
+    /// How many bytes a shortcut spares; terms of fewer bytes begin at the root.
+    pub shortcut_depth: u64,
+    /// How many codes there are.
+    pub alphabet_size: u64,
+}
+
+/// Where a node's labels and children stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    pub label_start: u64,
+    pub label_end: u64,
+    /// The first child is this node.
+    pub child_start: u64,
+    pub child_end: u64,
+}
+
+impl Node {
+    pub fn label_count(&self) -> u64 {
+        self.label_end - self.label_start
+    }
+
+    pub fn child_count(&self) -> u64 {
+        self.child_end - self.child_start
+    }
+
+    /// The first leaf: of the labels before this node, one leads to each node but the root.
+    pub fn leaf_start(&self) -> u64 {
+        self.label_start + 1 - self.child_start
+    }
+}
+
+impl Arrays<'_> {
+    /// The id of `term`, if it is in the dictionary.
+    pub fn lookup(&self, term: &[u8]) -> Option<u32> {
+        if self.node_count == 0 {
+            return None;
+        }
+        let (mut node, mut depth) = self.start(term);
+        loop {
+            let at = self.node(node);
+            let Some(&byte) = term.get(depth) else {
+                return self.end_leaf(&at);
+            };
+            let place = self.find(&at, byte)?;
+            depth += 1;
+            if place < at.child_count() {
+                node = at.child_start + place;
+                continue;
+            }
+            let leaf = at.leaf_start() + place - at.child_count();
+            // There are fewer than 2^32 leaves.
+            return (self.tail(leaf) == &term[depth..]).then_some(leaf as u32);
+        }
+    }
+
+    /// The term of a leaf.
+    pub(super) fn term(&self, leaf: u32) -> Vec<u8> {
+        let leaf = u64::from(leaf);
+        let mut node = self.last_node(|node| node.leaf_start() <= leaf);
+        let at = self.node(node);
+        let mut reversed: Vec<u8> = self.tail(leaf).iter().rev().copied().collect();
+        let label = at.label_start + at.child_count() + leaf - at.leaf_start();
+        if self.end_leaf(&at) != Some(leaf as u32) {
+            reversed.push(self.label(label));
+        }
+        while node > 0 {
+            let parent = self.last_node(|parent| parent.child_start <= node);
+            let at = self.node(parent);
+            reversed.push(self.label(at.label_start + node - at.child_start));
+            node = parent;
+        }
+        reversed.reverse();
+        reversed
+    }
+
+    /// The node where the walk for `term` begins, and how many bytes lead to it.
+    fn start(&self, term: &[u8]) -> (u64, usize) {
+        // At most 4.
+        let depth = self.shortcut_depth as usize;
+        if term.len() < depth {
+            return (0, 0);
+        }
+        let mut place = 0;
+        for &byte in &term[..depth] {
+            let code = u64::from(self.codes[usize::from(byte)]);
+            if code >= self.alphabet_size {
+                return (0, 0);
+            }
+            place = place * self.alphabet_size + code;
+        }
+        match self.shortcuts[place as usize] {
+            0 => (0, 0),
+            node => (u64::from(node), depth),
+        }
+    }
+
+    pub(super) fn node(&self, node: u64) -> Node {
+        let block = (node / BLOCK_NODES * NODE_WORDS) as usize;
+        let block = &self.nodes[block..block + 4];
+        let shift = node % BLOCK_NODES * 8;
+        let byte = |word: u64| (word >> shift) & 0xff;
+        let label_end = |low: u64, high: u64| byte(low) | (byte(high) & 15) << 8;
+        let child_end = |low: u64, high: u64| byte(low) | (byte(high) >> 4) << 8;
+        let (labels, children) = (block[0] & 0xffff_ffff, block[0] >> 32);
+        // Shifted by one node, the ends are the starts.
+        let (label_lows, child_lows, highs) = (block[1], block[2], block[3]);
+        Node {
+            label_start: labels + label_end(label_lows << 8, highs << 8),
+            label_end: labels + label_end(label_lows, highs),
+            child_start: children + child_end(child_lows << 8, highs << 8),
+            child_end: children + child_end(child_lows, highs),
+        }
+    }
+
+    /// The first place among the node's labels that has `byte`.
+    fn find(&self, node: &Node, byte: u8) -> Option<u64> {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const LOW_BITS: u64 = 0x7f * ONES;
+        let pattern = u64::from(byte) * ONES;
+        let (first, end) = (node.label_start / 8, node.label_end.div_ceil(8));
+        for (index, &word) in (first..end).zip(&self.labels[first as usize..end as usize]) {
+            let differing = word ^ pattern;
+            // The highest bit of every byte that is zero, and no other.
+            let mut equal = !(((differing & LOW_BITS) + LOW_BITS) | differing | LOW_BITS);
+            if index == first {
+                equal &= !0 << (node.label_start % 8 * 8);
+            }
+            if equal != 0 {
+                let label = index * 8 + u64::from(equal.trailing_zeros()) / 8;
+                return (label < node.label_end).then(|| label - node.label_start);
+            }
+        }
+        None
+    }
+
+    fn label(&self, label: u64) -> u8 {
+        // The eight bits that are left.
+        (self.labels[(label / 8) as usize] >> (label % 8 * 8)) as u8
+    }
+
+    /// The leaf of the term that ends at this node, if one does.
+    fn end_leaf(&self, node: &Node) -> Option<u32> {
+        match node.label_count() {
+            0 => Some(0),
+            1 => None,
+            _ => {
+                let repeats = self.label(node.label_start) == self.label(node.label_end - 1);
+                // There are fewer than 2^32 leaves.
+                repeats.then(|| (node.label_end - node.child_end) as u32)
+            }
+        }
+    }
+
+    /// Where a leaf's tail stands: the bytes themselves, or what says where they are.
+    pub(super) fn tail_place(&self, leaf: u64) -> (u64, u64) {
+        const NIBBLES: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+        let block = (leaf / BLOCK_LEAVES * LEAF_WORDS) as usize;
+        let (base, lengths) = (self.leaves[block], self.leaves[block + 1]);
+        let shift = leaf % BLOCK_LEAVES * 4;
+        let before = lengths & !(!0 << shift);
+        let pairs = (before & NIBBLES) + (before >> 4 & NIBBLES);
+        // The highest byte of the product is the sum of all bytes: at most 15 times 15.
+        let sum = pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56;
+        (base + sum, lengths >> shift & 15)
+    }
+
+    /// Where a long tail is, by the bytes at `start`.
+    pub(super) fn long_tail_place(&self, start: u64) -> (u64, u64) {
+        let start = start as usize;
+        let number = |bytes: &[u8]| {
+            let low_first = bytes.iter().rev();
+            low_first.fold(0, |sum: u64, &byte| sum << 8 | u64::from(byte))
+        };
+        let place = &self.tails[start..start + LONG_TAIL as usize];
+        (number(&place[..8]), number(&place[8..]))
+    }
+
+    fn tail(&self, leaf: u64) -> &[u8] {
+        let (mut start, mut length) = self.tail_place(leaf);
+        if length == LONG_TAIL {
+            (start, length) = self.long_tail_place(start);
+        }
+        &self.tails[start as usize..][..length as usize]
+    }
+
+    /// The last node for which `holds`, which holds for the root and for no node behind one for
+    /// which it does not.
+    fn last_node(&self, holds: impl Fn(&Node) -> bool) -> u64 {
+        let (mut low, mut high) = (0, self.node_count);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            match holds(&self.node(middle)) {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        low
+    }
+}

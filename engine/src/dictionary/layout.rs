@@ -1,0 +1,177 @@
+//! The file: its header, and where each array stands.
+//!
+//! Words of 64 bits, little-endian. A header of eight words, then the arrays one after the other,
+//! each filled up with zeros to a whole word: codes, nodes, leaves, labels, shortcuts, tails. The
+//! nodes begin at a multiple of 32 bytes, so that no block of them crosses a cache line.
+
+use super::arrays::{Arrays, BLOCK_LEAVES, BLOCK_NODES, LEAF_WORDS, NODE_WORDS};
+
+// The arrays are used as they stand in the file.
+const _: () = assert!(cfg!(target_endian = "little"));
+
+/// The first word.
+const MAGIC: u64 = u64::from_le_bytes(*b"tokapiDI");
+/// The low half of the second word; the high half is the CRC-32 of all that follows.
+const VERSION: u32 = 1;
+const HEADER_WORDS: u64 = 8;
+const CODE_WORDS: u64 = 256 / 8;
+/// The most bytes that a shortcut spares.
+pub(super) const MAX_SHORTCUT_DEPTH: u64 = 4;
+
+/// The counts in words 2 to 7 of the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    pub terms: u64,
+    pub nodes: u64,
+    pub labels: u64,
+    pub tail_bytes: u64,
+    pub shortcut_depth: u64,
+    pub alphabet_size: u64,
+}
+
+/// A header, and the words at which its arrays begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    pub header: Header,
+    codes: usize,
+    nodes: usize,
+    leaves: usize,
+    labels: usize,
+    shortcuts: usize,
+    shortcut_count: usize,
+    tails: usize,
+    tail_bytes: usize,
+    end: usize,
+}
+
+impl Layout {
+    /// The layout of a file with this header; none where no such file can be.
+    pub fn new(header: Header) -> Option<Self> {
+        let most = u64::from(u32::MAX);
+        if header.terms > most || header.nodes > most || header.labels > most {
+            return None;
+        }
+        if header.shortcut_depth > MAX_SHORTCUT_DEPTH || header.alphabet_size > 256 {
+            return None;
+        }
+        // At most 256 to the power of 4.
+        let shortcut_count =
+            (0..header.shortcut_depth).fold(1, |count, _| count * header.alphabet_size);
+        let nodes = HEADER_WORDS + CODE_WORDS;
+        let leaves = nodes + header.nodes.div_ceil(BLOCK_NODES) * NODE_WORDS;
+        let labels = leaves + header.terms.div_ceil(BLOCK_LEAVES) * LEAF_WORDS;
+        let shortcuts = labels + header.labels.div_ceil(8);
+        let tails = shortcuts + shortcut_count.div_ceil(2);
+        let end = tails.checked_add(header.tail_bytes.div_ceil(8))?;
+        let end = usize::try_from(end)
+            .ok()
+            .filter(|end| *end <= usize::MAX / 8)?;
+        // What is not beyond the end fits as it does.
+        let word = |at: u64| at as usize;
+        Some(Layout {
+            header,
+            codes: word(HEADER_WORDS),
+            nodes: word(nodes),
+            leaves: word(leaves),
+            labels: word(labels),
+            shortcuts: word(shortcuts),
+            shortcut_count: word(shortcut_count),
+            tails: word(tails),
+            tail_bytes: word(header.tail_bytes),
+            end,
+        })
+    }
+
+    /// The layout that the header of a file tells. The magic, the version, the length and the
+    /// checksum are as they must be; the arrays may still be nonsense.
+    pub fn read(image: &[u64]) -> Result<Self, String> {
+        if image.first() != Some(&MAGIC) {
+            return Err("this is no dictionary".into());
+        }
+        let &[
+            _,
+            second,
+            terms,
+            nodes,
+            labels,
+            tail_bytes,
+            shortcut_depth,
+            alphabet_size,
+            ..,
+        ] = image
+        else {
+            return Err("the dictionary is cut off".into());
+        };
+        // The low half.
+        let version = second as u32;
+        if version != VERSION {
+            return Err(format!(
+                "this is a dictionary of version {version}, and version {VERSION} is read here"
+            ));
+        }
+        let header = Header {
+            terms,
+            nodes,
+            labels,
+            tail_bytes,
+            shortcut_depth,
+            alphabet_size,
+        };
+        let layout = Layout::new(header).filter(|layout| layout.end == image.len());
+        let layout = layout.ok_or("the dictionary is cut off or damaged")?;
+        if second >> 32 != u64::from(checksum(image)) {
+            return Err("the dictionary is damaged: its checksum is wrong".into());
+        }
+        Ok(layout)
+    }
+
+    /// The file of these arrays, which are as long as the layout has them.
+    pub fn write(&self, arrays: &Arrays<'_>) -> Vec<u64> {
+        let mut image = vec![0; self.end];
+        image[0] = MAGIC;
+        image[2..8].copy_from_slice(&[
+            self.header.terms,
+            self.header.nodes,
+            self.header.labels,
+            self.header.tail_bytes,
+            self.header.shortcut_depth,
+            self.header.alphabet_size,
+        ]);
+        image[self.nodes..self.leaves].copy_from_slice(arrays.nodes);
+        image[self.leaves..self.labels].copy_from_slice(arrays.leaves);
+        image[self.labels..self.shortcuts].copy_from_slice(arrays.labels);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut image);
+        let shortcuts: &[u8] = bytemuck::cast_slice(arrays.shortcuts);
+        for (start, array) in [
+            (self.codes, arrays.codes),
+            (self.shortcuts, shortcuts),
+            (self.tails, arrays.tails),
+        ] {
+            bytes[8 * start..][..array.len()].copy_from_slice(array);
+        }
+        image[1] = u64::from(VERSION) | u64::from(checksum(&image)) << 32;
+        image
+    }
+
+    /// The arrays in a file of this layout.
+    pub fn arrays<'a>(&self, image: &'a [u64]) -> Arrays<'a> {
+        let shortcuts: &[u32] = bytemuck::cast_slice(&image[self.shortcuts..self.tails]);
+        let tails: &[u8] = bytemuck::cast_slice(&image[self.tails..self.end]);
+        Arrays {
+            nodes: &image[self.nodes..self.leaves],
+            labels: &image[self.labels..self.shortcuts],
+            leaves: &image[self.leaves..self.labels],
+            tails: &tails[..self.tail_bytes],
+            shortcuts: &shortcuts[..self.shortcut_count],
+            codes: bytemuck::cast_slice(&image[self.codes..self.nodes]),
+            node_count: self.header.nodes,
+            shortcut_depth: self.header.shortcut_depth,
+            alphabet_size: self.header.alphabet_size,
+        }
+    }
+}
+
+/// The CRC-32 of all but the first two words.
+fn checksum(image: &[u64]) -> u32 {
+    crc32fast::hash(bytemuck::cast_slice(&image[2..]))
+}

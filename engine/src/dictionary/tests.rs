@@ -1,0 +1,150 @@
+//! Laws of a dictionary.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::Dictionary;
+
+/// Checks everything that holds of the dictionary of `terms`.
+fn check<S: AsRef<[u8]>>(terms: &[S]) -> Dictionary {
+    let dictionary = Dictionary::build(terms).unwrap();
+    holds(&dictionary, terms);
+    dictionary
+}
+
+/// Members have distinct ids below their number, ids have their terms, near misses are unknown.
+fn holds<S: AsRef<[u8]>>(dictionary: &Dictionary, terms: &[S]) {
+    let members: BTreeSet<&[u8]> = terms.iter().map(AsRef::as_ref).collect();
+    assert_eq!(dictionary.len(), members.len() as u64);
+    assert_eq!(dictionary.is_empty(), members.is_empty());
+    let mut taken = vec![false; members.len()];
+    for &term in &members {
+        let id = dictionary.lookup(term).expect("a member");
+        assert!(
+            !std::mem::replace(&mut taken[id as usize], true),
+            "{id} twice"
+        );
+        assert_eq!(dictionary.term(id).as_deref(), Some(term));
+    }
+    assert_eq!(dictionary.term(members.len() as u32), None);
+    for &term in &members {
+        for other in near_misses(term) {
+            let known = dictionary.lookup(&other).is_some();
+            assert_eq!(known, members.contains(&other[..]), "{other:?}");
+        }
+    }
+}
+
+/// The term without its last byte, with one more, and with one changed.
+fn near_misses(term: &[u8]) -> Vec<Vec<u8>> {
+    let mut others = vec![[term, b"\0"].concat(), [term, b"a"].concat()];
+    if let Some((_, front)) = term.split_last() {
+        others.push(front.to_vec());
+        others.push(term[1..].to_vec());
+    }
+    for place in [0, term.len() / 2, term.len().saturating_sub(1)] {
+        let mut other = term.to_vec();
+        if let Some(byte) = other.get_mut(place) {
+            *byte = byte.wrapping_add(1);
+            others.push(other);
+        }
+    }
+    others
+}
+
+#[test]
+fn by_hand() {
+    let none: [&str; 0] = [];
+    assert_eq!(check(&none).lookup(b""), None);
+    assert_eq!(check(&none).lookup(b"a"), None);
+    assert_eq!(check(&[""]).lookup(b"a"), None);
+    check(&["a"]);
+    check(&["", "a"]);
+    check(&["", "\0", "\0\0", "\0\0\0"]);
+    check(&["bound", "boundary", "b", "layer", "boundary", "layer"]);
+    check(&[
+        "a",
+        "ab",
+        "abc",
+        "abcd",
+        "abcdefghijklmnopqrstuvwxyz",
+        "abcdefghijklmnopqrstuvwxyza",
+    ]);
+}
+
+#[test]
+fn ids_go_by_level() {
+    // Level 1: leaf c, then node a; level 2: leaves ab and ac, and the end of a.
+    let dictionary = check(&["ab", "ac", "a", "cd"]);
+    let ids = ["cd", "ab", "ac", "a"].map(|term| dictionary.lookup(term.as_bytes()));
+    assert_eq!(ids, [Some(0), Some(1), Some(2), Some(3)]);
+}
+
+#[test]
+fn every_byte_and_every_pair_of_bytes() {
+    let mut terms = vec![vec![]];
+    for a in 0..=255u8 {
+        terms.push(vec![a]);
+        terms.extend((0..=255u8).map(|b| vec![a, b]));
+    }
+    check(&terms);
+    terms.retain(|term| term.len() == 1);
+    check(&terms);
+}
+
+#[test]
+fn long_terms() {
+    let long = |length: usize, last: u8| [vec![b'x'; length - 1], vec![last]].concat();
+    check(&[
+        long(1 << 16, b'a'),
+        long(1 << 16, b'b'),
+        long(1 << 15, b'c'),
+        b"x".to_vec(),
+    ]);
+    for length in 13..19 {
+        check(&[long(length, b'a'), b"y".to_vec(), long(length + 20, b'a')]);
+    }
+    check(&[vec![b'x'; 1 << 20]]);
+}
+
+/// Enough short terms for shortcuts of several bytes.
+#[test]
+fn shortcuts_of_every_depth() {
+    for (letters, depth) in [(2u32, 4), (10, 3), (40, 2), (200, 1)] {
+        let term = |number: u32| {
+            let mut number = number.wrapping_mul(2_654_435_769) >> 8;
+            let length = 1 + number % 9;
+            number /= 9;
+            let digit = |_| {
+                let digit = number % letters;
+                number = (number / letters).wrapping_mul(7).wrapping_add(digit);
+                digit as u8
+            };
+            (0..length).map(digit).collect::<Vec<u8>>()
+        };
+        let terms: Vec<Vec<u8>> = (0..20_000).map(term).collect();
+        let dictionary = check(&terms);
+        let found = dictionary.arrays().shortcut_depth;
+        assert!(found >= depth - 1, "{letters} letters: {found}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_terms(terms in prop::collection::vec(prop::collection::vec(0u8.., 0..20), 0..200)) {
+        check(&terms);
+    }
+
+    #[test]
+    fn terms_with_much_in_common(terms in prop::collection::vec("[ab]{0,12}", 0..400)) {
+        check(&terms);
+    }
+
+    #[test]
+    fn order_and_repeats_do_not_matter(terms in prop::collection::vec("[a-d]{0,5}", 0..100)) {
+        let once: BTreeSet<&String> = terms.iter().collect();
+        let (a, b) = (Dictionary::build(&terms).unwrap(), Dictionary::build(once).unwrap());
+        prop_assert_eq!(a.image.words(), b.image.words());
+    }
+}
