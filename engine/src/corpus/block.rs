@@ -39,7 +39,8 @@ impl Skipped {
         }
     }
 
-    pub(crate) fn append(&mut self, other: Skipped) {
+    /// Adds what was left out elsewhere.
+    pub fn append(&mut self, other: Skipped) {
         self.count += other.count;
         self.reasons.extend(other.reasons);
         self.reasons.truncate(Self::REASONS);

@@ -192,15 +192,17 @@ impl Arrays<'_> {
 
     /// The leaf of the term that ends at this node, if one does.
     fn end_leaf(&self, node: &Node) -> Option<u32> {
-        match node.label_count() {
-            0 => Some(0),
-            1 => None,
-            _ => {
-                let repeats = self.label(node.label_start) == self.label(node.label_end - 1);
-                // There are fewer than 2^32 leaves.
-                repeats.then(|| (node.label_end - node.child_end) as u32)
-            }
+        if node.label_count() == 0 {
+            return Some(0);
         }
+        // There are fewer than 2^32 leaves.
+        self.repeats_label(node)
+            .then(|| (node.label_end - node.child_end) as u32)
+    }
+
+    /// Whether the node's last label is its first once more, and so the end of a term.
+    pub(super) fn repeats_label(&self, node: &Node) -> bool {
+        node.label_count() > 1 && self.label(node.label_start) == self.label(node.label_end - 1)
     }
 
     /// Where a leaf's tail stands: the bytes themselves, or what says where they are.

@@ -149,7 +149,7 @@ impl Layout {
         ] {
             bytes[8 * start..][..array.len()].copy_from_slice(array);
         }
-        image[1] = u64::from(VERSION) | u64::from(checksum(&image)) << 32;
+        seal(&mut image);
         image
     }
 
@@ -169,6 +169,11 @@ impl Layout {
             alphabet_size: self.header.alphabet_size,
         }
     }
+}
+
+/// Writes the word with version and checksum.
+pub(super) fn seal(image: &mut [u64]) {
+    image[1] = u64::from(VERSION) | u64::from(checksum(image)) << 32;
 }
 
 /// The CRC-32 of all but the first two words.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::Dictionary;
+use super::{Dictionary, layout};
 
 /// Checks everything that holds of the dictionary of `terms`.
 fn check<S: AsRef<[u8]>>(terms: &[S]) -> Dictionary {
@@ -127,6 +127,90 @@ fn shortcuts_of_every_depth() {
         let dictionary = check(&terms);
         let found = dictionary.arrays().shortcut_depth;
         assert!(found >= depth - 1, "{letters} letters: {found}");
+    }
+}
+
+fn bytes(dictionary: &Dictionary) -> Vec<u8> {
+    bytemuck::cast_slice(dictionary.image.words()).to_vec()
+}
+
+fn small() -> Vec<&'static str> {
+    let long = "a tail too long for the place beside the leaf";
+    vec![
+        "", "a", "ab", "abc", "b", "bound", "boundary", "layer", "layers", long,
+    ]
+}
+
+#[test]
+fn what_is_saved_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("terms.dict");
+    let none: Vec<&str> = Vec::new();
+    for terms in [small(), vec![""], none] {
+        let built = check(&terms);
+        built.save(&path).unwrap();
+        let opened = Dictionary::open(&path).unwrap();
+        holds(&opened, &terms);
+        assert_eq!(opened.stats(), built.stats());
+        assert_eq!(opened.stats().bytes, path.metadata().unwrap().len());
+    }
+}
+
+#[test]
+fn damage_is_one_error_that_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("terms.dict");
+    let whole = bytes(&check(&small()));
+    let refuse = |bytes: &[u8]| {
+        let error = Dictionary::from_bytes("terms.dict", bytes).err().unwrap();
+        assert!(error.to_string().starts_with("terms.dict: "), "{error}");
+    };
+    for length in 0..whole.len() {
+        refuse(&whole[..length]);
+        std::fs::write(&path, &whole[..length]).unwrap();
+        assert!(Dictionary::open(&path).is_err());
+    }
+    for place in 0..whole.len() {
+        for flip in [1, 0x80, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[place] ^= flip;
+            refuse(&damaged);
+        }
+    }
+    refuse(&[&whole[..], &[0; 8]].concat());
+    assert!(Dictionary::open(folder.path()).is_err());
+    assert!(Dictionary::open(folder.path().join("none")).is_err());
+}
+
+/// Arrays that no program wrote, under a checksum that is right.
+#[test]
+fn forged_arrays_are_refused_or_walked_without_leaving_them() {
+    let dictionary = check(&small());
+    let mut opened = 0;
+    for word in 2..dictionary.image.words().len() {
+        for bit in 0..64 {
+            let mut image = dictionary.image.words().to_vec();
+            image[word] ^= 1 << bit;
+            layout::seal(&mut image);
+            if let Ok(forged) = Dictionary::from_bytes("forged", bytemuck::cast_slice(&image)) {
+                walk(&forged);
+                opened += 1;
+            }
+        }
+    }
+    assert!(opened > 0, "labels may be anything");
+}
+
+fn walk(dictionary: &Dictionary) {
+    for term in small() {
+        let id = dictionary.lookup(term.as_bytes());
+        assert!(id.is_none_or(|id| u64::from(id) < dictionary.len()));
+        near_misses(term.as_bytes()).iter().for_each(|term| {
+            dictionary.lookup(term);
+        });
+    }
+    for id in 0..dictionary.len() {
+        assert!(dictionary.term(id as u32).is_some());
     }
 }
 

@@ -5,7 +5,7 @@
 //! end, so that neither the lookup here nor the one in C++ has to look. Costs one pass over the
 //! nodes and leaves.
 
-use super::arrays::{Arrays, LONG_TAIL};
+use super::arrays::{Arrays, BLOCK_LEAVES, LEAF_WORDS, LONG_TAIL};
 use super::layout::Header;
 
 /// The most labels of a node: every byte, and the end of a term.
@@ -33,6 +33,9 @@ fn nodes_are_right(arrays: &Arrays<'_>, header: &Header) -> bool {
             && node.label_count() <= MOST_LABELS
             && (node.label_count() > 0 || empty_term_alone)
             && node.child_count() <= node.label_count()
+            && node.label_end <= header.labels
+            // The end of a term is a leaf.
+            && (node.child_count() < node.label_count() || !arrays.repeats_label(&node))
             // An earlier node leads here, so that every path comes from the root.
             && number < child_end;
         if !right {
@@ -57,7 +60,7 @@ fn leaves_are_right(arrays: &Arrays<'_>, header: &Header) -> bool {
     };
     let mut end = 0;
     for leaf in 0..header.terms {
-        let base = arrays.leaves[(leaf / 16 * 2) as usize];
+        let base = arrays.leaves[(leaf / BLOCK_LEAVES * LEAF_WORDS) as usize];
         if !inside(base, 0) {
             return false;
         }

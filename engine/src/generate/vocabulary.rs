@@ -95,6 +95,14 @@ impl Vocabulary {
         self.ranks
     }
 
+    /// Every term, the most frequent first.
+    pub fn terms(&self) -> impl Iterator<Item = Vec<u8>> {
+        let listed = self.listed().map(<[u8]>::to_vec);
+        // No more are listed than there are ranks.
+        let made_up = (self.spans.len() as u32..self.ranks).map(|rank| self.made_up(rank));
+        listed.chain(made_up.map(|word| word.as_bytes().to_vec()))
+    }
+
     /// The terms read from a list, the most frequent first.
     pub(super) fn listed(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.spans

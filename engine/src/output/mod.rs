@@ -7,6 +7,30 @@ mod encode;
 mod npz;
 mod parquet;
 mod pieces;
+
+/// Tells whether `corpus` is yet to read one of the files `written`.
+///
+/// # Errors
+/// The input, and that the output needs another name.
+pub fn check_apart<P: AsRef<Path>>(written: &[P], corpus: &Corpus) -> Result<()> {
+    // Pipes and devices are no harm; what does not exist is not read.
+    let files = written.iter().filter(|path| path.as_ref().is_file());
+    let written: Vec<PathBuf> = files
+        .filter_map(|path| path.as_ref().canonicalize().ok())
+        .collect();
+    let overwritten = corpus.inputs().find(|input| {
+        let path = input.path.canonicalize();
+        path.is_ok_and(|path| written.contains(&path))
+    });
+    match overwritten {
+        None => Ok(()),
+        Some(input) => Err(Error::Usage(format!(
+            "{}: the output would overwrite this input; name another file to write",
+            input.path.display()
+        ))),
+    }
+}
+
 #[cfg(test)]
 mod sample;
 mod staged;
@@ -136,24 +160,7 @@ impl Output {
     /// # Errors
     /// The input, and that the output needs another name.
     pub fn check_apart(&self, corpus: &Corpus) -> Result<()> {
-        let mut written = self.files();
-        // Pipes and devices are no harm; what does not exist is not read.
-        written.retain(|path| path.is_file());
-        let written: Vec<PathBuf> = written
-            .iter()
-            .filter_map(|path| path.canonicalize().ok())
-            .collect();
-        let overwritten = corpus.inputs().find(|input| {
-            let path = input.path.canonicalize();
-            path.is_ok_and(|path| written.contains(&path))
-        });
-        match overwritten {
-            None => Ok(()),
-            Some(input) => Err(Error::Usage(format!(
-                "{}: the output would overwrite this input; name another file to write",
-                input.path.display()
-            ))),
-        }
+        check_apart(&self.files(), corpus)
     }
 
     fn check_target(&self) -> Result<()> {
