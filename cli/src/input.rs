@@ -1,14 +1,14 @@
 //! The options by which every verb reads documents and cuts terms.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
 use tokapi::collection::Engine;
-use tokapi::corpus::OnError;
-use tokapi::output::Output;
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error};
+use tokapi::corpus::{Format, OnError, Skipped};
+use tokapi::output::{Output, check_apart};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
 
 use crate::format::FormatName;
 use crate::progress::with_bar;
@@ -122,9 +122,50 @@ impl Args {
     /// Reads and inverts the whole input, none of which `output` may overwrite; shows how far it
     /// is.
     pub fn read(&self, threads: usize, output: Option<&Output>) -> Result<Collection, Error> {
+        self.read_checked(threads, |corpus| {
+            output.map_or(Ok(()), |output| output.check_apart(corpus))
+        })
+    }
+
+    /// As [`Args::read`], where the output is one file.
+    pub fn read_apart_from(&self, threads: usize, output: &Path) -> Result<Collection, Error> {
+        self.read_checked(threads, |corpus| check_apart(&[output], corpus))
+    }
+
+    /// The lines of the whole input as they are, but for empty ones, and what was left out.
+    pub fn read_lines(&self, output: &Path) -> Result<(Strings, Skipped), Error> {
+        let mut corpus = self.corpus(Some(Format::Terms))?;
+        check_apart(&[output], &corpus)?;
+        let progress = corpus.progress();
+        let total = progress.total_bytes.load(Ordering::Relaxed);
+        let (mut lines, mut skipped) = (Strings::default(), Skipped::default());
+        let read = || {
+            while let Some((chunk, left_out)) = corpus.next_chunk()? {
+                skipped.append(left_out);
+                for document in 0..chunk.len() {
+                    let found = chunk.text(document).split(|&byte| byte == b'\n');
+                    let found = found.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+                    // Empty lines part documents; here they mean nothing.
+                    found
+                        .filter(|line| !line.is_empty())
+                        .for_each(|line| lines.push(line));
+                }
+            }
+            Ok(())
+        };
+        with_bar((total > 0).then_some(total), &progress.read_bytes, read)
+            .map_err(suggest_skipping)?;
+        Ok((lines, skipped))
+    }
+
+    fn read_checked(
+        &self,
+        threads: usize,
+        check: impl FnOnce(&Corpus) -> Result<(), Error>,
+    ) -> Result<Collection, Error> {
         let analyzer = self.analyzer()?;
-        let corpus = self.corpus()?;
-        output.map_or(Ok(()), |output| output.check_apart(&corpus))?;
+        let corpus = self.corpus(None)?;
+        check(&corpus)?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
         let engine = match self.engine {
@@ -139,18 +180,13 @@ impl Args {
         with_bar((total > 0).then_some(total), &progress.read_bytes, || {
             Collection::build(corpus, &analyzer, &options)
         })
-        .map_err(|error| match error {
-            Error::Input { place, what } => Error::Input {
-                place,
-                what: what + " (or leave it out: --on-error skip)",
-            },
-            other => other,
-        })
+        .map_err(suggest_skipping)
     }
 
-    fn corpus(&self) -> Result<Corpus, Error> {
+    /// Opens the inputs, all as `format` where one is named.
+    fn corpus(&self, format: Option<Format>) -> Result<Corpus, Error> {
         let options = CorpusOptions {
-            format: self.format.map(Into::into),
+            format: format.or(self.format.map(Into::into)),
             id_field: self.id_field.clone(),
             text_fields: self.text_field.clone(),
             chunk_bytes: self
@@ -180,5 +216,15 @@ impl Args {
             min_length: self.min_length,
             max_length: self.max_length,
         })
+    }
+}
+
+fn suggest_skipping(error: Error) -> Error {
+    match error {
+        Error::Input { place, what } => Error::Input {
+            place,
+            what: what + " (or leave it out: --on-error skip)",
+        },
+        other => other,
     }
 }

@@ -1,6 +1,7 @@
 //! The program `tokapi`: one verb a capability, one file a verb.
 
 mod completions;
+mod dictionary;
 mod format;
 mod generate;
 mod input;
@@ -40,6 +41,7 @@ enum Command {
     Weigh(weigh::Args),
     Generate(generate::Args),
     Stats(stats::Args),
+    Dictionary(dictionary::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Command::Weigh(args) => weigh::run(args, threads),
         Command::Generate(args) => generate::run(args, threads),
         Command::Stats(args) => stats::run(args, threads),
+        Command::Dictionary(args) => dictionary::run(args, threads),
         Command::Completions(args) => completions::run(args, Program::command()),
         Command::Man(args) => man::run(args, Program::command()),
     };

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use tokapi::corpus::Skipped;
 use tokapi::{Collection, Error};
 
 /// The figures of a collection and of the run that read it.
@@ -14,7 +15,7 @@ pub struct Summary {
     terms: u64,
     postings: u64,
     bytes: u64,
-    skipped: tokapi::corpus::Skipped,
+    skipped: Skipped,
 }
 
 impl Summary {
@@ -70,24 +71,24 @@ impl Summary {
         if let Some(bytes) = peak_memory_bytes() {
             text += &format!("peak memory     {:>12.0} MB\n", bytes as f64 / 1e6);
         }
-        text + &self.skipped_text()
+        text + &skipped_text(&self.skipped)
     }
+}
 
-    /// What was left out, if anything was.
-    pub fn skipped_text(&self) -> String {
-        if self.skipped.count == 0 {
-            return String::new();
-        }
-        let shown = self.skipped.reasons.len() as u64;
-        let mut text = format!("skipped         {:>15}\n", grouped(self.skipped.count));
-        for reason in &self.skipped.reasons {
-            text += &format!("  {reason}\n");
-        }
-        if self.skipped.count > shown {
-            text += &format!("  and {} more\n", self.skipped.count - shown);
-        }
-        text
+/// What was left out, if anything was, as lines of text.
+pub fn skipped_text(skipped: &Skipped) -> String {
+    if skipped.count == 0 {
+        return String::new();
     }
+    let shown = skipped.reasons.len() as u64;
+    let mut text = format!("skipped         {:>15}\n", grouped(skipped.count));
+    for reason in &skipped.reasons {
+        text += &format!("  {reason}\n");
+    }
+    if skipped.count > shown {
+        text += &format!("  and {} more\n", skipped.count - shown);
+    }
+    text
 }
 
 /// A number with its thousands apart.
