@@ -4,7 +4,7 @@
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::corpus::{Chunk, Format, OnError};
 use tokapi::invert::{Cpu, Invert, Reference};
-use tokapi::{Corpus, CorpusOptions};
+use tokapi::{Corpus, CorpusOptions, Dictionary};
 
 /// More than an input has; the memory of a chunk is asked for ahead, and a larger one is slow.
 const WHOLE: usize = 1 << 16;
@@ -67,5 +67,35 @@ pub fn cut(bytes: &[u8]) {
         let by_definition = Reference::new(&analyzer).invert(&mut chunk());
         let fast = Cpu::new(&analyzer).invert(&mut chunk());
         assert_eq!(fast.expect("small"), by_definition.expect("small"));
+    }
+}
+
+/// Opens `bytes` as a dictionary, as they are and with the checksum that they ought to have, and
+/// walks what is accepted. Their lines make a dictionary that is opened again.
+pub fn dictionary(bytes: &[u8]) {
+    let mut sealed = bytes.to_vec();
+    if let Some((second, rest)) = sealed
+        .get_mut(8..)
+        .and_then(|b| b.split_first_chunk_mut::<8>())
+    {
+        second[4..].copy_from_slice(&crc32fast::hash(rest).to_le_bytes());
+    }
+    for bytes in [bytes, &sealed] {
+        if let Ok(dictionary) = Dictionary::from_bytes("bytes", bytes) {
+            for id in (0..dictionary.len()).take(1000) {
+                let term = dictionary.term(id as u32).expect("an id");
+                dictionary.lookup(&term);
+            }
+            for end in 0..bytes.len().min(100) {
+                let id = dictionary.lookup(&bytes[..end]);
+                assert!(id.is_none_or(|id| u64::from(id) < dictionary.len()));
+            }
+        }
+    }
+    let terms: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    let dictionary = Dictionary::build(&terms).expect("small");
+    for term in terms {
+        let id = dictionary.lookup(term).expect("a member");
+        assert_eq!(dictionary.term(id).as_deref(), Some(term));
     }
 }
