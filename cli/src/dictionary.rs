@@ -189,7 +189,7 @@ fn object(stats: &Stats) -> Value {
         "bytes": stats.bytes,
         "bytes_per_term": stats.bytes_per_term(),
         "nodes": stats.nodes,
-        "labels": stats.labels,
+        "leaves": stats.leaves,
         "tail_bytes": stats.tail_bytes,
         "bits_per_node": stats.bits_per_node(),
     })
@@ -197,11 +197,12 @@ fn object(stats: &Stats) -> Value {
 
 fn text(stats: &Stats) -> String {
     format!(
-        "terms           {:>15}\nbytes           {:>15}\nbytes per term  {:>15.2}\nnodes           {:>15}\nbits per node   {:>15.2}\n",
+        "terms           {:>15}\nbytes           {:>15}\nbytes per term  {:>15.2}\nnodes           {:>15}\nleaves          {:>15}\nbits per node   {:>15.2}\n",
         grouped(stats.terms),
         grouped(stats.bytes),
         stats.bytes_per_term(),
         grouped(stats.nodes),
+        grouped(stats.leaves),
         stats.bits_per_node(),
     )
 }

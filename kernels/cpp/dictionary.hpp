@@ -4,8 +4,8 @@
 // The arrays, and what is in them, are those of `tokapi::dictionary::Arrays`
 // (engine/src/dictionary/arrays.rs), whose `lookup` this one equals; they must come from a
 // dictionary that was built or opened there, which is where they are checked. Two dependent memory
-// accesses for every byte by which a term is told from others (a block of nodes, the labels), less
-// at the first bytes (the shortcuts), and two more for the rest of it (a block of leaves, the tail).
+// accesses for every byte on the way to a leaf (a block of nodes, the labels), less at the first
+// bytes (the shortcuts), and two more for the leaf (a block of leaves, the tails).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace tokapi {
 // What `lookup` gives for a term that is not in the dictionary.
 constexpr uint32_t UNKNOWN_TERM = 0xFFFFFFFFu;
 
-// The arrays of a dictionary, where the code that walks them can read them. `nodes` is best aligned
-// to 32 bytes and `leaves` to 16, the size of their blocks.
+// The arrays of a dictionary, where the code that walks them can read them. `nodes` and
+// `leaves` are best aligned to 32 bytes, the size of their blocks.
 struct Dictionary {
   const uint64_t* nodes;
   const uint64_t* labels;
@@ -94,39 +94,60 @@ TOKAPI_FN uint8_t label_at(const Dictionary& dictionary, uint32_t label) {
 }
 
 // The leaf of the term that ends at a node: the last, where its label repeats the node's first.
+// NO_LEAF where none ends there.
+constexpr uint32_t NO_LEAF = 0xFFFFFFFFu;
+
 TOKAPI_FN uint32_t end_leaf(const Dictionary& dictionary, const Node& node) {
   const uint32_t count = node.label_end - node.label_start;
   if (count == 0) return 0;  // The root of the empty term alone.
-  if (count == 1) return UNKNOWN_TERM;
+  if (count == 1) return NO_LEAF;
   const bool repeats =
       label_at(dictionary, node.label_start) == label_at(dictionary, node.label_end - 1);
-  return repeats ? node.label_end - node.child_end : UNKNOWN_TERM;
+  return repeats ? node.label_end - node.child_end : NO_LEAF;
 }
 
-// Whether the tail of a leaf is the `length` bytes at `rest`.
-TOKAPI_FN bool tail_is(const Dictionary& dictionary, uint32_t leaf, const uint8_t* rest,
-                       uint32_t length) {
-  const uint64_t nibbles = 0x0F0F0F0F0F0F0F0Full;
-  const uint64_t* block = dictionary.leaves + static_cast<uint64_t>(leaf / 16) * 2;
-  uint64_t start = block[0];
-  const uint64_t lengths = block[1];
-  const uint32_t shift = leaf % 16 * 4;
-  const uint32_t tail_length = static_cast<uint32_t>(lengths >> shift) & 15;
-  if (tail_length < 15 ? tail_length != length : length < 15) return false;
-  const uint64_t before = lengths & ~(~0ull << shift);
-  const uint64_t pairs = (before & nibbles) + (before >> 4 & nibbles);
-  start += pairs * 0x0101010101010101ull >> 56;
-  if (tail_length == 15) {
-    uint64_t offset = 0, whole = 0;
-    for (uint32_t i = 8; i-- > 0;) offset = offset << 8 | dictionary.tails[start + i];
-    for (uint32_t i = 15; i-- > 8;) whole = whole << 8 | dictionary.tails[start + i];
-    if (whole != length) return false;
-    start = offset;
-  }
+// Whether the long tail whose offset and length stand at `place` is the `length` bytes at `rest`.
+TOKAPI_FN bool long_tail_is(const Dictionary& dictionary, const uint8_t* place, const uint8_t* rest,
+                            uint32_t length) {
+  uint64_t offset = 0, tail_length = 0;
+  for (uint32_t i = 8; i-- > 0;) offset = offset << 8 | place[i];
+  for (uint32_t i = 15; i-- > 8;) tail_length = tail_length << 8 | place[i];
+  if (tail_length != length) return false;
   for (uint32_t i = 0; i < length; ++i) {
-    if (dictionary.tails[start + i] != rest[i]) return false;
+    if (dictionary.tails[offset + i] != rest[i]) return false;
   }
   return true;
+}
+
+// The id of the term of a leaf whose tail is the `length` bytes at `rest`, or UNKNOWN_TERM.
+TOKAPI_FN uint32_t find_tail(const Dictionary& dictionary, uint32_t leaf, const uint8_t* rest,
+                             uint32_t length) {
+  const uint64_t* block = dictionary.leaves + static_cast<uint64_t>(leaf / 8) * 4;
+  const uint32_t place = leaf % 8;
+  const uint64_t starts = block[2 + place / 4];
+  const uint8_t* at = dictionary.tails + block[0] + (starts >> (place % 4 * 16) & 0xFFFF);
+  // The terms of the leaves before this one are the sum of their four-bit counts.
+  const uint64_t ids = block[1];
+  const uint32_t counts = static_cast<uint32_t>(ids >> 32);
+  const uint32_t before = counts & ~(~0u << (place * 4));
+  const uint32_t pairs = (before & 0x0F0F0F0Fu) + (before >> 4 & 0x0F0F0F0Fu);
+  uint32_t id = static_cast<uint32_t>(ids) + (pairs * 0x01010101u >> 24);
+  const uint32_t end = id + (counts >> (place * 4) & 15);
+  for (; id < end; ++id) {
+    const uint32_t tail_length = *at++;
+    if (tail_length == 255) {
+      if (length >= 255 && long_tail_is(dictionary, at, rest, length)) return id;
+      at += 15;
+      continue;
+    }
+    if (tail_length == length) {
+      uint32_t i = 0;
+      while (i < length && at[i] == rest[i]) ++i;
+      if (i == length) return id;
+    }
+    at += tail_length;
+  }
+  return UNKNOWN_TERM;
 }
 
 }  // namespace dictionary
@@ -154,7 +175,11 @@ TOKAPI_FN uint32_t lookup(const Dictionary& dictionary, const uint8_t* term, uin
   // Walk down, a byte at a time, to the leaf.
   while (true) {
     const dictionary::Node at = dictionary::node_at(dictionary, node);
-    if (depth == length) return dictionary::end_leaf(dictionary, at);
+    if (depth == length) {
+      const uint32_t leaf = dictionary::end_leaf(dictionary, at);
+      if (leaf == dictionary::NO_LEAF) return UNKNOWN_TERM;
+      return dictionary::find_tail(dictionary, leaf, term + depth, 0);
+    }
     const uint32_t place = dictionary::find_label(dictionary, at, term[depth]);
     if (place == 0xFFFFFFFFu) return UNKNOWN_TERM;
     ++depth;
@@ -165,7 +190,7 @@ TOKAPI_FN uint32_t lookup(const Dictionary& dictionary, const uint8_t* term, uin
     }
     // Of the labels before a node, one leads to each node but the root, the others to leaves.
     const uint32_t leaf = at.label_start + 1 - at.child_start + place - child_count;
-    return dictionary::tail_is(dictionary, leaf, term + depth, length - depth) ? leaf : UNKNOWN_TERM;
+    return dictionary::find_tail(dictionary, leaf, term + depth, length - depth);
   }
 }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::arrays::{Arrays, BLOCK_LEAVES, BLOCK_NODES, LONG_TAIL};
+use super::arrays::{Arrays, BLOCK_LEAVES, BLOCK_NODES, LEAF_TERMS, LONG_TAIL, LONG_TAIL_PLACE};
 use super::layout::{Header, Layout, MAX_SHORTCUT_DEPTH};
 use crate::error::{Error, Result};
 use crate::strings::Strings;
@@ -75,6 +75,9 @@ pub(super) fn build(terms: &Strings) -> Result<(Layout, Vec<u64>)> {
     trie.finish()
 }
 
+/// Terms from one to before another.
+type Range = (usize, usize);
+
 /// The arrays so far.
 struct Trie<'a> {
     terms: &'a Strings,
@@ -85,12 +88,14 @@ struct Trie<'a> {
     labels: Vec<u8>,
     leaves: Vec<u64>,
     leaf_count: u64,
+    /// Terms that leaves hold.
+    term_count: u64,
     tails: Vec<u8>,
     /// Where in `tails` a long tail's place is to be written, its term and where in that it begins.
     long_tails: Vec<(usize, usize, usize)>,
     shortcuts: Shortcuts,
-    /// The leaves of one node: label and term.
-    node_leaves: Vec<(u8, usize)>,
+    /// The leaves of one node: label and terms.
+    node_leaves: Vec<(u8, Range)>,
 }
 
 impl<'a> Trie<'a> {
@@ -103,6 +108,7 @@ impl<'a> Trie<'a> {
             labels: Vec::new(),
             leaves: Vec::new(),
             leaf_count: 0,
+            term_count: 0,
             tails: Vec::new(),
             long_tails: Vec::new(),
             shortcuts: Shortcuts::new(terms),
@@ -112,12 +118,7 @@ impl<'a> Trie<'a> {
 
     /// Adds the node whose `depth` bytes of path the terms of `range` share; its children's ranges
     /// go to `children`.
-    fn add_node(
-        &mut self,
-        range: (usize, usize),
-        depth: usize,
-        children: &mut Vec<(usize, usize)>,
-    ) {
+    fn add_node(&mut self, range: Range, depth: usize, children: &mut Vec<Range>) {
         let (label_start, child_start) = (self.labels.len() as u64, self.child_end);
         self.shortcuts
             .note(self.terms.get(range.0), depth, self.node_count);
@@ -128,8 +129,8 @@ impl<'a> Trie<'a> {
             let byte = self.terms.get(from)[depth];
             let same = (from + 1..range.1).take_while(|&term| self.terms.get(term)[depth] == byte);
             let to = from + 1 + same.count();
-            if to - from == 1 {
-                self.node_leaves.push((byte, from));
+            if to - from <= LEAF_TERMS {
+                self.node_leaves.push((byte, (from, to)));
             } else {
                 self.labels.push(byte);
                 self.child_end += 1;
@@ -138,16 +139,16 @@ impl<'a> Trie<'a> {
             from = to;
         }
         for place in 0..self.node_leaves.len() {
-            let (byte, term) = self.node_leaves[place];
+            let (byte, terms) = self.node_leaves[place];
             self.labels.push(byte);
-            self.add_leaf(term, depth + 1);
+            self.add_leaf(terms, depth + 1);
         }
         if ends_here {
             // Only a node without labels has none to repeat: the root of the empty term alone.
             if let Some(&first) = self.labels.get(label_start as usize) {
                 self.labels.push(first);
             }
-            self.add_leaf(range.0, depth);
+            self.add_leaf((range.0, range.0 + 1), depth);
         }
         self.end_node(label_start, child_start);
     }
@@ -171,23 +172,38 @@ impl<'a> Trie<'a> {
         *highs |= (label_end >> 8 & 15 | (child_end >> 8 & 15) << 4) << shift;
     }
 
-    /// Adds the leaf of a term, `depth` bytes of which lead to it.
-    fn add_leaf(&mut self, term: usize, depth: usize) {
+    /// Adds the leaf of some terms, `depth` bytes of which lead to it.
+    fn add_leaf(&mut self, terms: Range, depth: usize) {
         let place = self.leaf_count % BLOCK_LEAVES;
         if place == 0 {
-            self.leaves.extend([self.tails.len() as u64, 0]);
+            let base = self.tails.len() as u64;
+            self.leaves.extend([base, self.term_count, 0, 0]);
         }
         self.leaf_count += 1;
+        let Some([base, counts, starts @ ..]) = self.leaves.last_chunk_mut::<4>() else {
+            return;
+        };
+        let count = (terms.1 - terms.0) as u64;
+        *counts |= count << (32 + place * 4);
+        // Seven leaves before it of at most 15 tails of at most 255 bytes: less than 2^16.
+        let start = self.tails.len() as u64 - *base;
+        starts[place as usize / 4] |= start << (place % 4 * 16);
+        self.term_count += count;
+        for term in terms.0..terms.1 {
+            self.add_tail(term, depth);
+        }
+    }
+
+    fn add_tail(&mut self, term: usize, depth: usize) {
         let tail = &self.terms.get(term)[depth..];
-        let length = (tail.len() as u64).min(LONG_TAIL);
+        // Less than 255 where it is not cut.
+        let length = tail.len().min(LONG_TAIL.into()) as u8;
+        self.tails.push(length);
         if length < LONG_TAIL {
             self.tails.extend_from_slice(tail);
         } else {
             self.long_tails.push((self.tails.len(), term, depth));
-            self.tails.extend([0; LONG_TAIL as usize]);
-        }
-        if let Some(lengths) = self.leaves.last_mut() {
-            *lengths |= length << (place * 4);
+            self.tails.extend([0; LONG_TAIL_PLACE]);
         }
     }
 
@@ -198,11 +214,11 @@ impl<'a> Trie<'a> {
             self.tails[place..place + 8].copy_from_slice(&offset.to_le_bytes());
             // No term has 2^56 bytes.
             let length = (tail.len() as u64).to_le_bytes();
-            self.tails[place + 8..place + 15].copy_from_slice(&length[..7]);
+            self.tails[place + 8..place + LONG_TAIL_PLACE].copy_from_slice(&length[..7]);
             self.tails.extend_from_slice(tail);
         }
         let header = Header {
-            terms: self.leaf_count,
+            terms: self.term_count,
             nodes: self.node_count,
             labels: self.labels.len() as u64,
             tail_bytes: self.tails.len() as u64,

@@ -2,9 +2,9 @@
 //!
 //! Words of 64 bits, little-endian. A header of eight words, then the arrays one after the other,
 //! each filled up with zeros to a whole word: codes, nodes, leaves, labels, shortcuts, tails. The
-//! nodes begin at a multiple of 32 bytes, so that no block of them crosses a cache line.
+//! nodes and leaves begin at multiples of 32 bytes, so that no block crosses a cache line.
 
-use super::arrays::{Arrays, BLOCK_LEAVES, BLOCK_NODES, LEAF_WORDS, NODE_WORDS};
+use super::arrays::{Arrays, BLOCK_LEAVES, BLOCK_NODES, BLOCK_WORDS};
 
 // The arrays are used as they stand in the file.
 const _: () = assert!(cfg!(target_endian = "little"));
@@ -27,6 +27,20 @@ pub(super) struct Header {
     pub tail_bytes: u64,
     pub shortcut_depth: u64,
     pub alphabet_size: u64,
+}
+
+impl Header {
+    /// The number of leaves: of the labels, one leads to each node but the root. None where there
+    /// cannot be such a trie.
+    pub fn leaves(&self) -> Option<u64> {
+        match (self.nodes, self.labels) {
+            (0, 0) => Some(0),
+            // The empty term alone.
+            (1, 0) => Some(1),
+            (0, _) => None,
+            (nodes, labels) => (labels + 1).checked_sub(nodes),
+        }
+    }
 }
 
 /// A header, and the words at which its arrays begin.
@@ -58,8 +72,8 @@ impl Layout {
         let shortcut_count =
             (0..header.shortcut_depth).fold(1, |count, _| count * header.alphabet_size);
         let nodes = HEADER_WORDS + CODE_WORDS;
-        let leaves = nodes + header.nodes.div_ceil(BLOCK_NODES) * NODE_WORDS;
-        let labels = leaves + header.terms.div_ceil(BLOCK_LEAVES) * LEAF_WORDS;
+        let leaves = nodes + header.nodes.div_ceil(BLOCK_NODES) * BLOCK_WORDS;
+        let labels = leaves + header.leaves()?.div_ceil(BLOCK_LEAVES) * BLOCK_WORDS;
         let shortcuts = labels + header.labels.div_ceil(8);
         let tails = shortcuts + shortcut_count.div_ceil(2);
         let end = tails.checked_add(header.tail_bytes.div_ceil(8))?;

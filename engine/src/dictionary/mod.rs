@@ -37,8 +37,8 @@ use layout::Layout;
 
 /// A static map from terms to the integers 0 to n - 1.
 ///
-/// Ids go by the level of the trie at which a term parts from all others, and within a level by
-/// the bytes before; they depend on the set of terms alone.
+/// Ids go by the level of the trie at which few terms are left that share a path, within a level by
+/// the path, and then by the rest of the term; they depend on the set of terms alone.
 pub struct Dictionary {
     image: Image,
     layout: Layout,
@@ -49,10 +49,10 @@ pub struct Dictionary {
 pub struct Stats {
     /// Terms.
     pub terms: u64,
-    /// Nodes of the trie that have branches; leaves are not counted.
+    /// Nodes of the trie that have branches.
     pub nodes: u64,
-    /// Branches: one for every node but the root, one for every term.
-    pub labels: u64,
+    /// Leaves, each of a few terms.
+    pub leaves: u64,
     /// Bytes of what follows the last branch of every term.
     pub tail_bytes: u64,
     /// Bytes of the whole file, header and directories included.
@@ -65,9 +65,9 @@ impl Stats {
         ratio(self.bytes, self.terms)
     }
 
-    /// Bits of the whole file for a node, leaves counted as nodes; 0 without terms.
+    /// Bits of the whole file for a node or leaf; 0 without terms.
     pub fn bits_per_node(&self) -> f64 {
-        ratio(8 * self.bytes, self.nodes + self.terms)
+        ratio(8 * self.bytes, self.nodes + self.leaves)
     }
 }
 
@@ -137,8 +137,8 @@ impl Dictionary {
 
     /// The id of `term`, if it is in the dictionary.
     ///
-    /// Costs two dependent memory accesses for every byte by which the term is told from others,
-    /// less at the first bytes, and two more for the rest of it.
+    /// Costs two dependent memory accesses for every byte on the way to a leaf, less at the first
+    /// bytes, and two more for the leaf.
     pub fn lookup(&self, term: &[u8]) -> Option<u32> {
         self.arrays().lookup(term)
     }
@@ -165,7 +165,7 @@ impl Dictionary {
         Stats {
             terms: self.layout.header.terms,
             nodes: self.layout.header.nodes,
-            labels: self.layout.header.labels,
+            leaves: self.layout.header.leaves().unwrap_or_default(),
             tail_bytes: self.layout.header.tail_bytes,
             bytes: 8 * self.image.words().len() as u64,
         }

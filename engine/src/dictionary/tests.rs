@@ -75,10 +75,21 @@ fn by_hand() {
 
 #[test]
 fn ids_go_by_level() {
-    // Level 1: leaf c, then node a; level 2: leaves ab and ac, and the end of a.
-    let dictionary = check(&["ab", "ac", "a", "cd"]);
-    let ids = ["cd", "ab", "ac", "a"].map(|term| dictionary.lookup(term.as_bytes()));
-    assert_eq!(ids, [Some(0), Some(1), Some(2), Some(3)]);
+    // Too many for one leaf begin with a: its node is on level 1, their leaves follow that of c.
+    let numbers = || b'A'..b'A' + 16;
+    let mut terms: Vec<Vec<u8>> = numbers().map(|byte| vec![b'a', byte]).collect();
+    terms.extend([b"a".to_vec(), b"cde".to_vec(), b"cd".to_vec()]);
+    let dictionary = check(&terms);
+    let id = |term: &[u8]| dictionary.lookup(term);
+    assert_eq!(
+        [id(b"cd"), id(b"cde"), id(b"aA")],
+        [Some(0), Some(1), Some(2)]
+    );
+    assert_eq!([id(b"aP"), id(b"a")], [Some(17), Some(18)]);
+    assert_eq!(
+        (dictionary.stats().nodes, dictionary.stats().leaves),
+        (2, 18)
+    );
 }
 
 #[test]
@@ -102,7 +113,7 @@ fn long_terms() {
         long(1 << 15, b'c'),
         b"x".to_vec(),
     ]);
-    for length in 13..19 {
+    for length in 250..260 {
         check(&[long(length, b'a'), b"y".to_vec(), long(length + 20, b'a')]);
     }
     check(&[vec![b'x'; 1 << 20]]);
@@ -135,10 +146,14 @@ fn bytes(dictionary: &Dictionary) -> Vec<u8> {
 }
 
 fn small() -> Vec<&'static str> {
-    let long = "a tail too long for the place beside the leaf";
-    vec![
-        "", "a", "ab", "abc", "b", "bound", "boundary", "layer", "layers", long,
-    ]
+    const LONG: [u8; 300] = [b'x'; 300];
+    let long = std::str::from_utf8(&LONG).unwrap_or_default();
+    let mut terms = vec![
+        "", "a", "ab", "abc", "b", "bound", "boundary", "layer", "layers",
+    ];
+    terms.extend("boa bob boc bod boe bof bog boh boi boj bok bol bom bon boo bop".split(' '));
+    terms.push(long);
+    terms
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! end, so that neither the lookup here nor the one in C++ has to look. Costs one pass over the
 //! nodes and leaves.
 
-use super::arrays::{Arrays, BLOCK_LEAVES, LEAF_WORDS, LONG_TAIL};
+use super::arrays::{Arrays, LONG_TAIL, LONG_TAIL_PLACE};
 use super::layout::Header;
 
 /// The most labels of a node: every byte, and the end of a term.
@@ -23,17 +23,17 @@ pub(super) fn validate(arrays: &Arrays<'_>, header: &Header) -> Result<(), Strin
 }
 
 fn nodes_are_right(arrays: &Arrays<'_>, header: &Header) -> bool {
-    let empty_term_alone = (header.terms, header.nodes, header.labels) == (1, 1, 0);
+    let empty_term_alone = (header.nodes, header.labels) == (1, 0);
     let (mut label_end, mut child_end) = (0, 1);
     for number in 0..header.nodes {
         let node = arrays.node(number);
         let right = (node.label_start, node.child_start) == (label_end, child_end)
             && node.label_start <= node.label_end
             && node.child_start <= node.child_end
+            && node.label_end <= header.labels
             && node.label_count() <= MOST_LABELS
             && (node.label_count() > 0 || empty_term_alone)
             && node.child_count() <= node.label_count()
-            && node.label_end <= header.labels
             // The end of a term is a leaf.
             && (node.child_count() < node.label_count() || !arrays.repeats_label(&node))
             // An earlier node leads here, so that every path comes from the root.
@@ -43,40 +43,50 @@ fn nodes_are_right(arrays: &Arrays<'_>, header: &Header) -> bool {
         }
         (label_end, child_end) = (node.label_end, node.child_end);
     }
-    if header.nodes == 0 {
-        return header.terms == 0 && header.labels == 0;
-    }
-    let leaf_count = label_end + 1 - child_end;
-    label_end == header.labels
-        && child_end == header.nodes
-        && (leaf_count == header.terms || empty_term_alone)
+    header.nodes == 0 || (label_end, child_end) == (header.labels, header.nodes)
 }
 
 fn leaves_are_right(arrays: &Arrays<'_>, header: &Header) -> bool {
-    // Places are 64-bit and may be anything.
-    let inside = |start: u64, length: u64| {
-        let end = start.checked_add(length);
-        end.is_some_and(|end| end <= header.tail_bytes)
-    };
-    let mut end = 0;
-    for leaf in 0..header.terms {
-        let base = arrays.leaves[(leaf / BLOCK_LEAVES * LEAF_WORDS) as usize];
-        if !inside(base, 0) {
+    let (mut id, mut at) = (0, 0);
+    for number in 0..header.leaves().unwrap_or_default() {
+        let leaf = arrays.leaf(number);
+        // A place is 64-bit and may be anything.
+        let start = leaf.base.checked_add(leaf.start);
+        if leaf.first_id != id || leaf.term_count == 0 || start != Some(at) {
             return false;
         }
-        let (start, length) = arrays.tail_place(leaf);
-        if start != end || !inside(start, length) {
-            return false;
-        }
-        if length == LONG_TAIL {
-            let (start, length) = arrays.long_tail_place(start);
-            if !inside(start, length) {
-                return false;
+        id += leaf.term_count;
+        for _ in 0..leaf.term_count {
+            match tail_end(arrays, at) {
+                Some(end) => at = end,
+                None => return false,
             }
         }
-        end = start + length;
     }
-    true
+    id == header.terms
+}
+
+/// The end of the tail at a place, if all of it is in the array.
+fn tail_end(arrays: &Arrays<'_>, at: u64) -> Option<u64> {
+    let at = usize::try_from(at).ok()?;
+    let length = *arrays.tails.get(at)?;
+    let is_long = length == LONG_TAIL;
+    let stored = if is_long {
+        LONG_TAIL_PLACE
+    } else {
+        length.into()
+    };
+    let end = at + 1 + stored;
+    if end > arrays.tails.len() {
+        return None;
+    }
+    if is_long {
+        let (start, length) = arrays.long_tail(at + 1);
+        start
+            .checked_add(length)
+            .filter(|end| *end <= arrays.tails.len() as u64)?;
+    }
+    Some(end as u64)
 }
 
 fn shortcuts_are_right(arrays: &Arrays<'_>) -> bool {
