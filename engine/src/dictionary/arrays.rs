@@ -235,7 +235,7 @@ impl Arrays<'_> {
         let before = counts & !(!0 << (place * 4));
         let pairs = (before & NIBBLES) + (before >> 4 & NIBBLES);
         // The fourth byte of the product is the sum of four: at most 8 times 15.
-        let sum = pairs * 0x0101_0101 >> 24 & 0xff;
+        let sum = ((pairs * 0x0101_0101) >> 24) & 0xff;
         let starts = block[2 + place as usize / 4];
         Leaf {
             first_id: (block[1] & 0xffff_ffff) + sum,
