@@ -196,15 +196,16 @@ fn object(stats: &Stats) -> Value {
 }
 
 fn text(stats: &Stats) -> String {
-    format!(
-        "terms           {:>15}\nbytes           {:>15}\nbytes per term  {:>15.2}\nnodes           {:>15}\nleaves          {:>15}\nbits per node   {:>15.2}\n",
-        grouped(stats.terms),
-        grouped(stats.bytes),
-        stats.bytes_per_term(),
-        grouped(stats.nodes),
-        grouped(stats.leaves),
-        stats.bits_per_node(),
-    )
+    [
+        ("terms", grouped(stats.terms)),
+        ("bytes", grouped(stats.bytes)),
+        ("bytes per term", format!("{:.2}", stats.bytes_per_term())),
+        ("nodes", grouped(stats.nodes)),
+        ("leaves", grouped(stats.leaves)),
+        ("bits per node", format!("{:.2}", stats.bits_per_node())),
+    ]
+    .map(|(name, figure)| format!("{name:<16}{figure:>15}\n"))
+    .concat()
 }
 
 fn lookup(args: &LookupArgs) -> Result<(), Error> {
@@ -213,7 +214,7 @@ fn lookup(args: &LookupArgs) -> Result<(), Error> {
     let mut output = BufWriter::new(io::stdout().lock());
     let mut answer = |asked: &[u8], flush: bool| {
         let answer = match args.id {
-            true => dictionary_term(&dictionary, asked)?,
+            true => term_of(&dictionary, asked)?,
             false => dictionary.lookup(asked).map(|id| id.to_string().into()),
         };
         let answer = answer.unwrap_or_else(|| b"-".to_vec());
@@ -236,7 +237,7 @@ fn lookup(args: &LookupArgs) -> Result<(), Error> {
 }
 
 /// The term of an id as it was written.
-fn dictionary_term(dictionary: &Dictionary, id: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+fn term_of(dictionary: &Dictionary, id: &[u8]) -> Result<Option<Vec<u8>>, Error> {
     let text = String::from_utf8_lossy(id);
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Error::Usage(format!(

@@ -99,8 +99,8 @@ impl Dictionary {
     /// The file must not be changed while it is open; `save` never does, it replaces the file.
     ///
     /// # Errors
-    /// [`Error::Read`](crate::Error::Read); [`Error::Input`](crate::Error::Input) for a file that is no dictionary, of another version, cut
-    /// off or damaged.
+    /// [`Error::Read`](crate::Error::Read); [`Error::Input`](crate::Error::Input) for a file that is
+    /// no dictionary, of another version, cut off or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let image = Image::map(path)?;

@@ -117,6 +117,13 @@ fn long_terms() {
         check(&[long(length, b'a'), b"y".to_vec(), long(length + 20, b'a')]);
     }
     check(&[vec![b'x'; 1 << 20]]);
+    // Nodes all the way, and leaves of long tails only.
+    let path: Vec<Vec<u8>> = (b'A'..=b'Z').map(|last| long(3000, last)).collect();
+    check(&path);
+    let tails: Vec<Vec<u8>> = (b'A'..=b'Z')
+        .map(|first| [vec![first], long(400, first)].concat())
+        .collect();
+    check(&tails);
 }
 
 /// Enough short terms for shortcuts of several bytes.
