@@ -13,6 +13,7 @@
 #include "platform.hpp"
 
 namespace tokapi {
+namespace TOKAPI_BACKEND {
 
 // What `lookup` gives for a term that is not in the dictionary.
 constexpr uint32_t UNKNOWN_TERM = 0xFFFFFFFFu;
@@ -40,15 +41,6 @@ struct Node {
   uint32_t child_start;
   uint32_t child_end;
 };
-
-// The place of the lowest bit of a word that is not 0.
-TOKAPI_FN uint32_t lowest_bit(uint64_t word) {
-#ifdef __CUDA_ARCH__
-  return static_cast<uint32_t>(__ffsll(static_cast<long long>(word)) - 1);
-#else
-  return static_cast<uint32_t>(__builtin_ctzll(word));
-#endif
-}
 
 TOKAPI_FN Node node_at(const Dictionary& dictionary, uint32_t number) {
   const uint64_t* block = dictionary.nodes + static_cast<uint64_t>(number / 8) * 4;
@@ -81,7 +73,7 @@ TOKAPI_FN uint32_t find_label(const Dictionary& dictionary, const Node& node, ui
     // The highest bit of every byte that is zero, and no other.
     const uint64_t equal = ~(((differing & low_bits) + low_bits) | differing | low_bits) & within;
     if (equal != 0) {
-      const uint32_t label = at * 8 + lowest_bit(equal) / 8;
+      const uint32_t label = at * 8 + lowest_one(equal) / 8;
       return label < node.label_end ? label - node.label_start : 0xFFFFFFFFu;
     }
     within = ~0ull;
@@ -194,4 +186,5 @@ TOKAPI_FN uint32_t lookup(const Dictionary& dictionary, const uint8_t* term, uin
   }
 }
 
+}  // namespace TOKAPI_BACKEND
 }  // namespace tokapi

@@ -1,0 +1,192 @@
+// The functions of the boundary: exceptions become a status and a text here, and only here.
+#include <cstdio>
+#include <new>
+
+#include "inverter.hpp"
+
+namespace tokapi {
+namespace TOKAPI_BACKEND {
+namespace {
+
+template <class F>
+tokapi_status guarded(tokapi_error* error, F function) {
+  auto fail = [&](tokapi_status status, const char* what) {
+    std::snprintf(error->text, sizeof error->text, "%s", what);
+    return status;
+  };
+  try {
+    function();
+    return TOKAPI_OK;
+  } catch (const Failure& failure) {
+    return fail(failure.status, failure.what());
+  } catch (const std::bad_alloc&) {
+    return fail(TOKAPI_OUT_OF_MEMORY, "the host is out of memory");
+  } catch (const std::exception& exception) {
+    return fail(TOKAPI_DEVICE_FAILED, exception.what());
+  } catch (...) {
+    return fail(TOKAPI_DEVICE_FAILED, "an unknown failure");
+  }
+}
+
+// Calls function(inverter) on the inverter's device. Whatever goes wrong, nothing of the caller's is
+// in use any more when this returns.
+template <class F>
+tokapi_status guarded(tokapi_inverter* opaque, tokapi_error* error, F function) {
+  Inverter& inverter = *reinterpret_cast<Inverter*>(opaque);
+  tokapi_status status = guarded(error, [&] {
+    use_device(inverter.device());
+    function(inverter);
+  });
+  if (status != TOKAPI_OK) inverter.wait_for_all();
+  return status;
+}
+
+#ifdef __CUDACC__
+
+void count_devices(uint32_t* count) {
+  int found = 0;
+  check(cudaGetDeviceCount(&found), "looking for a GPU");
+  *count = static_cast<uint32_t>(found);
+}
+
+void describe_device(uint32_t device, tokapi_device* to) {
+  int driver = 0, runtime = 0;
+  check(cudaDriverGetVersion(&driver), "asking for the driver's version");
+  check(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, static_cast<int>(device)), "asking for a device's properties");
+  use_device(device);
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free device memory");
+  // What the pool holds and nobody uses is free too.
+  cudaMemPool_t pool;
+  uint64_t reserved = 0, used = 0;
+  check(cudaDeviceGetDefaultMemPool(&pool, static_cast<int>(device)), "asking for the memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "asking the memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the memory pool");
+  std::snprintf(to->name, sizeof to->name, "%s", properties.name);
+  to->memory_bytes = total;
+  to->free_bytes = free + (reserved - used);
+  to->major = static_cast<uint32_t>(properties.major);
+  to->minor = static_cast<uint32_t>(properties.minor);
+  to->multiprocessors = static_cast<uint32_t>(properties.multiProcessorCount);
+  to->driver = static_cast<uint32_t>(driver);
+  to->runtime = static_cast<uint32_t>(runtime);
+}
+
+void choose(uint32_t device) {
+  int found = 0;
+  check(cudaGetDeviceCount(&found), "looking for a GPU");
+  if (device >= static_cast<uint32_t>(found)) {
+    throw Failure(TOKAPI_NO_DEVICE, "there is no device " + std::to_string(device) + ": " + std::to_string(found) +
+                                        " found, counted from 0");
+  }
+  use_device(device);
+  // What is freed stays in the pool, for the next to take.
+  cudaMemPool_t pool;
+  check(cudaDeviceGetDefaultMemPool(&pool, static_cast<int>(device)), "asking for the memory pool");
+  uint64_t keep = ~uint64_t(0);
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "setting up the memory pool");
+}
+
+#else
+
+void count_devices(uint32_t* count) { *count = 1; }
+
+void describe_device(uint32_t, tokapi_device* to) {
+  *to = tokapi_device{};
+  std::snprintf(to->name, sizeof to->name, "the host, one thread");
+}
+
+void choose(uint32_t) {}
+
+#endif
+
+// Gigabytes a second of copies, one way and both ways at once.
+tokapi_bandwidth measure(uint64_t bytes) {
+  Queue up, down;
+  Buffer<uint8_t> to, from;
+  Pinned<uint8_t> up_here, down_here;
+  to.reserve(bytes);
+  from.reserve(bytes);
+  std::memset(up_here.reserve(bytes), 1, bytes);
+  std::memset(down_here.reserve(bytes), 1, bytes);
+  auto seconds = [&](bool copy_up, bool copy_down) {
+    double best = 1e30;
+    for (int turn = 0; turn < 5; turn++) {
+      auto started = std::chrono::steady_clock::now();
+      if (copy_up) upload(up, to.data(), up_here.data(), bytes);
+      if (copy_down) download(down, down_here.data(), from.data(), bytes);
+      up.wait();
+      down.wait();
+      double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+      best = took < best ? took : best;
+    }
+    return best;
+  };
+  double rate = static_cast<double>(bytes) / 1e9;
+  return tokapi_bandwidth{rate / seconds(true, false), rate / seconds(false, true), 2 * rate / seconds(true, true)};
+}
+
+const tokapi_api API = {
+    {sizeof(tokapi_error), sizeof(tokapi_device), sizeof(tokapi_bandwidth), sizeof(tokapi_trie),
+     sizeof(tokapi_options), sizeof(tokapi_text), sizeof(tokapi_inverted), sizeof(tokapi_collected),
+     sizeof(tokapi_formula), sizeof(tokapi_lexicon), sizeof(tokapi_part), sizeof(tokapi_times)},
+    [](uint32_t* devices, tokapi_error* error) { return guarded(error, [&] { count_devices(devices); }); },
+    [](uint32_t device, tokapi_device* described, tokapi_error* error) {
+      return guarded(error, [&] { describe_device(device, described); });
+    },
+    [](uint32_t device, uint64_t bytes, tokapi_bandwidth* measured, tokapi_error* error) {
+      return guarded(error, [&] {
+        choose(device);
+        *measured = measure(bytes);
+      });
+    },
+    [](uint64_t bytes, void** memory, tokapi_error* error) {
+      return guarded(error, [&] { *memory = pinned_allocate(bytes); });
+    },
+    [](void* memory) { pinned_free(memory); },
+    [](const tokapi_options* options, const tokapi_trie* trie, tokapi_inverter** made, tokapi_error* error) {
+      return guarded(error, [&] {
+        choose(options->device);
+        *made = reinterpret_cast<tokapi_inverter*>(new Inverter(*options, trie));
+      });
+    },
+    [](tokapi_inverter* opaque) {
+      auto* inverter = reinterpret_cast<Inverter*>(opaque);
+      tokapi_error ignored;
+      guarded(&ignored, [&] { use_device(inverter->device()); });
+      delete inverter;
+    },
+    [](tokapi_inverter* inverter, const tokapi_text* text, tokapi_inverted* inverted, tokapi_error* error) {
+      return guarded(inverter, error, [&](Inverter& of) { of.invert(*text, *inverted); });
+    },
+    [](tokapi_inverter* inverter, const tokapi_text* text, uint64_t chunk_bytes, tokapi_collected* collected,
+       tokapi_error* error) {
+      return guarded(inverter, error, [&](Inverter& of) { of.collect(*text, chunk_bytes, *collected); });
+    },
+    [](tokapi_inverter* inverter, const tokapi_formula* formula, tokapi_lexicon* lexicon, tokapi_error* error) {
+      return guarded(inverter, error, [&](Inverter& of) { of.weigh(*formula, *lexicon); });
+    },
+    [](tokapi_inverter* inverter, uint64_t number, tokapi_part* part, tokapi_error* error) {
+      return guarded(inverter, error, [&](Inverter& of) { of.part(number, *part); });
+    },
+    [](tokapi_inverter* inverter, tokapi_times* times) {
+      *times = reinterpret_cast<Inverter*>(inverter)->times();
+    },
+    [](tokapi_inverter* inverter, const tokapi_text* text, uint32_t repeat, const uint32_t** ids, uint64_t* count,
+       double* seconds, tokapi_error* error) {
+      return guarded(inverter, error, [&](Inverter& of) { *seconds = of.lookup_all(*text, repeat, *ids, *count); });
+    },
+    Inverter::peak_bytes,
+};
+
+}  // namespace
+}  // namespace TOKAPI_BACKEND
+}  // namespace tokapi
+
+#ifdef __CUDACC__
+extern "C" const tokapi_api* tokapi_cuda_api(void) { return &tokapi::cuda::API; }
+#else
+extern "C" const tokapi_api* tokapi_host_api(void) { return &tokapi::host::API; }
+#endif

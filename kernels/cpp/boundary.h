@@ -1,0 +1,203 @@
+// The boundary between Rust and the kernels: plain C. Every function that can fail returns a
+// status and, unless that is TOKAPI_OK, leaves one line of text. `kernels/src/boundary.rs` mirrors
+// these declarations; change both together.
+#ifndef TOKAPI_BOUNDARY_H
+#define TOKAPI_BOUNDARY_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tokapi_status {
+  TOKAPI_OK = 0,
+  TOKAPI_NO_DEVICE = 1,
+  TOKAPI_OUT_OF_MEMORY = 2,
+  TOKAPI_DEVICE_FAILED = 3,
+  TOKAPI_TOO_LARGE = 4
+} tokapi_status;
+
+typedef struct tokapi_error {
+  char text[512];
+} tokapi_error;
+
+typedef struct tokapi_device {
+  char name[256];
+  uint64_t memory_bytes;
+  uint64_t free_bytes;
+  uint32_t major;
+  uint32_t minor;
+  uint32_t multiprocessors;
+  uint32_t driver;
+  uint32_t runtime;
+} tokapi_device;
+
+// Gigabytes a second; `both` counts both ways when they go at once.
+typedef struct tokapi_bandwidth {
+  double up;
+  double down;
+  double both;
+} tokapi_bandwidth;
+
+typedef enum tokapi_method { TOKAPI_HASH = 0, TOKAPI_PP = 1, TOKAPI_PPD = 2 } tokapi_method;
+
+// The arrays of a dictionary, in host memory: those of `tokapi::dictionary::Arrays`.
+typedef struct tokapi_trie {
+  const uint64_t* nodes;
+  const uint64_t* labels;
+  const uint64_t* leaves;
+  const uint8_t* tails;
+  const uint32_t* shortcuts;
+  const uint8_t* codes;
+  uint64_t node_words;
+  uint64_t label_words;
+  uint64_t leaf_words;
+  uint64_t tail_bytes;
+  uint64_t shortcut_count;
+  uint64_t code_count;
+  uint64_t terms;
+  uint64_t node_count;
+  uint64_t shortcut_depth;
+  uint64_t alphabet_size;
+} tokapi_trie;
+
+// How text becomes postings.
+typedef struct tokapi_options {
+  uint32_t device;
+  uint32_t method;
+  // Whether terms outside of the dictionary share one id.
+  uint32_t unknown_one;
+  // Whether ASCII letters are lower-cased.
+  uint32_t fold;
+  // Bit b: whether the ASCII character b belongs to terms.
+  uint32_t ascii[4];
+  // Bit c: whether the character c belongs to terms, for all of Unicode; null where all beyond
+  // ASCII do.
+  const uint32_t* beyond_ascii;
+  // Bits in which hashes may differ: all, but in tests.
+  uint64_t hash_mask;
+  // The number of the first call that fails, with all after it, as if the device was lost; 0 for
+  // none: for tests.
+  uint64_t fail_after;
+  // Whether to wait after every stage, so that its time can be told.
+  uint32_t timed;
+} tokapi_options;
+
+// Text with its documents: document d begins at starts[d], and separators stand between.
+typedef struct tokapi_text {
+  const uint8_t* bytes;
+  uint64_t length;
+  const uint64_t* starts;
+  uint64_t documents;
+} tokapi_text;
+
+// An inverted chunk, terms ascending by bytes. Valid until the next call.
+typedef struct tokapi_inverted {
+  uint64_t terms;
+  uint64_t postings;
+  const uint8_t* term_bytes;
+  const uint64_t* term_offsets;
+  const uint32_t* offsets;
+  const uint32_t* documents;
+  // 255 for those that are larger still, which follow with their places.
+  const uint8_t* frequencies;
+  const uint32_t* large_places;
+  const uint32_t* large_frequencies;
+  uint64_t large_count;
+  const uint32_t* lengths;
+} tokapi_inverted;
+
+// What the local pass over a collection found.
+typedef struct tokapi_collected {
+  uint64_t total_length;
+  uint64_t parts;
+  // Every df that occurs, ascending: at most the square root of twice the postings.
+  const uint32_t* df_values;
+  uint64_t df_count;
+} tokapi_collected;
+
+typedef enum tokapi_tf_part {
+  TOKAPI_SATURATED = 0,
+  TOKAPI_SCALED = 1,
+  TOKAPI_BM25L = 2,
+  TOKAPI_BM25PLUS = 3,
+  TOKAPI_PLAIN_TF = 4
+} tokapi_tf_part;
+
+typedef struct tokapi_formula {
+  uint32_t tf_part;
+  double k1;
+  double b;
+  double delta;
+  double avdl;
+  // The idf for each of tokapi_collected.df_values.
+  const double* idf;
+} tokapi_formula;
+
+// The terms of a collection by id; `order` has the ids ascending by the terms' bytes.
+typedef struct tokapi_lexicon {
+  uint64_t terms;
+  const uint8_t* term_bytes;
+  const uint64_t* term_offsets;
+  const uint32_t* df;
+  const uint32_t* order;
+  const uint32_t* lengths;
+} tokapi_lexicon;
+
+// The weighed postings of one chunk: those of term segment_terms[s] begin at segment_starts[s].
+typedef struct tokapi_part {
+  uint64_t postings;
+  uint64_t segments;
+  const uint32_t* segment_terms;
+  const uint32_t* segment_starts;
+  const uint32_t* documents;
+  const float* weights;
+} tokapi_part;
+
+// Milliseconds of every stage; only where options.timed is set.
+typedef struct tokapi_times {
+  double upload, cut, documents, identify, order, sort, tf, df, weigh, download;
+} tokapi_times;
+
+typedef struct tokapi_inverter tokapi_inverter;
+
+typedef struct tokapi_api {
+  // The sizes of the structures above, in their order, by which both sides see that they agree.
+  uint64_t sizes[12];
+  tokapi_status (*count)(uint32_t* devices, tokapi_error* error);
+  tokapi_status (*describe)(uint32_t device, tokapi_device* described, tokapi_error* error);
+  tokapi_status (*bandwidth)(uint32_t device, uint64_t bytes, tokapi_bandwidth* measured, tokapi_error* error);
+  tokapi_status (*pinned)(uint64_t bytes, void** memory, tokapi_error* error);
+  void (*unpin)(void* memory);
+  // `trie` may be null, unless the method is TOKAPI_PPD.
+  tokapi_status (*inverter)(const tokapi_options* options, const tokapi_trie* trie, tokapi_inverter** made,
+                            tokapi_error* error);
+  void (*drop)(tokapi_inverter* inverter);
+  // Inverts one chunk.
+  tokapi_status (*invert)(tokapi_inverter* inverter, const tokapi_text* text, tokapi_inverted* inverted,
+                          tokapi_error* error);
+  // The local pass over a whole collection in chunks of about `chunk_bytes`; postings stay on the
+  // device.
+  tokapi_status (*collect)(tokapi_inverter* inverter, const tokapi_text* text, uint64_t chunk_bytes,
+                           tokapi_collected* collected, tokapi_error* error);
+  // The global pass after `collect`.
+  tokapi_status (*weigh)(tokapi_inverter* inverter, const tokapi_formula* formula, tokapi_lexicon* lexicon,
+                         tokapi_error* error);
+  tokapi_status (*part)(tokapi_inverter* inverter, uint64_t number, tokapi_part* part, tokapi_error* error);
+  void (*times)(tokapi_inverter* inverter, tokapi_times* times);
+  // Looks up every term of a text in the dictionary: ids in text order, 2^32 - 1 where unknown.
+  tokapi_status (*lookup)(tokapi_inverter* inverter, const tokapi_text* text, uint32_t repeat, const uint32_t** ids,
+                          uint64_t* count, double* seconds, tokapi_error* error);
+  // Device memory that inverting a chunk of so many bytes of text takes at most.
+  uint64_t (*peak_bytes)(uint64_t text_bytes, uint32_t method);
+} tokapi_api;
+
+const tokapi_api* tokapi_host_api(void);
+const tokapi_api* tokapi_cuda_api(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

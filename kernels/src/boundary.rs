@@ -1,0 +1,223 @@
+//! The declarations of `cpp/boundary.h`, one by one. Change both together.
+
+#![allow(missing_docs, reason = "documented in boundary.h")]
+
+use std::ffi::{c_char, c_void};
+
+pub(crate) const OK: i32 = 0;
+pub(crate) const NO_DEVICE: i32 = 1;
+pub(crate) const OUT_OF_MEMORY: i32 = 2;
+pub(crate) const TOO_LARGE: i32 = 4;
+
+#[repr(C)]
+pub(crate) struct ErrorText {
+    pub text: [c_char; 512],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Device {
+    pub name: [c_char; 256],
+    pub memory_bytes: u64,
+    pub free_bytes: u64,
+    pub major: u32,
+    pub minor: u32,
+    pub multiprocessors: u32,
+    pub driver: u32,
+    pub runtime: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Bandwidth {
+    pub up: f64,
+    pub down: f64,
+    pub both: f64,
+}
+
+#[repr(C)]
+pub(crate) struct Trie {
+    pub nodes: *const u64,
+    pub labels: *const u64,
+    pub leaves: *const u64,
+    pub tails: *const u8,
+    pub shortcuts: *const u32,
+    pub codes: *const u8,
+    pub node_words: u64,
+    pub label_words: u64,
+    pub leaf_words: u64,
+    pub tail_bytes: u64,
+    pub shortcut_count: u64,
+    pub code_count: u64,
+    pub terms: u64,
+    pub node_count: u64,
+    pub shortcut_depth: u64,
+    pub alphabet_size: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Options {
+    pub device: u32,
+    pub method: u32,
+    pub unknown_one: u32,
+    pub fold: u32,
+    pub ascii: [u32; 4],
+    pub beyond_ascii: *const u32,
+    pub hash_mask: u64,
+    pub fail_after: u64,
+    pub timed: u32,
+}
+
+#[repr(C)]
+pub(crate) struct Text {
+    pub bytes: *const u8,
+    pub length: u64,
+    pub starts: *const u64,
+    pub documents: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Inverted {
+    pub terms: u64,
+    pub postings: u64,
+    pub term_bytes: *const u8,
+    pub term_offsets: *const u64,
+    pub offsets: *const u32,
+    pub documents: *const u32,
+    pub frequencies: *const u8,
+    pub large_places: *const u32,
+    pub large_frequencies: *const u32,
+    pub large_count: u64,
+    pub lengths: *const u32,
+}
+
+#[repr(C)]
+pub(crate) struct Collected {
+    pub total_length: u64,
+    pub parts: u64,
+    pub df_values: *const u32,
+    pub df_count: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Formula {
+    pub tf_part: u32,
+    pub k1: f64,
+    pub b: f64,
+    pub delta: f64,
+    pub avdl: f64,
+    pub idf: *const f64,
+}
+
+#[repr(C)]
+pub(crate) struct Lexicon {
+    pub terms: u64,
+    pub term_bytes: *const u8,
+    pub term_offsets: *const u64,
+    pub df: *const u32,
+    pub order: *const u32,
+    pub lengths: *const u32,
+}
+
+#[repr(C)]
+pub(crate) struct Part {
+    pub postings: u64,
+    pub segments: u64,
+    pub segment_terms: *const u32,
+    pub segment_starts: *const u32,
+    pub documents: *const u32,
+    pub weights: *const f32,
+}
+
+/// Milliseconds that each stage took, where stages were timed.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Times {
+    pub upload: f64,
+    pub cut: f64,
+    pub documents: f64,
+    pub identify: f64,
+    pub order: f64,
+    pub sort: f64,
+    pub tf: f64,
+    pub df: f64,
+    pub weigh: f64,
+    pub download: f64,
+}
+
+/// An inverter, of which only its own build knows the inside.
+pub(crate) enum Inverter {}
+
+type Status = i32;
+
+#[repr(C)]
+pub(crate) struct Api {
+    pub sizes: [u64; 12],
+    pub count: unsafe extern "C" fn(*mut u32, *mut ErrorText) -> Status,
+    pub describe: unsafe extern "C" fn(u32, *mut Device, *mut ErrorText) -> Status,
+    pub bandwidth: unsafe extern "C" fn(u32, u64, *mut Bandwidth, *mut ErrorText) -> Status,
+    pub pinned: unsafe extern "C" fn(u64, *mut *mut c_void, *mut ErrorText) -> Status,
+    pub unpin: unsafe extern "C" fn(*mut c_void),
+    pub inverter: unsafe extern "C" fn(
+        *const Options,
+        *const Trie,
+        *mut *mut Inverter,
+        *mut ErrorText,
+    ) -> Status,
+    pub drop: unsafe extern "C" fn(*mut Inverter),
+    pub invert:
+        unsafe extern "C" fn(*mut Inverter, *const Text, *mut Inverted, *mut ErrorText) -> Status,
+    pub collect: unsafe extern "C" fn(
+        *mut Inverter,
+        *const Text,
+        u64,
+        *mut Collected,
+        *mut ErrorText,
+    ) -> Status,
+    pub weigh:
+        unsafe extern "C" fn(*mut Inverter, *const Formula, *mut Lexicon, *mut ErrorText) -> Status,
+    pub part: unsafe extern "C" fn(*mut Inverter, u64, *mut Part, *mut ErrorText) -> Status,
+    pub times: unsafe extern "C" fn(*mut Inverter, *mut Times),
+    pub lookup: unsafe extern "C" fn(
+        *mut Inverter,
+        *const Text,
+        u32,
+        *mut *const u32,
+        *mut u64,
+        *mut f64,
+        *mut ErrorText,
+    ) -> Status,
+    pub peak_bytes: unsafe extern "C" fn(u64, u32) -> u64,
+}
+
+unsafe extern "C" {
+    pub(crate) fn tokapi_host_api() -> *const Api;
+    #[cfg(feature = "cuda")]
+    pub(crate) fn tokapi_cuda_api() -> *const Api;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_agree_on_the_structures() {
+        let sizes = [
+            size_of::<ErrorText>(),
+            size_of::<Device>(),
+            size_of::<Bandwidth>(),
+            size_of::<Trie>(),
+            size_of::<Options>(),
+            size_of::<Text>(),
+            size_of::<Inverted>(),
+            size_of::<Collected>(),
+            size_of::<Formula>(),
+            size_of::<Lexicon>(),
+            size_of::<Part>(),
+            size_of::<Times>(),
+        ];
+        // SAFETY: the table lasts as long as the program.
+        let api = unsafe { &*tokapi_host_api() };
+        assert_eq!(api.sizes, sizes.map(|size| size as u64));
+    }
+}

@@ -1,0 +1,293 @@
+//! An engine on one device: chunks in, postings out; or collections in, weights out.
+
+use std::ptr::NonNull;
+
+use crate::input::last;
+use crate::{
+    Build, Collected, Formula, Inverted, Lexicon, Method, Options, Part, Result, Text, Times, Trie,
+    boundary, check,
+};
+
+/// An engine on one device; its memory is kept from call to call.
+pub struct Inverter {
+    build: Build,
+    raw: NonNull<boundary::Inverter>,
+    /// What is on the device and has not been weighed.
+    resident: Option<ResidentCounts>,
+}
+
+/// The sizes of what was collected.
+struct ResidentCounts {
+    documents: u64,
+    parts: u64,
+    df_values: usize,
+}
+
+// SAFETY: all state is the inverter's own, and CUDA's calls work on any thread.
+unsafe impl Send for Inverter {}
+
+impl Inverter {
+    /// An engine on a device; `trie` is the dictionary of [`Method::Ppd`].
+    ///
+    /// # Errors
+    /// There is no such device, or no memory for it.
+    ///
+    /// # Panics
+    /// When the classes do not tell of all characters or have the space in terms, or a dictionary is
+    /// missing.
+    pub fn new(build: Build, options: &Options, trie: Option<&Trie<'_>>) -> Result<Self> {
+        let beyond_ascii = match &options.classes.beyond_ascii {
+            None => std::ptr::null(),
+            Some(bits) => {
+                assert_eq!(bits.len(), 0x110000 / 32, "a bit for every character");
+                bits.as_ptr()
+            }
+        };
+        let raw_options = boundary::Options {
+            device: options.device,
+            method: options.method as u32,
+            unknown_one: u32::from(options.unknown_one),
+            fold: u32::from(options.classes.fold),
+            ascii: options.classes.ascii,
+            beyond_ascii,
+            hash_mask: options.hash_mask,
+            fail_after: options.fail_after.map_or(0, |chunks| chunks + 1),
+            timed: u32::from(options.timed),
+        };
+        assert_eq!(options.classes.ascii[1] & 1, 0, "the space ends a term");
+        assert!(
+            trie.is_some() || options.method != Method::Ppd,
+            "ppd has a dictionary"
+        );
+        let trie = trie.map(Trie::raw);
+        let trie = trie.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        let mut raw = std::ptr::null_mut();
+        check(|error| {
+            // SAFETY: options and trie are read during the call only.
+            unsafe { (build.api().inverter)(&raw const raw_options, trie, &raw mut raw, error) }
+        })?;
+        Ok(Inverter {
+            build,
+            raw: NonNull::new(raw).expect("a status of OK comes with an inverter"),
+            resident: None,
+        })
+    }
+
+    /// Inverts one chunk.
+    ///
+    /// # Errors
+    /// Too little memory; more than the device's numbers can count; the device failed.
+    pub fn invert(&mut self, text: Text<'_>) -> Result<Inverted<'_>> {
+        self.resident = None;
+        let text = text.raw();
+        let mut inverted = boundary::Inverted {
+            terms: 0,
+            postings: 0,
+            term_bytes: std::ptr::null(),
+            term_offsets: std::ptr::null(),
+            offsets: std::ptr::null(),
+            documents: std::ptr::null(),
+            frequencies: std::ptr::null(),
+            large_places: std::ptr::null(),
+            large_frequencies: std::ptr::null(),
+            large_count: 0,
+            lengths: std::ptr::null(),
+        };
+        check(|error| {
+            // SAFETY: the text is borrowed for as long as the call lasts.
+            unsafe {
+                (self.build.api().invert)(
+                    self.raw.as_ptr(),
+                    &raw const text,
+                    &raw mut inverted,
+                    error,
+                )
+            }
+        })?;
+        // SAFETY: the boundary gives arrays of these lengths, valid until the next call, which
+        // the borrow of `self` keeps off.
+        unsafe {
+            let term_offsets = slice(inverted.term_offsets, inverted.terms + 1);
+            Ok(Inverted {
+                term_bytes: slice(inverted.term_bytes, last(term_offsets)),
+                term_offsets,
+                offsets: slice(inverted.offsets, inverted.terms + 1),
+                documents: slice(inverted.documents, inverted.postings),
+                frequencies: slice(inverted.frequencies, inverted.postings),
+                large_places: slice(inverted.large_places, inverted.large_count),
+                large_frequencies: slice(inverted.large_frequencies, inverted.large_count),
+                lengths: slice(inverted.lengths, text.documents),
+            })
+        }
+    }
+
+    /// The local pass over a collection in chunks of about `chunk_bytes`. Full speed needs text
+    /// in [`Pinned`](crate::Pinned) memory.
+    ///
+    /// # Errors
+    /// As for [`Inverter::invert`].
+    pub fn collect(&mut self, text: Text<'_>, chunk_bytes: u64) -> Result<Collected> {
+        self.resident = None;
+        let text = text.raw();
+        let mut collected = boundary::Collected {
+            total_length: 0,
+            parts: 0,
+            df_values: std::ptr::null(),
+            df_count: 0,
+        };
+        check(|error| {
+            // SAFETY: the text is borrowed for as long as the call lasts.
+            unsafe {
+                (self.build.api().collect)(
+                    self.raw.as_ptr(),
+                    &raw const text,
+                    chunk_bytes,
+                    &raw mut collected,
+                    error,
+                )
+            }
+        })?;
+        // SAFETY: an array of this length, valid until the next call.
+        let df_values = unsafe { slice(collected.df_values, collected.df_count) }.to_vec();
+        self.resident = Some(ResidentCounts {
+            documents: text.documents,
+            parts: collected.parts,
+            df_values: df_values.len(),
+        });
+        Ok(Collected {
+            total_length: collected.total_length,
+            df_values,
+        })
+    }
+
+    /// The global pass: weighs what was collected last, once.
+    ///
+    /// # Errors
+    /// As for [`Inverter::invert`].
+    ///
+    /// # Panics
+    /// When nothing was collected since, or `formula` does not have an idf for every df.
+    pub fn weigh(&mut self, formula: &Formula<'_>) -> Result<(Lexicon<'_>, Vec<Part<'_>>)> {
+        let resident = self
+            .resident
+            .take()
+            .expect("collected, and not weighed yet");
+        assert_eq!(resident.df_values, formula.idf.len(), "an idf for every df");
+        let raw_formula = boundary::Formula {
+            tf_part: formula.tf_part as u32,
+            k1: formula.k1,
+            b: formula.b,
+            delta: formula.delta,
+            avdl: formula.avdl,
+            idf: formula.idf.as_ptr(),
+        };
+        let mut lexicon = boundary::Lexicon {
+            terms: 0,
+            term_bytes: std::ptr::null(),
+            term_offsets: std::ptr::null(),
+            df: std::ptr::null(),
+            order: std::ptr::null(),
+            lengths: std::ptr::null(),
+        };
+        check(|error| {
+            // SAFETY: the formula is read during the call only.
+            unsafe {
+                (self.build.api().weigh)(
+                    self.raw.as_ptr(),
+                    &raw const raw_formula,
+                    &raw mut lexicon,
+                    error,
+                )
+            }
+        })?;
+        let mut parts = Vec::new();
+        for number in 0..resident.parts {
+            let mut part = boundary::Part {
+                postings: 0,
+                segments: 0,
+                segment_terms: std::ptr::null(),
+                segment_starts: std::ptr::null(),
+                documents: std::ptr::null(),
+                weights: std::ptr::null(),
+            };
+            check(|error| {
+                // SAFETY: there are so many parts.
+                unsafe { (self.build.api().part)(self.raw.as_ptr(), number, &raw mut part, error) }
+            })?;
+            // SAFETY: arrays of these lengths, valid until the next call, which the borrow of
+            // `self` keeps off.
+            parts.push(unsafe {
+                Part {
+                    segment_terms: slice(part.segment_terms, part.segments),
+                    segment_starts: slice(part.segment_starts, part.segments + 1),
+                    documents: slice(part.documents, part.postings),
+                    weights: slice(part.weights, part.postings),
+                }
+            });
+        }
+        // SAFETY: as above.
+        let lexicon = unsafe {
+            let term_offsets = slice(lexicon.term_offsets, lexicon.terms + 1);
+            Lexicon {
+                term_bytes: slice(lexicon.term_bytes, last(term_offsets)),
+                term_offsets,
+                df: slice(lexicon.df, lexicon.terms),
+                order: slice(lexicon.order, lexicon.terms),
+                lengths: slice(lexicon.lengths, resident.documents),
+            }
+        };
+        Ok((lexicon, parts))
+    }
+
+    /// Looks every term of a text up in the dictionary, `repeat` times. Gives the ids in text
+    /// order, `u32::MAX` where unknown, and the seconds that all lookups took.
+    ///
+    /// # Errors
+    /// As for [`Inverter::invert`].
+    pub fn lookup(&mut self, text: Text<'_>, repeat: u32) -> Result<(&[u32], f64)> {
+        self.resident = None;
+        let text = text.raw();
+        let (mut ids, mut count, mut seconds) = (std::ptr::null(), 0, 0.0);
+        check(|error| {
+            // SAFETY: the text is borrowed for as long as the call lasts.
+            unsafe {
+                (self.build.api().lookup)(
+                    self.raw.as_ptr(),
+                    &raw const text,
+                    repeat,
+                    &raw mut ids,
+                    &raw mut count,
+                    &raw mut seconds,
+                    error,
+                )
+            }
+        })?;
+        // SAFETY: an array of this length, valid until the next call.
+        Ok((unsafe { slice(ids, count) }, seconds))
+    }
+
+    /// Milliseconds of the last call's stages, where they were timed.
+    pub fn times(&self) -> Times {
+        let mut times = Times::default();
+        // SAFETY: `times` outlives the call.
+        unsafe { (self.build.api().times)(self.raw.as_ptr(), &raw mut times) };
+        times
+    }
+}
+
+impl Drop for Inverter {
+    fn drop(&mut self) {
+        // SAFETY: made by the same build, and dropped once.
+        unsafe { (self.build.api().drop)(self.raw.as_ptr()) };
+    }
+}
+
+/// # Safety
+/// `from` points to `length` elements that live for `'a`, or `length` is 0.
+unsafe fn slice<'a, T>(from: *const T, length: u64) -> &'a [T] {
+    if length == 0 {
+        return &[];
+    }
+    // SAFETY: as the caller promises; the array is in memory, so its length fits.
+    unsafe { std::slice::from_raw_parts(from, length as usize) }
+}

@@ -1,0 +1,68 @@
+//! Host memory that a device copies from and to at full speed.
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use crate::{Build, Result, check};
+
+/// Bytes in pinned memory.
+pub struct Pinned {
+    build: Build,
+    memory: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the memory is owned, and may be used and freed on any thread.
+unsafe impl Send for Pinned {}
+// SAFETY: shared references only read.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    /// `length` bytes, all zero.
+    ///
+    /// # Errors
+    /// There is no GPU, or no memory.
+    pub fn new(build: Build, length: usize) -> Result<Self> {
+        let mut memory = std::ptr::null_mut();
+        check(|error| {
+            // SAFETY: `memory` outlives the call.
+            unsafe { (build.api().pinned)(length.max(1) as u64, &raw mut memory, error) }
+        })?;
+        let memory = NonNull::new(memory.cast::<u8>()).expect("a status of OK comes with memory");
+        // SAFETY: there are at least `length` bytes.
+        unsafe { memory.write_bytes(0, length) };
+        Ok(Pinned {
+            build,
+            memory,
+            length,
+        })
+    }
+
+    /// The bytes as words; a rest of fewer than 8 is left out.
+    pub fn as_words(&self) -> &[u64] {
+        // SAFETY: pinned memory begins at a page, the host's at 16 bytes; the bytes are there.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.length / 8) }
+    }
+}
+
+impl Deref for Pinned {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the bytes are owned and were initialised by `new`.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), self.length) }
+    }
+}
+
+impl DerefMut for Pinned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: allocated by the same build, and freed once.
+        unsafe { (self.build.api().unpin)(self.memory.as_ptr().cast()) };
+    }
+}
