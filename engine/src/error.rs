@@ -36,6 +36,12 @@ pub enum Error {
     /// An option, or a combination of options, that cannot be served.
     #[error("{0}")]
     Usage(String),
+    /// A GPU cannot be used, or failed.
+    #[error("{0}")]
+    Device(String),
+    /// An engine gave a result that another one did not.
+    #[error("{0}")]
+    Verification(String),
     /// The collection outgrew a limit of this engine.
     #[error("{0}")]
     Limit(String),

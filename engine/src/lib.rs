@@ -49,6 +49,8 @@ pub mod corpus;
 pub mod dictionary;
 mod error;
 pub mod generate;
+#[cfg(feature = "kernels")]
+pub mod gpu;
 pub mod invert;
 pub mod lexicon;
 pub mod output;

@@ -30,6 +30,17 @@ impl Strings {
         }
     }
 
+    /// Strings that already stand end to end: `offsets[i]..offsets[i + 1]` is string `i`.
+    ///
+    /// # Panics
+    /// When `offsets` do not begin at 0, ascend, and end with the bytes.
+    pub fn from_parts(bytes: Vec<u8>, offsets: Vec<u64>) -> Self {
+        assert_eq!(offsets.first(), Some(&0), "offsets begin at 0");
+        assert_eq!(offsets.last(), Some(&(bytes.len() as u64)));
+        assert!(offsets.is_sorted(), "offsets ascend");
+        Strings { bytes, offsets }
+    }
+
     /// The number of strings.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1

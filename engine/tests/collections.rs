@@ -5,6 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::collection::{Engine, Weights};
+use tokapi::gpu::{Build, GpuOptions, Method};
 use tokapi::output::{Output, Target};
 use tokapi::weigh::{Formula, Prune};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
@@ -37,6 +38,7 @@ fn cpu(threads: usize) -> BuildOptions {
     BuildOptions {
         engine: Engine::Cpu,
         threads,
+        ..BuildOptions::default()
     }
 }
 
@@ -44,6 +46,20 @@ fn reference() -> BuildOptions {
     BuildOptions {
         engine: Engine::Reference,
         threads: 1,
+        ..BuildOptions::default()
+    }
+}
+
+/// The GPU's engine on the host's build of the kernels, some chunks of it checked.
+fn gpu(method: Method, threads: usize) -> BuildOptions {
+    BuildOptions {
+        engine: Engine::Gpu(GpuOptions {
+            method,
+            ..GpuOptions::new(Build::Host)
+        }),
+        threads,
+        verify: true,
+        ..BuildOptions::default()
     }
 }
 
@@ -139,6 +155,8 @@ proptest! {
         let rows = build(&path, chunk_bytes, cpu(threads));
         let chunked = chunked.weigh(&bm25).unwrap();
         prop_assert_eq!(&chunked, &whole);
+        let on_gpu = build(&path, chunk_bytes, gpu(Method::Hash, threads)).weigh(&bm25).unwrap();
+        prop_assert_eq!(&on_gpu, &whole);
         let mut again = build(&path, chunk_bytes, cpu(1)).weigh(&Bm25::default()).unwrap();
         again.reweigh(&bm25).unwrap();
         prop_assert_eq!(&again, &whole);
@@ -198,6 +216,10 @@ fn real_collections_equal_the_reference() {
                 weights == expected,
                 "{name}: {threads} threads, chunks of {chunk_bytes} bytes"
             );
+        }
+        for method in [Method::Hash, Method::Pp] {
+            let weights = build(&path, 200_000, gpu(method, 2)).weigh(&bm25).unwrap();
+            assert!(weights == expected, "{name}: gpu, {method:?}");
         }
     }
 }

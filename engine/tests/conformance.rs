@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi::corpus::Chunk;
-use tokapi::invert::{Cpu, Invert, Inverted, Reference};
+use tokapi::dictionary::Dictionary;
+use tokapi::gpu::{Build, GpuOptions, Lanes, Method};
+use tokapi::invert::{Cpu, Gpu, Invert, Inverted, Reference};
 
 /// What inverting `documents` must give, counted one term at a time.
 type Counts = BTreeMap<String, BTreeMap<u32, u32>>;
@@ -57,9 +60,52 @@ fn check(engine: &mut dyn Invert, analyzer: &Analyzer, documents: &[String], cas
     assert!(counts_of(&inverted) == expected, "{case}: postings differ");
 }
 
+/// The build of the kernels that is tested: that for GPUs where the tests are built with it.
+#[cfg(feature = "cuda")]
+const BUILD: Build = Build::Cuda;
+#[cfg(not(feature = "cuda"))]
+const BUILD: Build = Build::Host;
+
+/// Some of the terms of the battery, and others.
+static DICTIONARY: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
+    let mut terms: Vec<String> = (0..1500).map(|n| format!("t{}", 2 * n)).collect();
+    terms.extend((0..300).map(|n| format!("v{n}")));
+    terms.extend([1, 15, 64, 1000].map(|length| "q".repeat(length)));
+    terms.extend(["a", "ab", "the", "b", "same", "école", "東京", "other"].map(String::from));
+    Arc::new(Dictionary::build(terms).unwrap())
+});
+
+fn gpu<'a>(analyzer: &'a Analyzer, change: impl FnOnce(&mut GpuOptions)) -> Box<dyn Invert + 'a> {
+    let mut options = GpuOptions::new(BUILD);
+    change(&mut options);
+    let lanes = Lanes::open(&options, analyzer, 1, 1 << 20).unwrap();
+    Box::new(Gpu::new(analyzer, Arc::new(lanes)))
+}
+
 /// Every engine, made for `analyzer`, also with hashes that collide.
 fn engines(analyzer: &Analyzer) -> Vec<(&'static str, Box<dyn Invert + '_>)> {
+    let with_dictionary = |options: &mut GpuOptions| {
+        options.method = Method::Ppd;
+        options.dictionary = Some(Arc::clone(&DICTIONARY));
+    };
     vec![
+        ("gpu, hash", gpu(analyzer, |_| ())),
+        (
+            "gpu, two hashes",
+            gpu(analyzer, |options| options.hash_mask = 1 << 63),
+        ),
+        (
+            "gpu, pp",
+            gpu(analyzer, |options| options.method = Method::Pp),
+        ),
+        ("gpu, ppd", gpu(analyzer, with_dictionary)),
+        (
+            "gpu, ppd, no dictionary to speak of",
+            gpu(analyzer, |options| {
+                options.method = Method::Ppd;
+                options.dictionary = Some(Arc::new(Dictionary::build(["zz"; 0]).unwrap()));
+            }),
+        ),
         ("reference", Box::new(Reference::new(analyzer))),
         ("cpu", Box::new(Cpu::new(analyzer))),
         (
@@ -192,6 +238,77 @@ fn battery_on_every_engine() {
                     &format!("{name}: {case}"),
                 );
             }
+        }
+    }
+}
+
+/// What a checker of races can go through in a minute.
+#[test]
+fn tiny_documents_on_gpu_engines() {
+    let documents = ["a b a", "", "b c a longer_than_sixteen_bytes1 é"].map(String::from);
+    let analyzer = Analyzer::default();
+    for (name, mut engine) in engines(&analyzer) {
+        check(&mut *engine, &analyzer, &documents, name);
+    }
+}
+
+/// What a checker of memory can go through in a minute.
+#[test]
+fn small_battery_on_gpu_engines() {
+    for analyzer in &analyzers()[..2] {
+        for (name, mut engine) in engines(analyzer) {
+            for (case, documents) in battery() {
+                let bytes: usize = documents.iter().map(String::len).sum();
+                if name.starts_with("gpu") && bytes < 2500 && documents.len() < 100 {
+                    let case = format!("{name}: {case}");
+                    check(&mut *engine, analyzer, &documents, &case);
+                }
+            }
+        }
+    }
+}
+
+/// Sizes at which one thread, one block or one table is not enough.
+#[test]
+fn large_cases_equal_the_cpu() {
+    let analyzer = Analyzer::default();
+    let million = 1_000_000;
+    let cases: Vec<(&str, Vec<String>)> = vec![
+        (
+            "a million documents of one term",
+            (0..million).map(|n| format!("w{}", n % 1000)).collect(),
+        ),
+        (
+            "a million terms, all equal",
+            vec![words(million, |_| "same".into()), "same".into()],
+        ),
+        (
+            "a million terms, all distinct",
+            vec![words(million, |n| format!("d{n}"))],
+        ),
+        (
+            "a million terms in one document",
+            vec![
+                "first".into(),
+                words(million, |n| format!("v{}", n * n % 99_991)),
+                "last".into(),
+            ],
+        ),
+        (
+            "many long terms",
+            vec![words(20_000, |n| format!("{}{n}", "long".repeat(8)))],
+        ),
+    ];
+    let mut cpu = Cpu::new(&analyzer);
+    for (name, mut engine) in engines(&analyzer) {
+        if !name.starts_with("gpu") || name.contains("two hashes") {
+            continue;
+        }
+        for (case, documents) in &cases {
+            let texts = || documents.iter().map(|text| ("id", text.as_str()));
+            let found = engine.invert(&mut Chunk::from_documents(texts())).unwrap();
+            let expected = cpu.invert(&mut Chunk::from_documents(texts())).unwrap();
+            assert!(found == expected, "{name}: {case}");
         }
     }
 }

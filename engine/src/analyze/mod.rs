@@ -142,6 +142,12 @@ impl Analyzer {
         self.cut != Cut::Whitespace
     }
 
+    /// Whether every character beyond ASCII belongs to terms.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn keeps_all_beyond_ascii(&self) -> bool {
+        self.cut == Cut::Plain
+    }
+
     /// The term that raw term `raw` becomes; `None` drops it.
     pub(crate) fn normalize<'a>(&self, raw: &'a str) -> Option<Cow<'a, str>> {
         let lower = self.lower(raw);

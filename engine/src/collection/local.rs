@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Documents, Engine};
+use super::engines::Engines;
+use super::{BuildOptions, Documents};
 use crate::analyze::Analyzer;
 use crate::corpus::{Block, Chunk, Corpus, Skipped};
 use crate::error::{Error, Place, Position, Result};
-use crate::invert::{Cpu, Invert, Inverted, Reference};
+use crate::invert::{Invert, Inverted};
 use crate::lexicon::PartTerms;
 use crate::strings::Strings;
 
@@ -37,22 +38,23 @@ pub(super) struct Local {
     pub(super) chunks: Vec<LocalChunk>,
     pub(super) skipped: Skipped,
     pub(super) bytes: u64,
+    /// Why the CPU took over, if it did.
+    pub(super) fallback: Option<String>,
 }
 
 /// Inverts the whole corpus on the threads of `pool`.
 pub(super) fn pass(
     corpus: Corpus,
     analyzer: &Analyzer,
-    engine: Engine,
+    options: &BuildOptions,
     pool: &rayon::ThreadPool,
 ) -> Result<Local> {
+    let fallback = Mutex::new(None);
+    let engines = Engines::open(&corpus, analyzer, options, pool, &fallback)?;
     let corpus = Mutex::new(corpus);
     let stop = AtomicBool::new(false);
     let outcomes = pool.broadcast(|_| {
-        let mut engine: Box<dyn Invert> = match engine {
-            Engine::Cpu => Box::new(Cpu::new(analyzer)),
-            Engine::Reference => Box::new(Reference::new(analyzer)),
-        };
+        let mut engine = engines.one();
         let mut done = Vec::new();
         let result = work(&corpus, &mut *engine, &stop, &mut done);
         if result.is_err() {
@@ -76,10 +78,12 @@ pub(super) fn pass(
         skipped.append(std::mem::take(&mut chunk.skipped));
     }
     let bytes = chunks.iter().map(|chunk| chunk.bytes).sum();
+    drop(engines);
     Ok(Local {
         chunks,
         skipped,
         bytes,
+        fallback: fallback.into_inner().unwrap_or_default(),
     })
 }
 

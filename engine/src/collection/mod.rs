@@ -6,6 +6,7 @@
 //! or document by document within each part ([`Collection::rows`]).
 
 mod documents;
+mod engines;
 mod local;
 mod merge;
 mod rows;
@@ -29,22 +30,29 @@ use crate::weigh::{Bm25, Prune};
 use local::repeated_id;
 
 /// Which engine inverts the chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Default)]
 pub enum Engine {
     /// The fast one, on all cores.
     #[default]
     Cpu,
     /// The definition, slow and plain.
     Reference,
+    /// A GPU.
+    #[cfg(feature = "kernels")]
+    Gpu(crate::gpu::GpuOptions),
 }
 
 /// How a collection is built.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct BuildOptions {
     /// The engine.
     pub engine: Engine,
     /// The number of threads; as many as there are cores where 0.
     pub threads: usize,
+    /// Whether some of a GPU's chunks are computed again on the CPU and compared.
+    pub verify: bool,
+    /// Whether the CPU takes over where a GPU cannot be used or fails; the collection says so then.
+    pub or_cpu: bool,
 }
 
 /// The numbers that weights depend on beside df.
@@ -82,6 +90,7 @@ pub struct Collection {
     statistics: Statistics,
     bytes: u64,
     skipped: Skipped,
+    fallback: Option<String>,
     pool: Arc<rayon::ThreadPool>,
 }
 
@@ -99,7 +108,7 @@ impl Collection {
         corpus.share_among(pool.current_num_threads());
         let on_error = corpus.on_error();
         let started = Instant::now();
-        let mut local = local::pass(corpus, analyzer, options.engine, &pool)?;
+        let mut local = local::pass(corpus, analyzer, options, &pool)?;
         log::info!(
             "local pass: {} chunks in {:.3?}",
             local.chunks.len(),
@@ -150,6 +159,7 @@ impl Collection {
             statistics,
             bytes: local.bytes,
             skipped: local.skipped,
+            fallback: local.fallback,
             pool: Arc::new(pool),
         })
     }
@@ -185,6 +195,11 @@ impl Collection {
     /// What was left out.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
+    }
+
+    /// Why the CPU took over from a GPU, if it did.
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
     }
 
     /// The threads that work on this collection.

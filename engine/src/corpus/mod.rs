@@ -139,6 +139,12 @@ impl Corpus {
         log::info!("chunks of {} bytes", self.chunk_bytes);
     }
 
+    /// The most text that a chunk has, one oversized document excepted.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
     /// The inputs that have not been opened yet.
     pub fn inputs(&self) -> impl Iterator<Item = &Input> {
         self.inputs.iter()

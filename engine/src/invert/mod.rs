@@ -1,11 +1,21 @@
 //! From a chunk's text to its postings, by any of several engines.
 
 mod cpu;
+mod fallback;
+#[cfg(feature = "kernels")]
+mod gpu;
 mod names;
 mod reference;
+#[cfg(feature = "kernels")]
+mod rename;
+mod verified;
 
 pub use cpu::Cpu;
+pub use fallback::Fallback;
+#[cfg(feature = "kernels")]
+pub use gpu::Gpu;
 pub use reference::Reference;
+pub use verified::Verified;
 
 use crate::corpus::Chunk;
 use crate::error::Result;

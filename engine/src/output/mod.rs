@@ -43,6 +43,7 @@ pub use staged::{Staged, remove_unfinished};
 pub(crate) use staged::{StagedFolder, unless_closed};
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::collection::Collection;
 use crate::compress::{Compression, stem};
@@ -113,6 +114,7 @@ impl Output {
     /// of range. Nothing is left under a final name then.
     pub fn write(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<PathBuf>> {
         self.check_target()?;
+        let started = Instant::now();
         let staged = match self.target {
             Target::Parquet => {
                 let pool = collection.pool();
@@ -135,8 +137,11 @@ impl Output {
             .iter()
             .map(|file| file.path().to_path_buf())
             .collect();
+        log::info!("output: weighed and encoded in {:.3?}", started.elapsed());
+        let started = Instant::now();
         // All are whole and on disk before any has its name; the one asked for comes last.
         staged.iter().try_for_each(Staged::sync)?;
+        log::info!("output: on disk after another {:.3?}", started.elapsed());
         staged.into_iter().rev().try_for_each(Staged::rename)?;
         Ok(paths)
     }

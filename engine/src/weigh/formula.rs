@@ -97,6 +97,14 @@ impl Bm25 {
         }
     }
 
+    pub(crate) fn delta_of_bm25l(&self) -> f64 {
+        self.delta.unwrap_or(0.5)
+    }
+
+    pub(crate) fn delta_of_bm25plus(&self) -> f64 {
+        self.delta.unwrap_or(1.0)
+    }
+
     /// L for a document of `length` terms.
     pub(crate) fn norm(&self, length: u32, statistics: &Statistics) -> f64 {
         let avdl = self.avdl.unwrap_or_else(|| statistics.average_length());
@@ -113,7 +121,7 @@ impl Bm25 {
         norms: &[f64],
         weights: &mut [f32],
     ) {
-        let (k1, delta) = (self.k1, self.delta);
+        let k1 = self.k1;
         let mut term = Term {
             idf,
             documents,
@@ -127,14 +135,14 @@ impl Bm25 {
                 term.weigh(|tf, l| (k1 + 1.0) * tf / (k1 * l + tf));
             }
             Formula::Bm25L => {
-                let delta = delta.unwrap_or(0.5);
+                let delta = self.delta_of_bm25l();
                 term.weigh(|tf, l| {
                     let c = tf / l + delta;
                     (k1 + 1.0) * c / (k1 + c)
                 });
             }
             Formula::Bm25Plus => {
-                let delta = delta.unwrap_or(1.0);
+                let delta = self.delta_of_bm25plus();
                 term.weigh(|tf, l| (k1 + 1.0) * tf / (k1 * l + tf) + delta);
             }
             Formula::TfIdf => term.weigh(|tf, _| tf),

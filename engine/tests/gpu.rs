@@ -1,0 +1,129 @@
+//! What happens around the GPU engine: too little memory, a device that is lost or wrong.
+
+use std::sync::Arc;
+
+use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, StopWords};
+use tokapi::collection::Engine;
+use tokapi::corpus::{Chunk, Format};
+use tokapi::gpu::{Build, GpuOptions, Lanes, Method};
+use tokapi::invert::{Cpu, Gpu, Invert, Inverted, Verified};
+use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Error};
+
+fn analyzers() -> [Analyzer; 2] {
+    let changing = AnalyzerOptions {
+        cut: Cut::Unicode,
+        stop_words: StopWords::English,
+        stemmer: Some("english".into()),
+        ..AnalyzerOptions::default()
+    };
+    [Analyzer::default(), Analyzer::new(&changing).unwrap()]
+}
+
+fn documents() -> Vec<String> {
+    let words =
+        |n: usize| (0..n).map(move |word| format!("The running word{} Ünï ", word * n % 97));
+    (0..200).map(|n| words(n % 40).collect()).collect()
+}
+
+#[test]
+fn a_chunk_that_does_not_fit_is_cut() {
+    let documents = documents();
+    let chunk = || Chunk::from_documents(documents.iter().map(|text| ("id", text.as_str())));
+    // Enough for some documents at a time, then for hardly one.
+    for room in [20_000, 1_000, 0] {
+        for analyzer in &analyzers() {
+            let options = GpuOptions {
+                memory_bytes: Some(Build::Host.peak_bytes(room, Method::Hash)),
+                ..GpuOptions::new(Build::Host)
+            };
+            let lanes = Lanes::open(&options, analyzer, 4, 1 << 20).unwrap();
+            let found = Gpu::new(analyzer, Arc::new(lanes)).invert(&mut chunk());
+            let expected = Cpu::new(analyzer).invert(&mut chunk()).unwrap();
+            assert!(found.unwrap() == expected, "{room}");
+        }
+    }
+}
+
+fn corpus() -> Corpus {
+    let tsv: String = (0..3000)
+        .map(|n| format!("{n}\tword{} common word{}\n", n % 7, n % 11))
+        .collect();
+    let options = CorpusOptions {
+        format: Some(Format::Tsv),
+        chunk_bytes: Some(4000),
+        ..CorpusOptions::default()
+    };
+    Corpus::from_bytes("documents", tsv, options)
+}
+
+fn lost_after(chunks: u64) -> Engine {
+    Engine::Gpu(GpuOptions {
+        fail_after: Some(chunks),
+        ..GpuOptions::new(Build::Host)
+    })
+}
+
+#[test]
+fn the_cpu_takes_over_where_the_device_is_lost() {
+    let analyzer = Analyzer::default();
+    let weigh = |engine, or_cpu| {
+        let options = BuildOptions {
+            engine,
+            threads: 2,
+            or_cpu,
+            ..BuildOptions::default()
+        };
+        Collection::build(corpus(), &analyzer, &options)
+    };
+    let expected = weigh(Engine::Cpu, false).unwrap();
+    assert_eq!(expected.fallback(), None);
+    let expected = expected.weigh(&Bm25::default()).unwrap();
+
+    let found = weigh(lost_after(3), true).unwrap();
+    let why = found.fallback().unwrap().to_owned();
+    assert!(why.contains("the device was lost"), "{why}");
+    assert!(found.weigh(&Bm25::default()).unwrap() == expected);
+
+    let error = weigh(lost_after(3), false).err().unwrap();
+    assert!(
+        matches!(&error, Error::Device(why) if why.contains("lost")),
+        "{error}"
+    );
+}
+
+/// An engine that loses a posting.
+struct Wrong<'a>(Cpu<'a>);
+
+impl Invert for Wrong<'_> {
+    fn invert(&mut self, chunk: &mut Chunk) -> tokapi::Result<Inverted> {
+        let mut inverted = self.0.invert(chunk)?;
+        inverted.postings.documents[0] += 1;
+        Ok(inverted)
+    }
+}
+
+#[test]
+fn verification_finds_a_wrong_posting() {
+    let analyzer = Analyzer::default();
+    let chunk = || Chunk::from_documents([("1", "some terms"), ("2", "other")]);
+    let right = Box::new(Cpu::new(&analyzer));
+    let found = Verified::new(right, &analyzer).invert(&mut chunk());
+    assert!(found.is_ok());
+    let wrong = Box::new(Wrong(Cpu::new(&analyzer)));
+    let error = Verified::new(wrong, &analyzer)
+        .invert(&mut chunk())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains("the postings of `other` differ"), "{error}");
+}
+
+#[test]
+fn ppd_needs_a_dictionary() {
+    let options = GpuOptions {
+        method: Method::Ppd,
+        ..GpuOptions::new(Build::Host)
+    };
+    let error = options.check().unwrap_err().to_string();
+    assert!(error.contains("tokapi dictionary build"), "{error}");
+}
