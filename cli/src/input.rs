@@ -5,14 +5,15 @@ use std::sync::atomic::Ordering;
 
 use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
-use tokapi::collection::Engine;
 use tokapi::corpus::{Format, OnError, Skipped};
 use tokapi::output::{Output, check_apart};
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
+use tokapi::{Collection, Corpus, CorpusOptions, Error, Strings};
 
+use crate::engine;
 use crate::format::FormatName;
 use crate::progress::with_bar;
 use crate::size;
+use crate::summary::note;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
@@ -77,9 +78,8 @@ pub struct Args {
     #[arg(long, value_name = "COUNT", help_heading = "Terms")]
     max_length: Option<usize>,
 
-    /// Who inverts: auto takes the fastest there is
-    #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
-    engine: EngineName,
+    #[command(flatten)]
+    engine: engine::Args,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -98,16 +98,6 @@ enum CutName {
     Unicode,
     /// Split at white space, nothing else
     Whitespace,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum EngineName {
-    /// The CPU
-    Auto,
-    /// All cores of the CPU
-    Cpu,
-    /// The definition: slow and plain
-    Reference,
 }
 
 fn stemmers() -> clap::builder::PossibleValuesParser {
@@ -168,17 +158,16 @@ impl Args {
         check(&corpus)?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
-        let engine = match self.engine {
-            EngineName::Reference => Engine::Reference,
-            EngineName::Cpu => Engine::Cpu,
-            EngineName::Auto => {
-                log::info!("engine cpu: this program is built without a GPU engine");
-                Engine::Cpu
-            }
-        };
-        let options = BuildOptions { engine, threads };
+        let options = self.engine.options(threads, total)?;
         with_bar((total > 0).then_some(total), &progress.read_bytes, || {
             Collection::build(corpus, &analyzer, &options)
+        })
+        .inspect(|collection| {
+            if let Some(why) = collection.fallback() {
+                note(&format!(
+                    "tokapi: the CPU did what the GPU could not: {why}\n"
+                ));
+            }
         })
         .map_err(suggest_skipping)
     }

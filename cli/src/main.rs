@@ -1,7 +1,10 @@
 //! The program `tokapi`: one verb a capability, one file a verb.
 
+mod bench;
 mod completions;
+mod devices;
 mod dictionary;
+mod engine;
 mod format;
 mod generate;
 mod input;
@@ -42,6 +45,8 @@ enum Command {
     Generate(generate::Args),
     Stats(stats::Args),
     Dictionary(dictionary::Args),
+    Devices(devices::Args),
+    Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -62,6 +67,8 @@ fn main() -> ExitCode {
         Command::Weigh(args) => weigh::run(args, threads),
         Command::Generate(args) => generate::run(args, threads),
         Command::Stats(args) => stats::run(args, threads),
+        Command::Devices(args) => devices::run(&args),
+        Command::Bench(args) => bench::run(args, threads),
         Command::Dictionary(args) => dictionary::run(args, threads),
         Command::Completions(args) => completions::run(args, Program::command()),
         Command::Man(args) => man::run(args, Program::command()),

@@ -1,0 +1,49 @@
+//! A generated collection in memory.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use tokapi::corpus::Format;
+use tokapi::generate::{self, Extent, Options, RANKS, Vocabulary};
+use tokapi::{Compression, Corpus, CorpusOptions, Error};
+
+/// Text in the format `terms`: a term a line, an empty line after every document.
+pub struct Generated {
+    pub text: Vec<u8>,
+    /// Where documents begin.
+    pub starts: Vec<u64>,
+}
+
+impl Generated {
+    /// The collection that `tokapi generate --size` makes.
+    pub fn new(bytes: u64, threads: usize) -> Result<Self, Error> {
+        let options = Options {
+            extent: Extent::Bytes(bytes),
+            seed: 1,
+            vocabulary: Vocabulary::built_in(RANKS)?,
+            format: Format::Terms,
+            compression: Compression::None,
+            threads,
+        };
+        let mut text = Vec::new();
+        generate::to_stream(&options, &mut text, Path::new("memory"), &AtomicU64::new(0))?;
+        let mut starts = vec![0];
+        let mut at = 0;
+        while let Some(end) = text[at..].windows(2).position(|pair| pair == b"\n\n") {
+            at += end + 2;
+            starts.push(at as u64);
+        }
+        // Nothing begins at the end.
+        starts.pop_if(|start| *start == text.len() as u64);
+        Ok(Generated { text, starts })
+    }
+
+    /// A copy of it as a corpus.
+    pub fn corpus(&self) -> Corpus {
+        let options = CorpusOptions {
+            format: Some(Format::Terms),
+            ..CorpusOptions::default()
+        };
+        Corpus::from_bytes("generated", self.text.as_slice(), options)
+    }
+}

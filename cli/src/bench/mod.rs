@@ -1,0 +1,34 @@
+//! `tokapi bench`: the benchmarks of the documents.
+
+mod collection;
+#[cfg(feature = "cuda")]
+mod gpu;
+#[cfg(not(feature = "cuda"))]
+#[path = "no_gpu.rs"]
+mod gpu;
+mod table;
+mod weigh;
+
+use tokapi::Error;
+
+/// Measure this machine
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi bench weigh --size 100MB --size 500MB
+  tokapi bench weigh --size 4GB --method hash --json")]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Weigh(weigh::Args),
+}
+
+pub fn run(args: Args, threads: usize) -> Result<(), Error> {
+    match args.what {
+        What::Weigh(args) => weigh::run(&args, threads),
+    }
+}

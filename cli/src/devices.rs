@@ -1,0 +1,105 @@
+//! `tokapi devices`: the GPUs there are, or why none can be used.
+
+use tokapi::Error;
+
+/// List the GPUs, or say why none can be used
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi devices
+  tokapi devices --bandwidth --json")]
+pub struct Args {
+    /// Measure how fast data goes to the device and back
+    #[arg(long)]
+    bandwidth: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[cfg(not(feature = "cuda"))]
+pub fn run(args: &Args) -> Result<(), Error> {
+    let _ = args.bandwidth;
+    report(args, &[], &crate::engine::without_cuda().to_string())
+}
+
+#[cfg(feature = "cuda")]
+pub fn run(args: &Args) -> Result<(), Error> {
+    use tokapi::gpu::Build;
+
+    let devices = match Build::Cuda.devices() {
+        Ok(devices) => devices,
+        Err(why) => return report(args, &[], &why.to_string()),
+    };
+    let mut found = Vec::new();
+    for (number, device) in (0..).zip(devices) {
+        let bandwidth = match args.bandwidth {
+            true => Some(Build::Cuda.bandwidth(number, 1 << 29)?),
+            false => None,
+        };
+        found.push((device, bandwidth));
+    }
+    report(args, &found, "there is none")
+}
+
+#[cfg(feature = "cuda")]
+type Found = (tokapi::gpu::Device, Option<tokapi::gpu::Bandwidth>);
+#[cfg(not(feature = "cuda"))]
+type Found = std::convert::Infallible;
+
+#[cfg(not(feature = "cuda"))]
+fn describe(found: &Found) -> (String, serde_json::Value) {
+    match *found {}
+}
+
+#[cfg(feature = "cuda")]
+fn describe((device, bandwidth): &Found) -> (String, serde_json::Value) {
+    let version = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+    let mut text = format!(
+        "{}: {:.1} GB of memory, {:.1} free; compute capability {}, {} multiprocessors; driver for CUDA {}, \
+         built with {}",
+        device.name,
+        device.memory_bytes as f64 / 1e9,
+        device.free_bytes as f64 / 1e9,
+        version(device.capability),
+        device.multiprocessors,
+        version(device.driver),
+        version(device.runtime),
+    );
+    let mut json = serde_json::json!({
+        "name": device.name,
+        "memory_bytes": device.memory_bytes,
+        "free_bytes": device.free_bytes,
+        "capability": version(device.capability),
+        "multiprocessors": device.multiprocessors,
+        "driver_cuda": version(device.driver),
+        "built_with_cuda": version(device.runtime),
+    });
+    if let Some(rate) = bandwidth {
+        text += &format!(
+            "; link {:.1} GB/s up, {:.1} down, {:.1} both ways at once",
+            rate.up, rate.down, rate.both
+        );
+        json["up_gb_per_s"] = rate.up.into();
+        json["down_gb_per_s"] = rate.down.into();
+        json["both_gb_per_s"] = rate.both.into();
+    }
+    (text, json)
+}
+
+fn report(args: &Args, found: &[Found], why_none: &str) -> Result<(), Error> {
+    let (lines, values): (Vec<_>, Vec<_>) = found.iter().map(describe).unzip();
+    let mut text: String = (0..)
+        .zip(&lines)
+        .map(|(number, line): (u32, _)| format!("{number}  {line}\n"))
+        .collect();
+    if found.is_empty() {
+        text = format!("no GPU: {why_none}\n");
+    }
+    if args.json {
+        let why = found.is_empty().then_some(why_none);
+        text = serde_json::json!({"devices": values, "why_none": why}).to_string() + "\n";
+    }
+    crate::summary::print(text.as_bytes())
+}

@@ -1,0 +1,185 @@
+//! The options that choose and set up an engine.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use tokapi::collection::Engine;
+use tokapi::{BuildOptions, Error};
+
+use crate::size;
+
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Args {
+    /// Who inverts
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
+    engine: EngineName,
+
+    /// How a GPU turns terms into integers
+    #[arg(long, value_enum, default_value = "hash", help_heading = "Engine")]
+    method: MethodName,
+
+    /// The dictionary of --method ppd, from `tokapi dictionary build`
+    #[arg(long, value_name = "FILE", help_heading = "Engine")]
+    dictionary: Option<PathBuf>,
+
+    /// What becomes of terms outside of the dictionary
+    #[arg(long, value_enum, default_value = "exact", help_heading = "Engine")]
+    unknown: UnknownName,
+
+    /// Which GPU, counted from 0 as `tokapi devices` lists them
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        help_heading = "Engine"
+    )]
+    device: u32,
+
+    /// The device memory to use at most [default: what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Engine")]
+    device_memory: Option<u64>,
+
+    /// Compute some of a GPU's chunks again on the CPU, and compare
+    #[arg(long, help_heading = "Engine")]
+    verify: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum EngineName {
+    /// A GPU, if there is one and the input is large; the CPU where it is missing or fails
+    Auto,
+    /// All cores of the CPU
+    Cpu,
+    /// A GPU, or an error that says why not
+    Gpu,
+    /// The definition: slow and plain
+    Reference,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum MethodName {
+    /// A hash table on the device
+    Hash,
+    /// Occurrences sorted as strings by data-parallel primitives
+    Pp,
+    /// The same with integers from a dictionary, a succinct trie
+    Ppd,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum UnknownName {
+    /// They are terms as any others
+    Exact,
+    /// They count as one term, spelled ""
+    One,
+}
+
+impl Args {
+    /// How a collection of `bytes` is built; 0 where that is not known.
+    pub fn options(&self, threads: usize, bytes: u64) -> Result<BuildOptions, Error> {
+        let needs_ppd = match self {
+            Args {
+                dictionary: Some(_),
+                ..
+            } => Some("--dictionary"),
+            Args {
+                unknown: UnknownName::One,
+                ..
+            } => Some("--unknown one"),
+            _ => None,
+        };
+        if let (Some(option), false) = (needs_ppd, self.method == MethodName::Ppd) {
+            return Err(Error::Usage(format!("{option} goes with --method ppd")));
+        }
+        if self.unknown == UnknownName::One && (self.engine != EngineName::Gpu || self.verify) {
+            return Err(Error::Usage(
+                "--unknown one is what only --engine gpu can do, without --verify: other engines \
+                 tell all terms apart"
+                    .into(),
+            ));
+        }
+        if self.verify && self.engine == EngineName::Cpu {
+            return Err(Error::Usage(
+                "--verify compares with the CPU: it goes with another --engine".into(),
+            ));
+        }
+        let engine = match self.engine {
+            EngineName::Reference => Engine::Reference,
+            EngineName::Cpu => Engine::Cpu,
+            EngineName::Gpu => self.gpu()?,
+            EngineName::Auto => self.best(bytes)?,
+        };
+        Ok(BuildOptions {
+            engine,
+            threads,
+            verify: self.verify,
+            or_cpu: self.engine == EngineName::Auto,
+        })
+    }
+
+    /// A GPU where that pays.
+    fn best(&self, bytes: u64) -> Result<Engine, Error> {
+        if bytes < GPU_PAYS_BYTES {
+            log::info!("engine cpu: a GPU would take longer to start");
+            return Ok(Engine::Cpu);
+        }
+        match self.gpu() {
+            Err(Error::Device(why)) => {
+                log::info!("engine cpu: {why}");
+                Ok(Engine::Cpu)
+            }
+            engine => engine,
+        }
+    }
+}
+
+/// Below this size the time to start a GPU, some 0.4 s, is more than it saves: with 2 GB of text on
+/// an H200 and 16 cores the engines are about even.
+const GPU_PAYS_BYTES: u64 = 2_000_000_000;
+
+#[cfg(not(feature = "cuda"))]
+impl Args {
+    fn gpu(&self) -> Result<Engine, Error> {
+        Err(without_cuda())
+    }
+}
+
+/// Why this program has no GPU engine.
+#[cfg(not(feature = "cuda"))]
+pub fn without_cuda() -> Error {
+    Error::Device(
+        "this program was built without its GPU engine: build it with `cargo build --release \
+         --features cuda` (kernels/fetch-nvcc fetches the compiler), or use --engine cpu"
+            .into(),
+    )
+}
+
+#[cfg(feature = "cuda")]
+impl Args {
+    fn gpu(&self) -> Result<Engine, Error> {
+        use std::sync::Arc;
+        use tokapi::dictionary::Dictionary;
+        use tokapi::gpu::{Build, GpuOptions, Method, Unknown};
+
+        Build::Cuda.count()?;
+        let dictionary = self.dictionary.as_ref().map(Dictionary::open).transpose()?;
+        let options = GpuOptions {
+            device: self.device,
+            method: match self.method {
+                MethodName::Hash => Method::Hash,
+                MethodName::Pp => Method::Pp,
+                MethodName::Ppd => Method::Ppd,
+            },
+            dictionary: dictionary.map(Arc::new),
+            unknown: match self.unknown {
+                UnknownName::Exact => Unknown::Exact,
+                UnknownName::One => Unknown::One,
+            },
+            memory_bytes: self.device_memory,
+            ..GpuOptions::new(Build::Cuda)
+        };
+        options.check()?;
+        Ok(Engine::Gpu(options))
+    }
+}

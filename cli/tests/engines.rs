@@ -1,0 +1,79 @@
+//! Engines on the command line, on a machine without a GPU.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn tokapi(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tokapi"))
+        .args(arguments)
+        // No device is seen, also where there is one.
+        .env("CUDA_VISIBLE_DEVICES", "")
+        .output()
+        .unwrap()
+}
+
+fn cranfield() -> String {
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data/cranfield/docs.jsonl.zst");
+    data.display().to_string()
+}
+
+fn weigh(arguments: &[&str]) -> Output {
+    let input = cranfield();
+    let mut all = vec!["weigh", &input, "--to", "none"];
+    all.extend(arguments);
+    tokapi(&all)
+}
+
+/// The one line that an error is.
+fn error(output: &Output, status: i32) -> String {
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    text
+}
+
+#[test]
+fn the_gpu_is_an_error_that_says_why() {
+    let text = error(&weigh(&["--engine", "gpu"]), 1);
+    let (without, no_device) = (text.contains("--features cuda"), text.contains("no GPU"));
+    assert!(without || no_device, "{text}");
+}
+
+#[test]
+fn auto_takes_the_cpu() {
+    let done = weigh(&["-v"]);
+    assert!(done.status.success());
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(text.contains("engine cpu"), "{text}");
+}
+
+#[test]
+fn options_of_ppd_go_with_ppd() {
+    let text = error(&weigh(&["--unknown", "one"]), 2);
+    assert!(text.contains("--unknown one goes with --method ppd"));
+    let text = error(&weigh(&["--dictionary", "x.dictionary"]), 2);
+    assert!(text.contains("--dictionary goes with --method ppd"));
+}
+
+#[test]
+fn devices_says_why_there_is_none() {
+    let done = tokapi(&["devices"]);
+    assert!(done.status.success());
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(text.starts_with("no GPU: "), "{text}");
+    let done = tokapi(&["devices", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(json["devices"], serde_json::json!([]));
+    assert!(json["why_none"].is_string());
+}
+
+#[test]
+fn bench_weigh_measures_the_cpu() {
+    let done = tokapi(&["bench", "weigh", "--size", "1MB", "--repeat", "1", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(json["results"][0]["engine"], "cpu");
+    assert!(json["results"][0]["seconds"].as_f64().unwrap() > 0.0);
+    let done = tokapi(&["bench", "weigh", "--size", "1MB", "--repeat", "1"]);
+    let text = String::from_utf8(done.stdout).unwrap();
+    assert!(text.contains("GB/s"), "{text}");
+}
