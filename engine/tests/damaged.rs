@@ -20,7 +20,10 @@ fn read(format: Option<Format>, bytes: &[u8], chunk_bytes: usize) -> (Vec<String
         on_error: OnError::Skip,
         ..CorpusOptions::default()
     };
-    let mut corpus = Corpus::from_bytes("bytes", bytes, options);
+    read_all(Corpus::from_bytes("bytes", bytes, options))
+}
+
+fn read_all(mut corpus: Corpus) -> (Vec<String>, Vec<String>) {
     let (mut block, mut chunk) = (Block::default(), Chunk::default());
     let (mut texts, mut reasons) = (Vec::new(), Vec::new());
     while corpus.fill(&mut block).unwrap() {
@@ -66,6 +69,32 @@ proptest! {
         let parts = read(Some(format), &bytes, chunk_bytes);
         prop_assert_eq!(&whole.0, &parts.0);
         prop_assert_eq!(whole.1.iter().take(10).collect::<Vec<_>>(), parts.1.iter().take(10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_file_is_read_as_memory_is(
+        bytes in pieces(),
+        format in prop::sample::select(RECORDS.to_vec()),
+        chunk_bytes in 1usize..64,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bytes");
+        std::fs::write(&path, &bytes).unwrap();
+        let options = CorpusOptions {
+            format: Some(format),
+            chunk_bytes: Some(chunk_bytes),
+            on_error: OnError::Skip,
+            ..CorpusOptions::default()
+        };
+        let (texts, reasons) = read_all(Corpus::open(&[&path], options).unwrap());
+        let name = path.display().to_string();
+        let reasons: Vec<String> = reasons.iter().map(|reason| reason.replace(&name, "bytes")).collect();
+        let expected = read(Some(format), &bytes, chunk_bytes);
+        prop_assert_eq!(texts, expected.0);
+        prop_assert_eq!(
+            reasons.iter().take(10).collect::<Vec<_>>(),
+            expected.1.iter().take(10).collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::reader::{FileReader, RecordRange};
 use super::{Chunk, CorpusOptions, Format, PADDING, jsonl, parquet, terms, text, trec, tsv};
 use crate::error::{Error, Place, Position, Result};
 
@@ -56,6 +57,16 @@ pub struct Block {
     options: Arc<CorpusOptions>,
     chunk_bytes: usize,
     skipped: Skipped,
+    /// Records that are read when the block is parsed: all of the block, if there are any.
+    unread: Option<RecordRange>,
+}
+
+/// Which line, or row, of its file comes first in a segment.
+pub(super) enum First {
+    /// The one of this number.
+    Number(u64),
+    /// The line that begins where this reader stands.
+    At(FileReader),
 }
 
 /// The records of one file within a block.
@@ -63,16 +74,23 @@ pub(super) struct Segment {
     pub path: Arc<Path>,
     pub format: Format,
     start: usize,
-    /// The number of the first line in its file, or of the first row.
-    pub first: u64,
+    first: First,
     /// Whether nothing of the file comes before.
     pub starts_file: bool,
 }
 
 impl Segment {
+    /// The number of the first line in its file, or of the first row.
+    pub(super) fn first(&self) -> u64 {
+        match &self.first {
+            First::Number(number) => *number,
+            First::At(reader) => reader.line(),
+        }
+    }
+
     /// The error that `what` is wrong at byte `at` of this segment's `bytes`.
     pub(super) fn error_at(&self, bytes: &[u8], at: usize, what: impl Into<String>) -> Error {
-        let line = self.first + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64;
+        let line = self.first() + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64;
         self.error(Position::Line(line), what)
     }
 
@@ -112,7 +130,7 @@ impl Sink<'_> {
 impl Block {
     /// The number of bytes of records.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() + self.unread.as_ref().map_or(0, RecordRange::len)
     }
 
     /// Whether there is nothing in it: no records, and nothing left out.
@@ -128,9 +146,18 @@ impl Block {
     /// Turns the records into documents, over what `chunk` held. Gives what was left out.
     ///
     /// # Errors
-    /// The first record that does not follow its format, where errors stop.
+    /// The first record that does not follow its format, where errors stop; a file that cannot be
+    /// read.
     pub fn parse(&mut self, chunk: &mut Chunk) -> Result<Skipped> {
         chunk.clear();
+        if let Some(unread) = self.unread.take()
+            && let Err(source) = unread.read(&mut self.bytes)
+        {
+            let path = self.segments[0].path.to_path_buf();
+            self.segments.clear();
+            self.bytes.clear();
+            self.skip(Error::Read { path, source })?;
+        }
         let mut skipped = std::mem::take(&mut self.skipped);
         if let [
             only @ Segment {
@@ -188,24 +215,37 @@ impl Block {
         self.sequence = sequence;
         self.options = Arc::clone(options);
         self.skipped = Skipped::default();
+        self.unread = None;
     }
 
     /// The bytes that may still be added.
     pub(super) fn room(&self) -> usize {
-        self.chunk_bytes.saturating_sub(self.bytes.len())
+        self.chunk_bytes.saturating_sub(self.len())
     }
 
-    /// Says that the bytes from `start` on are records of `path`, `first` being the number of
-    /// the first line or row.
+    /// Says that the block, empty so far, has these records of `path`.
+    pub(super) fn add_unread(
+        &mut self,
+        path: &Arc<Path>,
+        format: Format,
+        records: RecordRange,
+        first: First,
+        starts_file: bool,
+    ) {
+        self.unread = Some(records);
+        self.add(path, format, 0, first, starts_file);
+    }
+
+    /// Says that the bytes from `start` on are records of `path`.
     pub(super) fn add(
         &mut self,
         path: &Arc<Path>,
         format: Format,
         start: usize,
-        first: u64,
+        first: First,
         starts_file: bool,
     ) {
-        if self.bytes.len() > start || format == Format::Text {
+        if self.len() > start || format == Format::Text {
             self.segments.push(Segment {
                 path: Arc::clone(path),
                 format,

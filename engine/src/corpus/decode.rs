@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::reader::{FileReader, Reader};
 use super::{Format, Input, Progress};
 use crate::error::{Error, Place, Position, Result};
 
@@ -22,7 +23,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The bytes of an input, decompressed, and the format they seem to be in.
 pub(super) struct Decoded {
-    pub reader: Box<dyn Read + Send>,
+    pub reader: Reader,
     pub format: Format,
     pub compressed: bool,
 }
@@ -94,6 +95,24 @@ pub(super) fn open(
     if bom {
         reader.read_exact(&mut [0; 3]).map_err(unread)?;
     }
+    let by_records = matches!(
+        format,
+        Format::Jsonl | Format::Tsv | Format::Trec | Format::Terms
+    );
+    let file = match by_records && !compressed && input.is_seekable() {
+        true => File::open(&input.path).ok(),
+        false => None,
+    };
+    let reader = match file {
+        Some(file) => {
+            // What was looked at is read again.
+            let seen = input.bytes.min(PEEK_BYTES);
+            progress.read_bytes.fetch_sub(seen, Ordering::Relaxed);
+            let at = if bom { 3 } else { 0 };
+            Reader::File(FileReader::new(file, at, input.bytes, progress))
+        }
+        None => Reader::Stream(reader),
+    };
     Ok(Decoded {
         reader,
         format,

@@ -68,17 +68,32 @@ impl Format {
             }
             Format::Terms => {
                 let last = last_of(&bytes[from..], b"\n\n", b"\n\r\n");
-                let mut end = last.map_or(0, |end| from + end);
-                // Each further empty line, also the first of all, ends an empty document.
-                while let Some(length) = empty_line(&bytes[end..]) {
-                    end += length;
-                }
+                // An empty line that is the first of all ends an empty document.
+                let end = behind_empty_lines(bytes, last.map_or(0, |end| from + end));
                 (end > 0).then_some(end)
             }
             Format::Trec => last_of(&bytes[from..], b"</DOC>", b"</doc>").map(|end| from + end),
             Format::Text | Format::Parquet => None,
         }
     }
+
+    /// As [`Format::last_record_end`], where `bytes` may begin within a record.
+    pub(super) fn last_record_end_within(self, bytes: &[u8]) -> Option<usize> {
+        match self {
+            Format::Terms => {
+                last_of(bytes, b"\n\n", b"\n\r\n").map(|end| behind_empty_lines(bytes, end))
+            }
+            _ => self.last_record_end(bytes, 0),
+        }
+    }
+}
+
+/// The place behind all empty lines from `end` on, each of which ends an empty document.
+fn behind_empty_lines(bytes: &[u8], mut end: usize) -> usize {
+    while let Some(length) = empty_line(&bytes[end..]) {
+        end += length;
+    }
+    end
 }
 
 /// The length of the empty line that `bytes` begin with, if they do.
@@ -129,6 +144,8 @@ mod tests {
         assert_eq!(Format::Terms.last_record_end(b"a\nb\n", 0), None);
         assert_eq!(Format::Terms.last_record_end(b"\n", 0), Some(1));
         assert_eq!(Format::Terms.last_record_end(b"a\n\n\r\nb\n", 0), Some(5));
+        assert_eq!(Format::Terms.last_record_end_within(b"\nb\n"), None);
+        assert_eq!(Format::Terms.last_record_end_within(b"\nb\n\n\nc"), Some(5));
         assert_eq!(
             Format::Trec.last_record_end(b"<DOC>a</DOC>\n<DOC>", 9),
             Some(12)

@@ -11,6 +11,7 @@ mod format;
 mod inputs;
 mod jsonl;
 mod parquet;
+mod reader;
 mod source;
 mod terms;
 mod text;

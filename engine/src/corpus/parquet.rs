@@ -18,7 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::block::{Block, Segment, Sink};
+use super::block::{Block, First, Segment, Sink};
 use super::decode::{self, Decoded};
 use super::tsv::NOT_UTF8;
 use super::{CorpusOptions, Format, Input};
@@ -81,7 +81,13 @@ impl ParquetSource {
         let (start, first) = (block.bytes.len(), self.next_row);
         let path = Arc::clone(&self.path);
         let result = guarded(&path, || self.read_rows(block));
-        block.add(&path, Format::Parquet, start, first, first == 1);
+        block.add(
+            &path,
+            Format::Parquet,
+            start,
+            First::Number(first),
+            first == 1,
+        );
         result
     }
 
@@ -315,7 +321,7 @@ fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 
 /// Turns the rows that [`ParquetSource`] put into a block into documents.
 pub(super) fn parse(segment: &Segment, mut bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
-    let mut row = segment.first;
+    let mut row = segment.first();
     while !bytes.is_empty() {
         let id = take(&mut bytes).unwrap_or_default();
         let text = take(&mut bytes).unwrap_or_default();

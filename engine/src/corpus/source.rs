@@ -4,9 +4,10 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::block::Block;
+use super::block::{Block, First};
 use super::decode::{self, Decoded};
 use super::parquet::ParquetSource;
+use super::reader::Reader;
 use super::{CorpusOptions, Format, Input, Progress};
 use crate::error::{Error, Result};
 
@@ -63,11 +64,12 @@ impl Source {
 pub(super) struct RecordSource {
     path: Arc<Path>,
     format: Format,
-    reader: Box<dyn Read + Send>,
+    reader: Reader,
     compressed: bool,
     /// The beginning of a record whose end has not been read.
     carried: Vec<u8>,
     read_bytes: u64,
+    /// The number of the next line, where the reader cannot tell.
     next_line: u64,
     /// Whether no record has been given yet.
     at_start: bool,
@@ -76,6 +78,21 @@ pub(super) struct RecordSource {
 impl RecordSource {
     fn read_into(&mut self, block: &mut Block) -> Result<bool> {
         let start = block.bytes.len();
+        let mut first = First::Number(self.next_line);
+        if let Reader::File(file) = &mut self.reader {
+            file.unread(self.carried.len());
+            self.carried.clear();
+            first = First::At(file.clone());
+            let records = match start {
+                0 => file.split_records(self.format, block.room()),
+                _ => None,
+            };
+            if let Some(records) = records {
+                block.add_unread(&self.path, self.format, records, first, self.at_start);
+                self.at_start = false;
+                return Ok(true);
+            }
+        }
         block.bytes.append(&mut self.carried);
         // Read up to the room that is left; if no record ends in it, twice that, and so on.
         let mut target = start.saturating_add(block.room());
@@ -94,22 +111,17 @@ impl RecordSource {
             if let Some(end) = end {
                 self.carried.extend_from_slice(&block.bytes[end..]);
                 block.bytes.truncate(end);
-                block.add(
-                    &self.path,
-                    self.format,
-                    start,
-                    self.next_line,
-                    self.at_start,
-                );
+                if let First::Number(_) = first {
+                    let line_ends = memchr::memchr_iter(b'\n', &block.bytes[start..]);
+                    self.next_line += line_ends.count() as u64;
+                }
+                block.add(&self.path, self.format, start, first, self.at_start);
                 self.at_start = false;
-                self.next_line += memchr::memchr_iter(b'\n', &block.bytes[start..]).count() as u64;
+                return failure.map_or(Ok(!at_end), Err);
             }
             if let Some(failure) = failure {
-                block.bytes.truncate(end.unwrap_or(start));
+                block.bytes.truncate(start);
                 return Err(failure);
-            }
-            if end.is_some() {
-                return Ok(!at_end);
             }
             searched = block.bytes.len();
             target = searched.saturating_add(searched - start);

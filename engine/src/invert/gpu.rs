@@ -59,7 +59,7 @@ impl<'a> Gpu<'a> {
         let end = spans.last().map_or(0, |span| span.end);
         let bytes = (end - base) as u64;
         if bytes > self.lanes.most_bytes() && documents.len() > 1 {
-            log::info!("gpu: a chunk of {bytes} bytes is cut in halves");
+            log::debug!("gpu: a chunk of {bytes} bytes is cut in halves");
             let middle = documents.start.midpoint(documents.end);
             let mut first = self.raw(chunk, documents.start..middle)?;
             first.append(self.raw(chunk, middle..documents.end)?)?;
