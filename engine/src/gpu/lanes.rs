@@ -11,8 +11,8 @@ use super::GpuOptions;
 use crate::analyze::Analyzer;
 use crate::error::Result;
 
-/// More than these gain nothing: one uploads, one downloads, two compute.
-const MOST: usize = 4;
+/// So many threads may copy from and to the device at once; its queues need three at most.
+const MOST: usize = 8;
 
 /// Inverters on one device, each used by one thread at a time.
 pub struct Lanes {
