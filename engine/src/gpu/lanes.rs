@@ -11,7 +11,8 @@ use super::GpuOptions;
 use crate::analyze::Analyzer;
 use crate::error::Result;
 
-/// So many threads may copy from and to the device at once; its queues need three at most.
+/// So many chunks are on the device at once. With 16 threads and an H200, a chunk of 16 MiB takes 3.5 ms
+/// there, and copying its postings 8 ms more.
 const MOST: usize = 8;
 
 /// Inverters on one device, each used by one thread at a time.
