@@ -30,7 +30,11 @@ pub fn run(args: &Args) -> Result<(), Error> {
 
     let devices = match Build::Cuda.devices() {
         Ok(devices) => devices,
-        Err(why) => return report(args, &[], &why.to_string()),
+        Err(why) => {
+            let why = why.to_string();
+            let why = why.strip_prefix("no GPU can be used: ").unwrap_or(&why);
+            return report(args, &[], why);
+        }
     };
     let mut found = Vec::new();
     for (number, device) in (0..).zip(devices) {

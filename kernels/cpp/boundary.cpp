@@ -43,9 +43,18 @@ tokapi_status guarded(tokapi_inverter* opaque, tokapi_error* error, F function) 
 
 #ifdef __CUDACC__
 
+std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+
 void count_devices(uint32_t* count) {
-  int found = 0;
-  check(cudaGetDeviceCount(&found), "looking for a GPU");
+  int found = 0, driver = 0;
+  cudaError_t error = cudaGetDeviceCount(&found);
+  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess) {
+    cudaGetLastError();
+    if (driver == 0) throw Failure(TOKAPI_NO_DEVICE, "there is no NVIDIA driver");
+    throw Failure(TOKAPI_NO_DEVICE, "the NVIDIA driver is for CUDA " + version(driver) +
+                                        ", and this program needs one for CUDA " + version(CUDART_VERSION));
+  }
+  check(error, "looking for a GPU");
   *count = static_cast<uint32_t>(found);
 }
 
@@ -75,9 +84,9 @@ void describe_device(uint32_t device, tokapi_device* to) {
 }
 
 void choose(uint32_t device) {
-  int found = 0;
-  check(cudaGetDeviceCount(&found), "looking for a GPU");
-  if (device >= static_cast<uint32_t>(found)) {
+  uint32_t found = 0;
+  count_devices(&found);
+  if (device >= found) {
     throw Failure(TOKAPI_NO_DEVICE, "there is no device " + std::to_string(device) + ": " + std::to_string(found) +
                                         " found, counted from 0");
   }

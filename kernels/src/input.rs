@@ -80,7 +80,7 @@ impl<'a> Trie<'a> {
     }
 }
 
-/// How an [`Inverter`] works.
+/// How an [`Inverter`](crate::Inverter) works.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The device, counted from 0.
@@ -172,7 +172,7 @@ pub struct Formula<'a> {
     pub delta: f64,
     /// The average length.
     pub avdl: f64,
-    /// The idf for every one of [`Collected::df_values`].
+    /// The idf for every one of [`Collected::df_values`](crate::Collected::df_values).
     pub idf: &'a [f64],
 }
 
