@@ -1,11 +1,12 @@
 //! Where records come from: a stream, or a file that can be read from any place, so that threads
 //! read their own blocks.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Format, Progress};
 
@@ -35,6 +36,8 @@ pub(super) struct FileReader {
     /// The file's length when it was opened.
     length: u64,
     progress: Arc<Progress>,
+    /// The numbers of some lines, by where they begin: those that errors asked for.
+    lines: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
 
 impl FileReader {
@@ -44,6 +47,7 @@ impl FileReader {
             at,
             length,
             progress: Arc::clone(progress),
+            lines: Arc::new(Mutex::new(BTreeMap::from([(0, 1)]))),
         }
     }
 
@@ -83,10 +87,16 @@ impl FileReader {
         Some(range)
     }
 
-    /// The number of the line that begins here, counted from 1: all before is read for it.
+    /// The number of the line that begins here, counted from 1. What lies between here and the last
+    /// line before whose number is known is read for it: all errors together read a file once more.
     pub(super) fn line(&self) -> u64 {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lines.range(..=self.at).next_back();
+        let (mut at, mut line) = known.map_or((0, 1), |(&at, &line)| (at, line));
+        if at == self.at {
+            return line;
+        }
         let mut buffer = vec![0; 1 << 20];
-        let (mut at, mut line) = (0, 1);
         while at < self.at {
             let wanted =
                 usize::try_from(self.at - at).map_or(buffer.len(), |n| n.min(buffer.len()));
@@ -98,6 +108,7 @@ impl FileReader {
                 _ => break,
             }
         }
+        lines.insert(self.at, line);
         line
     }
 }
