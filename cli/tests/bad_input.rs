@@ -1,109 +1,19 @@
-//! Bad input and bad places to write to: one line that says what and where, or the documented
-//! treatment; never a panic, never a part of an output under its final name.
+//! Bad input: one line that says what and where, or the documented treatment; never a panic.
+
+mod folder;
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-const TOKAPI: &str = env!("CARGO_BIN_EXE_tokapi");
-
-/// A folder of inputs, with an empty folder `out` for what is written.
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        let folder = Folder(tempfile::tempdir().unwrap());
-        fs::create_dir(folder.path("out")).unwrap();
-        folder
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        fs::write(self.path(name), bytes).unwrap();
-    }
-
-    /// Runs `tokapi` here.
-    fn run(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(TOKAPI);
-        command.args(args).current_dir(self.0.path());
-        command.stdin(Stdio::null()).output().unwrap()
-    }
-
-    fn generate(&self, name: &str, documents: &str) {
-        let run = self.run(&["generate", "-o", name, "--documents", documents]);
-        assert!(run.status.success(), "{run:?}");
-    }
-
-    /// What is in the folder `out`, hidden files too.
-    fn written(&self) -> Vec<String> {
-        let names = fs::read_dir(self.path("out")).unwrap();
-        let mut names: Vec<String> = names
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-
-    /// Weighs with `args` into `out`, which must fail with `status` and a single line that holds
-    /// all `parts`, and leave nothing.
-    fn refuses(&self, args: &[&str], status: i32, parts: &[&str]) {
-        let run = self.run(&[&["weigh", "-o", "out/w.parquet"], args].concat());
-        one_line(&run, status, parts);
-        assert_eq!(self.written(), [""; 0]);
-    }
-
-    /// Weighs with `args`, which must succeed. Gives the summary and the output.
-    fn weighs(&self, args: &[&str]) -> (Value, Vec<u8>) {
-        let run = self.run(&[&["weigh", "--json", "-o", "out/w.parquet"], args].concat());
-        assert!(run.status.success(), "{run:?}");
-        assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{args:?}");
-        let output = fs::read(self.path("out/w.parquet")).unwrap();
-        fs::remove_file(self.path("out/w.parquet")).unwrap();
-        assert_eq!(self.written(), [""; 0]);
-        (serde_json::from_slice(&run.stdout).unwrap(), output)
-    }
-}
-
-/// Checks that a run ended with `status` after one line on standard error that holds all `parts`.
-fn one_line(run: &Output, status: i32, parts: &[&str]) {
-    let error = String::from_utf8_lossy(&run.stderr);
-    assert_eq!(run.status.code(), Some(status), "{error}");
-    assert!(error.starts_with("tokapi: "), "{error}");
-    assert_eq!(error.matches('\n').count(), 1, "{error}");
-    assert!(!error.contains("panicked"), "{error}");
-    for part in parts {
-        assert!(error.contains(part), "{part} is not in: {error}");
-    }
-}
+use folder::{Folder, TOKAPI, around, one_line, shell};
 
 /// The documents of a summary, and what was skipped.
 fn counts(summary: &Value) -> (u64, u64) {
     let count = |name: &str| summary[name].as_u64().unwrap();
     (count("documents"), count("skipped"))
-}
-
-/// Two documents with `bad` between them, in the format of `extension`.
-fn around(extension: &str, bad: &[u8]) -> Vec<u8> {
-    let (before, after): (&[u8], &[u8]) = match extension {
-        "jsonl" => (
-            b"{\"id\":\"a\",\"contents\":\"one two two\"}\n",
-            b"\n{\"id\":\"b\",\"contents\":\"two three\"}\n",
-        ),
-        "tsv" => (b"a\tone two two\n", b"\nb\ttwo three\n"),
-        "trec" => (
-            b"<DOC><DOCNO>a</DOCNO>one two two</DOC>\n",
-            b"\n<DOC><DOCNO>b</DOCNO>two three</DOC>\n",
-        ),
-        "terms" => (b"one\ntwo\ntwo\n\n", b"two\nthree\n"),
-        _ => unreachable!("no such format here"),
-    };
-    [before, bad, after].concat()
 }
 
 #[test]
@@ -439,179 +349,6 @@ fn values_out_of_range() {
 }
 
 #[test]
-fn places_that_cannot_be_written() {
-    let folder = Folder::new();
-    folder.put("docs.tsv", around("tsv", b""));
-    fs::create_dir(folder.path("dir.parquet")).unwrap();
-    for (output, status, part) in [
-        ("none/w.parquet", 1, "none/w.parquet: cannot write: No such"),
-        (
-            "dir.parquet",
-            1,
-            "dir.parquet: cannot write: it is a folder",
-        ),
-        ("docs.tsv/w.parquet", 1, "docs.tsv/w.parquet: cannot write"),
-        ("w.unknown", 2, "w.unknown: the name does not tell"),
-        ("-", 2, "-: the name does not tell"),
-    ] {
-        let run = folder.run(&["weigh", "docs.tsv", "-o", output]);
-        one_line(&run, status, &[part]);
-    }
-    let run = folder.run(&["weigh", "docs.tsv", "-o", "-", "--to", "parquet"]);
-    one_line(&run, 2, &["cannot go to standard output; name a file"]);
-    let names = fs::read_dir(folder.0.path()).unwrap().count();
-    assert_eq!(names, 3, "out, docs.tsv and dir.parquet");
-}
-
-#[test]
-fn an_output_never_replaces_an_input() {
-    let folder = Folder::new();
-    folder.put("docs.tsv", around("tsv", b""));
-    let weights = folder.weighs(&["docs.tsv"]).1;
-    fs::create_dir(folder.path("in")).unwrap();
-    folder.put("in/w.parquet", &weights);
-    folder.put("in/v.docs.parquet", &weights);
-    for args in [
-        &["in/w.parquet", "-o", "in/w.parquet"][..],
-        &["in/w.parquet", "-o", "./out/../in/w.parquet"],
-        &["in", "-o", "in/w.parquet"],
-        &["in/v.docs.parquet", "-o", "in/v.parquet", "--tables"],
-    ] {
-        let args = [&["weigh", "--id-field=doc", "--text-field=term"], args].concat();
-        let parts = ["in/", "overwrite this input", "name another"];
-        one_line(&folder.run(&args), 2, &parts);
-    }
-    folder.put("in/d.terms.tsv", around("tsv", b""));
-    let own = folder.run(&["weigh", "in/d.terms.tsv", "-o", "in/d.jsonl"]);
-    one_line(&own, 2, &["in/d.terms.tsv", "overwrite this input"]);
-    fs::remove_file(folder.path("in/d.terms.tsv")).unwrap();
-    assert!(fs::read(folder.path("in/w.parquet")).unwrap() == weights);
-    assert!(fs::read(folder.path("in/v.docs.parquet")).unwrap() == weights);
-    assert_eq!(fs::read_dir(folder.path("in")).unwrap().count(), 2);
-}
-
-/// Runs a shell's `script` in the folder, in which `$0` is the program.
-#[cfg(unix)]
-fn shell(folder: &Folder, script: &str) -> Output {
-    let mut command = Command::new("sh");
-    command.args(["-c", script, TOKAPI]);
-    command.current_dir(folder.0.path());
-    command.stdin(Stdio::null()).output().unwrap()
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_full_device_is_an_error() {
-    let folder = Folder::new();
-    folder.put("docs.tsv", around("tsv", b""));
-    let run = folder.run(&["weigh", "docs.tsv", "-o", "/dev/full", "--to", "parquet"]);
-    one_line(&run, 1, &["/dev/full: cannot write", "No space left"]);
-    let run = shell(&folder, "$0 stats docs.tsv > /dev/full");
-    one_line(&run, 1, &["-: cannot write", "No space left"]);
-    // Where the error itself cannot be told the status still tells it, and success is success.
-    let run = shell(&folder, "$0 stats none.tsv 2> /dev/full");
-    assert_eq!(run.status.code(), Some(1));
-    let run = shell(&folder, "$0 weigh docs.tsv -o out/w.parquet 2> /dev/full");
-    assert_eq!(run.status.code(), Some(0));
-    assert_eq!(folder.written(), ["w.parquet"]);
-}
-
-/// A limit on the size of files makes writing fail in the middle as a full disk does; ignoring
-/// the signal that comes with it leaves the error.
-#[test]
-#[cfg(unix)]
-fn a_full_disk_leaves_what_was_there_before() {
-    let folder = Folder::new();
-    folder.generate("many.tsv", "200");
-    let limited = |args: &str| shell(&folder, &format!("trap '' XFSZ; ulimit -f 8; $0 {args}"));
-    for args in [
-        "weigh many.tsv -o out/w.parquet",
-        "generate -o out/w.parquet --size 1MB",
-    ] {
-        one_line(
-            &limited(args),
-            1,
-            &["out/w.parquet: cannot write", "too large"],
-        );
-        assert_eq!(folder.written(), [""; 0], "{args}");
-    }
-    // The weights fit and the table of terms does not: none of them appears.
-    let run = limited("weigh many.tsv --top 0 -o out/w.parquet --tables");
-    one_line(&run, 1, &["out/w.terms.parquet: cannot write", "too large"]);
-    assert_eq!(folder.written(), [""; 0]);
-    folder.put("out/w.parquet", "earlier weights");
-    one_line(
-        &limited("weigh many.tsv -o out/w.parquet"),
-        1,
-        &["too large"],
-    );
-    assert_eq!(folder.written(), ["w.parquet"]);
-    let kept = fs::read(folder.path("out/w.parquet")).unwrap();
-    assert_eq!(kept, b"earlier weights");
-}
-
-/// A run that has begun to write its output.
-fn writing(folder: &Folder) -> std::process::Child {
-    folder.generate("many.terms", "20000");
-    let mut child = Command::new(TOKAPI)
-        .args(["weigh", "many.terms", "-o", "out/w.parquet"])
-        .current_dir(folder.0.path())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let is_begun = || {
-        let entries = fs::read_dir(folder.path("out")).unwrap();
-        let sizes = entries.filter_map(|entry| entry.ok()?.metadata().ok());
-        sizes.map(|metadata| metadata.len()).sum::<u64>() > 1000
-    };
-    while !is_begun() {
-        assert_eq!(child.try_wait().unwrap(), None, "ended before it wrote");
-        std::thread::sleep(std::time::Duration::from_micros(200));
-    }
-    child
-}
-
-#[test]
-fn killed_while_writing_leaves_no_output_under_its_name() {
-    let folder = Folder::new();
-    let mut child = writing(&folder);
-    child.kill().unwrap();
-    assert!(!child.wait().unwrap().success());
-    assert!(!folder.path("out/w.parquet").exists());
-}
-
-#[test]
-fn interrupted_while_writing_leaves_nothing() {
-    use nix::sys::signal::{Signal, kill};
-    for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let folder = Folder::new();
-        let mut child = writing(&folder);
-        kill(nix::unistd::Pid::from_raw(child.id() as i32), signal).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(130));
-        assert_eq!(fs::read_dir(folder.path("out")).unwrap().count(), 0);
-    }
-}
-
-#[test]
-fn a_reader_that_goes_away_is_no_error() {
-    let folder = Folder::new();
-    folder.put("docs.tsv", around("tsv", b""));
-    for args in [&["stats", "docs.tsv"][..], &["completions", "bash"]] {
-        let mut child = Command::new(TOKAPI)
-            .args(args)
-            .current_dir(folder.0.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        drop(child.stdout.take());
-        let run = child.wait_with_output().unwrap();
-        assert!(run.status.success(), "{args:?}: {run:?}");
-        assert!(run.stderr.is_empty(), "{args:?}: {run:?}");
-    }
-}
-
-#[test]
 fn standard_input_that_ends_early_or_holds_parquet() {
     let folder = Folder::new();
     folder.generate("docs.parquet", "3");
@@ -707,21 +444,4 @@ fn a_pipe_that_brings_little_at_first_is_read_all_the_same() {
     );
     let summary = String::from_utf8(run.stdout).unwrap();
     assert!(summary.contains("\"documents\":2"), "{summary}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_named_pipe_is_written_to() {
-    let folder = Folder::new();
-    folder.put("docs.tsv", around("tsv", b""));
-    let run = shell(
-        &folder,
-        "mkfifo p && (\"$0\" weigh docs.tsv -o p --to tsv 2>/dev/null &) && cat p | wc -l",
-    );
-    let lines: u32 = String::from_utf8(run.stdout)
-        .unwrap()
-        .trim()
-        .parse()
-        .unwrap();
-    assert!(lines > 0);
 }
