@@ -7,6 +7,7 @@ use tokapi::collection::Engine;
 use tokapi::{BuildOptions, Error};
 
 use crate::size;
+use crate::summary::note;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
@@ -92,6 +93,17 @@ impl Args {
         if let (Some(option), false) = (needs_ppd, self.method == MethodName::Ppd) {
             return Err(Error::Usage(format!("{option} goes with --method ppd")));
         }
+        if self.method == MethodName::Ppd && self.dictionary.is_none() {
+            return Err(Error::Usage(
+                "--method ppd needs --dictionary, from `tokapi dictionary build`".into(),
+            ));
+        }
+        let on_gpu = matches!(self.engine, EngineName::Gpu | EngineName::Auto);
+        if self.method != MethodName::Hash && !on_gpu {
+            return Err(Error::Usage(
+                "--method is how a GPU works: it goes with --engine gpu or auto".into(),
+            ));
+        }
         if self.unknown == UnknownName::One && (self.engine != EngineName::Gpu || self.verify) {
             return Err(Error::Usage(
                 "--unknown one is what only --engine gpu can do, without --verify: other engines \
@@ -126,7 +138,11 @@ impl Args {
         }
         match self.gpu() {
             Err(Error::Device(why)) => {
-                log::info!("engine cpu: {why}");
+                // No news where the program never had a GPU engine.
+                match cfg!(feature = "cuda") {
+                    true => note(&format!("tokapi: the CPU does all: {why}\n")),
+                    false => log::info!("engine cpu: {why}"),
+                }
                 Ok(Engine::Cpu)
             }
             engine => engine,

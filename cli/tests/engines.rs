@@ -53,6 +53,10 @@ fn options_of_ppd_go_with_ppd() {
     assert!(text.contains("--unknown one goes with --method ppd"));
     let text = error(&weigh(&["--dictionary", "x.dictionary"]), 2);
     assert!(text.contains("--dictionary goes with --method ppd"));
+    let text = error(&weigh(&["--method", "ppd"]), 2);
+    assert!(text.contains("needs --dictionary"));
+    let text = error(&weigh(&["--method", "pp", "--engine", "cpu"]), 2);
+    assert!(text.contains("goes with --engine gpu"));
 }
 
 #[test]
