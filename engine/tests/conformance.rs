@@ -185,6 +185,17 @@ fn battery() -> Vec<(String, Vec<String>)> {
             ],
         ));
     }
+    // Around the 256 threads of a block, and the 256 occurrences of a tile.
+    for count in [255, 256, 257, 512, 513] {
+        cases.push((
+            format!("{count} terms"),
+            vec![words(count, |n| format!("b{}", n % 100)), "b1".into()],
+        ));
+        cases.push((
+            format!("{count} documents"),
+            (0..count).map(|n| format!("b{} b1", n % 100)).collect(),
+        ));
+    }
     // The text ends, and documents meet, at every place around the ends of blocks and segments.
     for size in [
         62, 63, 64, 65, 127, 128, 129, 16_382, 16_383, 16_384, 16_385, 32_768,
