@@ -10,16 +10,6 @@ use tokapi::output::{Output, Target};
 use tokapi::weigh::{Formula, Prune};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
 
-const FORMULAS: [Formula; 7] = [
-    Formula::Lucene,
-    Formula::Robertson,
-    Formula::Smoothed,
-    Formula::Atire,
-    Formula::Bm25L,
-    Formula::Bm25Plus,
-    Formula::TfIdf,
-];
-
 fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
     let analyzer = Analyzer::new(&AnalyzerOptions {
         cut: Cut::Unicode,
@@ -141,7 +131,7 @@ proptest! {
         documents in prop::collection::vec("([a-d]{1,2} ){0,8}|([a-z]{1,18}[ .]){0,40}|(x ){0,300}|[é語² ]{0,9}", 0..60),
         chunk_bytes in 1usize..4000,
         threads in 1usize..5,
-        formula in prop::sample::select(FORMULAS.to_vec()),
+        formula in prop::sample::select(Formula::ALL.to_vec()),
         k1 in 0.0f64..3.0,
         b in 0.0f64..=1.0,
     ) {

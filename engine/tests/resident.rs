@@ -20,16 +20,6 @@ const BUILD: Build = Build::Cuda;
 #[cfg(not(feature = "cuda"))]
 const BUILD: Build = Build::Host;
 
-const FORMULAS: [Formula; 7] = [
-    Formula::Lucene,
-    Formula::Robertson,
-    Formula::Smoothed,
-    Formula::Atire,
-    Formula::Bm25L,
-    Formula::Bm25Plus,
-    Formula::TfIdf,
-];
-
 /// Documents one after the other, a line break after each, and where each begins.
 fn laid_out(documents: &[String]) -> (Vec<u8>, Vec<u64>) {
     let (mut text, mut starts) = (Vec::new(), Vec::new());
@@ -119,7 +109,7 @@ fn cranfield_on_every_method_and_formula() {
         }
     }
     for mut engine in engines() {
-        for (formula, chunk_bytes) in FORMULAS
+        for (formula, chunk_bytes) in Formula::ALL
             .into_iter()
             .zip([1, 1000, 20_000, 1 << 30].into_iter().cycle())
         {
@@ -221,11 +211,11 @@ proptest! {
     fn random_collections_on_every_method(
         documents in prop::collection::vec("(([a-c]{1,3}|x[0-9]{1,3}|[A-Z]{14,20}|é{8,9})?[ ,.]{0,2}){0,40}", 0..40),
         chunk_bytes in prop_oneof![Just(1u64), 1..200u64, Just(1 << 20)],
-        formula in 0..FORMULAS.len(),
+        formula in 0..Formula::ALL.len(),
         k1 in 0.0..3.0f64,
         b in 0.0..=1.0f64,
     ) {
-        let bm25 = Bm25 { formula: FORMULAS[formula], k1, b, ..Bm25::default() };
+        let bm25 = Bm25 { formula: Formula::ALL[formula], k1, b, ..Bm25::default() };
         for mut engine in engines() {
             check(&mut engine, &documents, chunk_bytes, &bm25);
         }

@@ -27,6 +27,19 @@ pub enum Formula {
     TfIdf,
 }
 
+impl Formula {
+    /// Every formula.
+    pub const ALL: [Formula; 7] = [
+        Formula::Lucene,
+        Formula::Robertson,
+        Formula::Smoothed,
+        Formula::Atire,
+        Formula::Bm25L,
+        Formula::Bm25Plus,
+        Formula::TfIdf,
+    ];
+}
+
 /// A formula with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bm25 {
