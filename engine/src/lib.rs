@@ -54,6 +54,7 @@ pub mod gpu;
 pub mod invert;
 pub mod lexicon;
 pub mod output;
+mod pipeline;
 pub mod postings;
 mod strings;
 pub mod weigh;
