@@ -25,6 +25,22 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A scratch file could not be written or read; the job can be continued when that is mended.
+    #[error("{}: scratch file: {source}", path.display())]
+    Scratch {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A scratch file is not what was written to it.
+    #[error("{}: {what}; remove its folder and begin again", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
     /// A document, a line or a whole file does not follow its format.
     #[error("{place}: {what}")]
     Input {

@@ -56,7 +56,10 @@ pub mod lexicon;
 pub mod output;
 mod pipeline;
 pub mod postings;
+mod run;
+pub mod scratch;
 mod strings;
+mod varint;
 pub mod weigh;
 
 pub use collection::{BuildOptions, Collection};

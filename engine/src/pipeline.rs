@@ -41,10 +41,18 @@ pub struct StageTimes {
 type Outcome<O> = std::result::Result<Result<O>, Box<dyn Any + Send>>;
 
 impl Stages {
-    /// Items under way at most: one is read and one written, each thread has one and the next.
+    /// Stages that overlap, with as many threads as the pool that this is called in.
+    pub(crate) fn of_pool() -> Self {
+        Stages {
+            threads: rayon::current_num_threads(),
+            overlap: true,
+        }
+    }
+
+    /// Items under way at most: each thread has one, one is read, one waits, one is written.
     pub(crate) fn in_flight(&self) -> usize {
         match self.overlap {
-            true => 2 * self.threads + 2,
+            true => self.threads + 3,
             false => self.threads,
         }
     }
@@ -212,10 +220,14 @@ mod tests {
                     Ok(2 * item)
                 };
                 let times = Stages { threads, overlap }
-                    .run(numbers(count), || work, |item| {
-                        written.push(item);
-                        Ok(())
-                    })
+                    .run(
+                        numbers(count),
+                        || work,
+                        |item| {
+                            written.push(item);
+                            Ok(())
+                        },
+                    )
                     .unwrap();
                 assert_eq!(written, (0..count).map(|n| 2 * n).collect::<Vec<_>>());
                 assert_eq!(times.items, count);
@@ -254,10 +266,14 @@ mod tests {
                 let stages = Stages { threads, overlap };
                 let mut written = 0;
                 let work = |item: u64| if item >= 9 { failed(item) } else { Ok(item) };
-                let error = stages.run(numbers(50), || work, |_| {
-                    written += 1;
-                    Ok(())
-                });
+                let error = stages.run(
+                    numbers(50),
+                    || work,
+                    |_| {
+                        written += 1;
+                        Ok(())
+                    },
+                );
                 assert_eq!((error.unwrap_err().to_string(), written), ("9".into(), 9));
                 let mut next = numbers(50);
                 let read = || match next()? {
@@ -265,15 +281,23 @@ mod tests {
                     item => Ok(item),
                 };
                 let mut written = 0;
-                let error = stages.run(read, || Ok, |_| {
-                    written += 1;
-                    Ok(())
-                });
+                let error = stages.run(
+                    read,
+                    || Ok,
+                    |_| {
+                        written += 1;
+                        Ok(())
+                    },
+                );
                 assert_eq!((error.unwrap_err().to_string(), written), ("7".into(), 7));
-                let error = stages.run(numbers(50), || Ok, |item| match item {
-                    5 => Err(Error::Limit("5".into())),
-                    _ => Ok(()),
-                });
+                let error = stages.run(
+                    numbers(50),
+                    || Ok,
+                    |item| match item {
+                        5 => Err(Error::Limit("5".into())),
+                        _ => Ok(()),
+                    },
+                );
                 assert_eq!(error.unwrap_err().to_string(), "5");
             }
         }

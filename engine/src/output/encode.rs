@@ -1,5 +1,7 @@
 //! The encodings of Parquet pages (parquet-format, Encodings.md) that the writer needs.
 
+use crate::varint;
+
 /// PLAIN: every string behind its length.
 pub(super) fn strings<'a>(strings: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -36,7 +38,7 @@ pub(super) fn bit_packed(indices: impl ExactSizeIterator<Item = u32>, width: u32
     let mut bytes = Vec::with_capacity(16 + groups * width as usize);
     // The width is at most 32.
     bytes.push(width as u8);
-    varint((groups as u64) << 1 | 1, &mut bytes);
+    varint::push((groups as u64) << 1 | 1, &mut bytes);
     let end = bytes.len() + groups * width as usize;
     let (mut word, mut filled) = (0u64, 0);
     for index in indices {
@@ -51,14 +53,6 @@ pub(super) fn bit_packed(indices: impl ExactSizeIterator<Item = u32>, width: u32
     bytes.extend_from_slice(&word.to_le_bytes());
     bytes.resize(end, 0);
     bytes
-}
-
-fn varint(mut value: u64, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
 }
 
 /// RLE_DICTIONARY of a sorted column: value `t` stands `offsets[t + 1] - offsets[t]` times.
@@ -87,7 +81,7 @@ impl<'a> Runs<'a> {
         while self.row < end {
             let run_end = self.offsets[self.value + 1].min(end);
             if run_end > self.row {
-                varint((run_end - self.row) << 1, &mut bytes);
+                varint::push((run_end - self.row) << 1, &mut bytes);
                 let index = (self.value - self.first) as u64;
                 bytes.extend_from_slice(&index.to_le_bytes()[..width.div_ceil(8) as usize]);
                 self.row = run_end;

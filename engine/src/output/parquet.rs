@@ -7,8 +7,15 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::encode::{self, Ranks};
+use super::{Output, Staged};
+use crate::collection::Weights;
+use crate::error::{Error, Result};
+use crate::pipeline::Stages;
+use crate::strings::Strings;
 use parquet::basic::{Compression, Encoding, PageType, ZstdLevel};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
@@ -20,13 +27,6 @@ use parquet::file::statistics::Statistics as ColumnStatistics;
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, TypePtr};
-use rayon::prelude::*;
-
-use super::encode::{self, Ranks};
-use super::{Output, Staged};
-use crate::collection::Weights;
-use crate::error::{Error, Result};
-use crate::strings::Strings;
 
 /// Rows of a row group. Readers skip row groups by term; each repeats the ids it uses.
 const ROW_GROUP_ROWS: usize = 1 << 20;
@@ -47,80 +47,99 @@ const TERMS: &str = "message terms {
 
 /// Writes the weights, and the tables where `output` asks for them.
 pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
-    let mut files = vec![File::write(
-        output.path.clone(),
-        WEIGHTS,
-        weights.len(),
-        |rows, columns| weights_group(weights, rows, columns),
-    )?];
+    let mut files = vec![
+        File {
+            path: output.path.clone(),
+            schema: WEIGHTS,
+        }
+        .write_rows(weights.len(), |rows, columns| {
+            weights_group(weights, rows, columns)
+        })?,
+    ];
     if output.tables {
         let Weights {
             documents, lexicon, ..
         } = weights;
-        files.push(File::write(
-            output.beside("docs.parquet"),
-            DOCUMENTS,
-            documents.len(),
-            |rows, columns| {
-                let length = |row: usize| documents.lengths[row].to_le_bytes();
-                table_group(&documents.ids, length, rows, columns)
-            },
-        )?);
-        files.push(File::write(
-            output.beside("terms.parquet"),
-            TERMS,
-            lexicon.terms.len(),
-            |rows, columns| {
-                let df = |row: usize| lexicon.df[row].to_le_bytes();
-                table_group(&lexicon.terms, df, rows, columns)
-            },
-        )?);
+        let file = File {
+            path: output.beside("docs.parquet"),
+            schema: DOCUMENTS,
+        };
+        files.push(file.write_rows(documents.len(), |rows, columns| {
+            let length = |row: usize| documents.lengths[row].to_le_bytes();
+            table_group(&documents.ids, length, rows, columns)
+        })?);
+        let file = File {
+            path: output.beside("terms.parquet"),
+            schema: TERMS,
+        };
+        files.push(file.write_rows(lexicon.terms.len(), |rows, columns| {
+            let df = |row: usize| lexicon.df[row].to_le_bytes();
+            table_group(&lexicon.terms, df, rows, columns)
+        })?);
     }
     Ok(files)
 }
 
 type Encoded = std::result::Result<Vec<Column>, ParquetError>;
 
+/// The rows `0..rows`, a row group at a time.
+fn groups(rows: usize) -> impl FnMut() -> Result<Option<Range<usize>>> + Send {
+    let mut from = 0;
+    move || {
+        let group = from..rows.min(from + ROW_GROUP_ROWS);
+        from = group.end;
+        Ok((!group.is_empty()).then_some(group))
+    }
+}
+
 /// A Parquet file on its way out.
-struct File;
+struct File {
+    path: PathBuf,
+    schema: &'static str,
+}
 
 impl File {
-    /// Writes `rows` rows, which `encode` gives a row group at a time.
-    fn write(
-        path: std::path::PathBuf,
-        schema: &str,
-        rows: usize,
-        encode: impl Fn(Range<usize>, &[ColumnDescPtr]) -> Encoded + Sync,
+    /// Writes the row groups that `encode` makes of what `next` gives; what it makes beside goes to
+    /// `also`, in order.
+    fn write<I: Send, E: Send>(
+        &self,
+        stages: Stages,
+        next: impl FnMut() -> Result<Option<I>> + Send,
+        encode: impl Fn(I, &[ColumnDescPtr]) -> Result<(Encoded, E)> + Sync,
+        mut also: impl FnMut(E) -> Result<()>,
     ) -> Result<Staged> {
-        let mut staged = Staged::create(&path)?;
-        let failed = |error: ParquetError| Error::writing(&path)(into_io(error));
-        let schema: TypePtr = Arc::new(parse_message_type(schema).map_err(failed)?);
+        let mut staged = Staged::create(&self.path)?;
+        let failed = |error: ParquetError| Error::writing(&self.path)(into_io(error));
+        let schema: TypePtr = Arc::new(parse_message_type(self.schema).map_err(failed)?);
         let columns = SchemaDescriptor::new(Arc::clone(&schema))
             .columns()
             .to_vec();
         let mut writer = SerializedFileWriter::new(&mut staged, schema, Arc::new(properties()))
             .map_err(failed)?;
-        let groups: Vec<Range<usize>> = (0..rows)
-            .step_by(ROW_GROUP_ROWS)
-            .map(|from| from..rows.min(from + ROW_GROUP_ROWS))
-            .collect();
-        // While one batch of row groups is written the next is encoded.
-        let mut batches = groups.chunks(rayon::current_num_threads());
-        let mut next = || -> Vec<Encoded> {
-            let batch = batches.next().unwrap_or_default();
-            batch
-                .par_iter()
-                .map(|rows| encode(rows.clone(), &columns))
-                .collect()
+        let worker = || {
+            |group: I| {
+                let (encoded, more) = encode(group, &columns)?;
+                Ok((encoded.map_err(failed)?, more))
+            }
         };
-        let mut ready = next();
-        while !ready.is_empty() {
-            let (written, encoded) = rayon::join(|| append(&mut writer, ready), &mut next);
-            written.map_err(failed)?;
-            ready = encoded;
-        }
+        let write = |(columns, more): (Vec<Column>, E)| {
+            append(&mut writer, columns).map_err(failed)?;
+            also(more)
+        };
+        stages.run(next, worker, write)?;
         writer.close().map_err(failed)?;
         Ok(staged)
+    }
+
+    /// Writes `rows` rows, which `encode` gives a row group at a time.
+    fn write_rows(
+        &self,
+        rows: usize,
+        encode: impl Fn(Range<usize>, &[ColumnDescPtr]) -> Encoded + Sync,
+    ) -> Result<Staged> {
+        let encode =
+            |rows: Range<usize>, columns: &[ColumnDescPtr]| Ok((encode(rows, columns), ()));
+        self.write(Stages::of_pool(), groups(rows), encode, Ok)
     }
 }
 
@@ -141,18 +160,16 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-/// Appends encoded row groups to the file.
+/// Appends an encoded row group to the file.
 fn append<W: Write + Send>(
     writer: &mut SerializedFileWriter<W>,
-    groups: Vec<Encoded>,
+    columns: Vec<Column>,
 ) -> std::result::Result<(), ParquetError> {
-    for columns in groups {
-        let mut group = writer.next_row_group()?;
-        for column in columns? {
-            group.append_column(&column.bytes, column.close)?;
-        }
-        group.close()?;
+    let mut group = writer.next_row_group()?;
+    for column in columns {
+        group.append_column(&column.bytes, column.close)?;
     }
+    group.close()?;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use super::{Output, Staged};
 use crate::collection::Documents;
 use crate::error::Result;
 use crate::lexicon::Lexicon;
+use crate::pipeline::Stages;
 use crate::strings::Strings;
 
 /// Rows that one thread formats at a time: about a megabyte.
@@ -38,7 +39,8 @@ pub(super) fn terms(lexicon: &Lexicon, output: &Output) -> Result<Staged> {
 
 fn write(path: &Path, names: &Strings, number: impl Fn(usize) -> u64 + Sync) -> Result<Staged> {
     let rows = names.len();
-    pieces::write(path, rows.div_ceil(UNIT_ROWS), |unit| {
+    let units = pieces::units(rows.div_ceil(UNIT_ROWS));
+    let lines = |unit: usize| {
         let mut text = Vec::new();
         let mut digits = itoa::Buffer::new();
         for row in unit * UNIT_ROWS..rows.min((unit + 1) * UNIT_ROWS) {
@@ -47,8 +49,9 @@ fn write(path: &Path, names: &Strings, number: impl Fn(usize) -> u64 + Sync) -> 
             text.extend_from_slice(digits.format(number(row)).as_bytes());
             text.push(b'\n');
         }
-        Ok(Text::whole(text))
-    })
+        Ok((Text::whole(text), ()))
+    };
+    pieces::write(path, Stages::of_pool(), units, lines, Ok)
 }
 
 /// Adds a field of tab-separated text, escaped.

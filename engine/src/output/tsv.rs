@@ -5,6 +5,7 @@ use super::tables::{self, needs_escape, push_field};
 use super::{Output, Staged};
 use crate::collection::Weights;
 use crate::error::Result;
+use crate::pipeline::Stages;
 
 /// Postings in a piece, about 8 MB of text. The bytes of compressed files depend on it.
 const PIECE_POSTINGS: usize = 1 << 18;
@@ -20,11 +21,13 @@ const NUMBERS_BYTES: usize = 16;
 pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
     let count = weights.len().div_ceil(PIECE_POSTINGS);
     let plain_ids = !weights.documents.ids.iter().any(needs_escape);
-    let mut staged = vec![pieces::write(&output.path, count, |piece| {
+    let text = |piece: usize| {
         let from = piece * PIECE_POSTINGS;
         let to = weights.len().min(from + PIECE_POSTINGS);
-        Ok(Text::whole(lines(weights, from..to, plain_ids)))
-    })?];
+        Ok((Text::whole(lines(weights, from..to, plain_ids)), ()))
+    };
+    let (stages, units) = (Stages::of_pool(), pieces::units(count));
+    let mut staged = vec![pieces::write(&output.path, stages, units, text, Ok)?];
     if output.tables {
         staged.push(tables::documents(&weights.documents, output)?);
         staged.push(tables::terms(&weights.lexicon, output)?);

@@ -1,12 +1,12 @@
 //! Weights as sparse vectors: a JSON object a document, in input order.
 
-use std::io;
 use std::path::Path;
 
 use super::pieces::{self, Text};
 use super::{Output, Staged, tables};
 use crate::collection::{Collection, Documents, Rows};
 use crate::error::Result;
+use crate::pipeline::Stages;
 use crate::weigh::Bm25;
 
 /// Documents in a piece, of some 100 KB to 10 MB. The bytes of compressed files depend on it.
@@ -27,9 +27,9 @@ const ENTRY_BYTES: usize = 18;
 pub(super) fn write(collection: &Collection, bm25: &Bm25, output: &Output) -> Result<Vec<Staged>> {
     let rows = collection.rows(bm25)?;
     let documents = collection.documents();
-    let vectors = pieces::write(&output.path, collection.part_count(), |part| {
-        lines(&rows(part), documents)
-    })?;
+    let units = pieces::units(collection.part_count());
+    let lines = |part| Ok((lines(&rows(part), documents), ()));
+    let vectors = pieces::write(&output.path, Stages::of_pool(), units, lines, Ok)?;
     let mut staged = vec![vectors];
     if output.tables {
         staged.push(tables::documents(documents, output)?);
@@ -41,15 +41,19 @@ pub(super) fn write(collection: &Collection, bm25: &Bm25, output: &Output) -> Re
 }
 
 /// The lines of consecutive documents.
-fn lines(rows: &Rows, documents: &Documents) -> io::Result<Text> {
-    let mut text = Text::default();
+fn lines(rows: &Rows, documents: &Documents) -> Text {
+    let mut text = Text {
+        goes_on: rows.first % PIECE_DOCUMENTS != 0,
+        ..Text::default()
+    };
     let bytes = &mut text.bytes;
     bytes.reserve(rows.terms.len() * ENTRY_BYTES);
     let (mut digits, mut decimal) = (itoa::Buffer::new(), zmij::Buffer::new());
     for (number, bounds) in (rows.first..).zip(rows.starts.windows(2)) {
         let entries = bounds[0]..bounds[1];
         bytes.extend_from_slice(b"{\"id\":");
-        serde_json::to_writer(&mut *bytes, &documents.ids.text(number))?;
+        let id = serde_json::Value::from(documents.ids.text(number));
+        bytes.extend_from_slice(id.to_string().as_bytes());
         bytes.extend_from_slice(b",\"indices\":[");
         for (place, &term) in rows.terms[entries.clone()].iter().enumerate() {
             if place > 0 {
@@ -73,7 +77,7 @@ fn lines(rows: &Rows, documents: &Documents) -> io::Result<Text> {
             text.cuts.push(bytes.len());
         }
     }
-    Ok(text)
+    text
 }
 
 #[cfg(test)]
@@ -149,7 +153,7 @@ mod tests {
             weights: vec![f32::NAN, 0.5, f32::NEG_INFINITY],
         };
         let documents = collection(&[("\"", "a")], Default::default());
-        let text = lines(&rows, documents.documents()).unwrap().bytes;
+        let text = lines(&rows, documents.documents()).bytes;
         let expected = r#"{"id":"\"","indices":[1,2,7],"values":[null,0.5,null]}"#;
         assert_eq!(String::from_utf8(text).unwrap(), format!("{expected}\n"));
     }

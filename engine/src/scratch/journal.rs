@@ -1,0 +1,139 @@
+//! The journal of a job: what has been done, one checked line each, on disk before it counts.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+
+/// An open journal; nobody else can open it meanwhile.
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Opens the journal at `path` or begins it. Gives the entries that it has; what a crash left
+    /// of a last one is cut off.
+    ///
+    /// # Errors
+    /// Another process has it open; it cannot be read; an entry that is not the last is damaged.
+    pub(super) fn open(path: &Path) -> Result<(Self, Vec<Value>)> {
+        let failed = |source| Error::Scratch {
+            path: path.to_path_buf(),
+            source,
+        };
+        let mut options = File::options();
+        let mut file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::Usage(format!(
+                    "{}: another process does the same job; let it end, or write to another name",
+                    path.display()
+                )));
+            }
+            // Some file systems have no locks.
+            Err(TryLockError::Error(error)) => log::info!("{}: no lock: {error}", path.display()),
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
+        let mut entries = Vec::new();
+        let mut good = 0;
+        for line in text.split_inclusive(|&byte| byte == b'\n') {
+            match entry(line) {
+                Some(entry) => entries.push(entry),
+                // The last one may be torn, and is then as if it had never been.
+                None if good + line.len() == text.len() => break,
+                None => {
+                    return Err(Error::Corrupt {
+                        path: path.to_path_buf(),
+                        what: format!("entry {} is damaged", entries.len() + 1),
+                    });
+                }
+            }
+            good += line.len();
+        }
+        file.set_len(good as u64).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let path = path.to_path_buf();
+        Ok((Journal { path, file }, entries))
+    }
+
+    /// Adds an entry, which is on disk when this returns.
+    pub(super) fn append(&mut self, entry: &Value) -> Result<()> {
+        let text = entry.to_string();
+        let line = format!("{:08x} {text}\n", crc32fast::hash(text.as_bytes()));
+        self.write(line.as_bytes())
+            .map_err(|source| Error::Scratch {
+                path: self.path.clone(),
+                source,
+            })
+    }
+
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        self.file.write_all(line)?;
+        self.file.sync_data()
+    }
+}
+
+/// The entry on a line, if it is whole.
+fn entry(line: &[u8]) -> Option<Value> {
+    let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+    let (checksum, text) = line.split_once(' ')?;
+    let checksum = u32::from_str_radix(checksum, 16).ok()?;
+    if checksum != crc32fast::hash(text.as_bytes()) {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_torn_entry_is_as_if_it_had_never_been_and_a_damaged_one_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let entries = [json!({"a": 1}), json!({"b": [2, 3]}), json!("ü\n")];
+        let (mut journal, none) = Journal::open(&path).unwrap();
+        assert!(none.is_empty());
+        assert!(matches!(Journal::open(&path), Err(Error::Usage(_))));
+        for entry in &entries {
+            journal.append(entry).unwrap();
+        }
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        let ends: Vec<usize> = memchr::memchr_iter(b'\n', &whole)
+            .map(|at| at + 1)
+            .collect();
+        for cut in 0..=whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let (mut journal, found) = Journal::open(&path).unwrap();
+            let count = ends.iter().filter(|&&end| end <= cut).count();
+            assert_eq!(found, entries[..count], "cut at {cut}");
+            journal.append(&json!("more")).unwrap();
+            drop(journal);
+            let (_, found) = Journal::open(&path).unwrap();
+            assert_eq!(found.len(), count + 1);
+        }
+        for at in 0..ends[1] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 4;
+            std::fs::write(&path, &damaged).unwrap();
+            // A line end that is gone joins two entries: the first error may then be the last line.
+            let opened = Journal::open(&path).map(|(_, found)| found);
+            assert!(!opened.is_ok_and(|found| found.len() == 3), "at {at}");
+        }
+    }
+}
