@@ -127,6 +127,7 @@ impl Args {
             threads,
             verify: self.verify,
             or_cpu: self.engine == EngineName::Auto,
+            ..BuildOptions::default()
         })
     }
 

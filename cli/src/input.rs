@@ -5,14 +5,16 @@ use std::sync::atomic::Ordering;
 
 use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
+use tokapi::collection::Stored;
 use tokapi::corpus::{Format, OnError, Skipped};
 use tokapi::output::{Output, check_apart};
-use tokapi::{Collection, Corpus, CorpusOptions, Error, Strings};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
 
 use crate::engine;
 use crate::format::FormatName;
 use crate::progress::with_bar;
 use crate::size;
+use crate::storage;
 use crate::summary::note;
 
 #[derive(Debug, clap::Args)]
@@ -109,17 +111,33 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// Reads and inverts the whole input, none of which `output` may overwrite; shows how far it
-    /// is.
-    pub fn read(&self, threads: usize, output: Option<&Output>) -> Result<Collection, Error> {
-        self.read_checked(threads, |corpus| {
-            output.map_or(Ok(()), |output| output.check_apart(corpus))
-        })
+    /// Reads and inverts the whole input, none of which `output` may overwrite, within the memory of
+    /// `storage`; shows how far it is.
+    pub fn read(
+        &self,
+        threads: usize,
+        output: Option<&Output>,
+        storage: &storage::Args,
+    ) -> Result<Stored, Error> {
+        let path = output.map(|output| output.path.as_path());
+        let storage_options = storage.storage(path)?;
+        let check = |corpus: &Corpus| output.map_or(Ok(()), |output| output.check_apart(corpus));
+        let stored = self.read_checked(threads, check, |corpus, analyzer, mut options| {
+            options.no_overlap = storage.no_overlap;
+            Stored::build(corpus, analyzer, &options, &storage_options)
+        })?;
+        note_fallback(stored.fallback());
+        Ok(stored)
     }
 
-    /// As [`Args::read`], where the output is one file.
+    /// Reads and inverts the whole input into memory; `output` must not overwrite it.
     pub fn read_apart_from(&self, threads: usize, output: &Path) -> Result<Collection, Error> {
-        self.read_checked(threads, |corpus| check_apart(&[output], corpus))
+        let check = |corpus: &Corpus| check_apart(&[output], corpus);
+        let collection = self.read_checked(threads, check, |corpus, analyzer, options| {
+            Collection::build(corpus, analyzer, &options)
+        })?;
+        note_fallback(collection.fallback());
+        Ok(collection)
     }
 
     /// The lines of the whole input as they are, but for empty ones, and what was left out.
@@ -148,11 +166,12 @@ impl Args {
         Ok((lines, skipped))
     }
 
-    fn read_checked(
+    fn read_checked<T>(
         &self,
         threads: usize,
         check: impl FnOnce(&Corpus) -> Result<(), Error>,
-    ) -> Result<Collection, Error> {
+        build: impl FnOnce(Corpus, &Analyzer, BuildOptions) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let analyzer = self.analyzer()?;
         let corpus = self.corpus(None)?;
         check(&corpus)?;
@@ -160,16 +179,10 @@ impl Args {
         let total = progress.total_bytes.load(Ordering::Relaxed);
         let options = self.engine.options(threads, total)?;
         with_bar((total > 0).then_some(total), &progress.read_bytes, || {
-            Collection::build(corpus, &analyzer, &options)
-        })
-        .inspect(|collection| {
-            if let Some(why) = collection.fallback() {
-                note(&format!(
-                    "tokapi: the CPU did what the GPU could not: {why}\n"
-                ));
-            }
+            build(corpus, &analyzer, options)
         })
         .map_err(suggest_skipping)
+        .map_err(storage::suggest_resuming)
     }
 
     /// Opens the inputs, all as `format` where one is named.
@@ -205,6 +218,14 @@ impl Args {
             min_length: self.min_length,
             max_length: self.max_length,
         })
+    }
+}
+
+fn note_fallback(why: Option<&str>) {
+    if let Some(why) = why {
+        note(&format!(
+            "tokapi: the CPU did what the GPU could not: {why}\n"
+        ));
     }
 }
 

@@ -12,6 +12,7 @@ mod man;
 mod progress;
 mod size;
 mod stats;
+mod storage;
 mod summary;
 mod weigh;
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use tokapi::Error;
 
 use crate::input;
+use crate::storage;
 use crate::summary::{Summary, print};
 
 /// Count documents, words, distinct terms and (term, document) pairs
@@ -19,6 +20,9 @@ pub struct Args {
     #[command(flatten)]
     input: input::Args,
 
+    #[command(flatten)]
+    storage: storage::Args,
+
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -26,9 +30,10 @@ pub struct Args {
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    let collection = args.input.read(threads, None)?;
-    let summary = Summary::new(started, &collection);
+    let collection = args.input.read(threads, None, &args.storage)?;
+    let mut summary = Summary::new(started, &collection);
     let average = collection.statistics().average_length();
+    summary.terms = collection.count_terms()?;
     let average = if average.is_finite() { average } else { 0.0 };
     let text = match args.json {
         true => summary.json(json!({ "average_length": average })) + "\n",

@@ -4,28 +4,30 @@ use std::io::Write;
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use tokapi::Error;
+use tokapi::collection::Stored;
 use tokapi::corpus::Skipped;
-use tokapi::{Collection, Error};
 
 /// The figures of a collection and of the run that read it.
 pub struct Summary {
     started: Instant,
     documents: u64,
     tokens: u64,
-    terms: u64,
+    pub terms: u64,
     postings: u64,
     bytes: u64,
     skipped: Skipped,
 }
 
 impl Summary {
-    pub fn new(started: Instant, collection: &Collection) -> Self {
+    /// The terms are not counted yet.
+    pub fn new(started: Instant, collection: &Stored) -> Self {
         let statistics = collection.statistics();
         Summary {
             started,
             documents: statistics.documents,
             tokens: statistics.total_length,
-            terms: collection.lexicon().terms.len() as u64,
+            terms: 0,
             postings: collection.postings_count(),
             bytes: collection.bytes(),
             skipped: collection.skipped().clone(),

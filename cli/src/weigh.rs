@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::output::{Output, Target};
+use tokapi::collection::Stored;
+use tokapi::output::{Output, Target, Written};
 use tokapi::weigh::{Formula, Prune};
-use tokapi::{Bm25, Collection, Error};
+use tokapi::{Bm25, Error};
 
 use crate::input;
+use crate::storage;
 use crate::summary::{Summary, note, print};
 
 /// Weigh every term of every document by BM25
@@ -24,6 +26,9 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
+
+    #[command(flatten)]
+    storage: storage::Args,
 
     /// The file to write; - is standard output, for tsv and jsonl
     ///
@@ -143,7 +148,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     if let Some(output) = &output {
         output.check()?;
     }
-    let mut collection = args.input.read(threads, output.as_ref())?;
+    let mut collection = args.input.read(threads, output.as_ref(), &args.storage)?;
     collection.prune(
         &bm25,
         &Prune {
@@ -151,18 +156,17 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
             min_weight: args.min_weight,
         },
     )?;
-    let summary = Summary::new(started, &collection);
+    let mut summary = Summary::new(started, &collection);
     if args.show > 0 {
         let shown = heaviest(&collection, &bm25, args.show)?;
         say(&shown, &output)?;
     }
-    let files = match &output {
-        Some(output) => output.write(collection, &bm25)?,
-        None => {
-            collection.weigh(&bm25)?;
-            Vec::new()
-        }
+    let written = match &output {
+        Some(output) => output.write(collection, &bm25),
+        None => collection.weigh_only(&bm25),
     };
+    let Written { files, terms } = written.map_err(storage::suggest_resuming)?;
+    summary.terms = terms;
     if args.json {
         return say(&(summary.json(json!({ "files": files })) + "\n"), &output);
     }
@@ -193,25 +197,14 @@ fn say(text: &str, output: &Option<Output>) -> Result<(), Error> {
 }
 
 /// The heaviest terms of the first `count` documents, as lines.
-fn heaviest(collection: &Collection, bm25: &Bm25, count: usize) -> Result<String, Error> {
-    let rows = collection.rows(bm25)?;
+fn heaviest(collection: &Stored, bm25: &Bm25, count: usize) -> Result<String, Error> {
     let mut text = String::new();
-    for part in 0..collection.part_count() {
-        let rows = rows(part);
-        for document in 0..rows.len() {
-            if rows.first + document == count {
-                return Ok(text);
-            }
-            let mut entries: Vec<usize> =
-                (rows.starts[document]..rows.starts[document + 1]).collect();
-            entries.sort_by(|&a, &b| rows.weights[b].total_cmp(&rows.weights[a]));
-            text += &collection.documents().ids.text(rows.first + document);
-            for &entry in entries.iter().take(10) {
-                let term = collection.lexicon().terms.text(rows.terms[entry] as usize);
-                text += &format!("  {term} {:.3}", rows.weights[entry]);
-            }
-            text.push('\n');
+    for document in collection.first_documents(bm25, count)? {
+        text += &document.id;
+        for (term, weight) in document.terms.iter().take(10) {
+            text += &format!("  {term} {weight:.3}");
         }
+        text.push('\n');
     }
     Ok(text)
 }

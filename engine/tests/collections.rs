@@ -89,7 +89,7 @@ fn check_rows(collection: &Collection, bm25: &Bm25, weights: &Weights) {
             for entry in rows.starts[document]..rows.starts[document + 1] {
                 let document = (rows.first + document) as u32;
                 by_row.push((
-                    rows.terms[entry],
+                    rows.term_id(entry),
                     document,
                     rows.frequencies[entry],
                     rows.weights[entry].to_bits(),
@@ -239,7 +239,8 @@ fn output_bytes_are_the_same_for_all_threads_and_chunks() {
             };
             let files = output
                 .write(build(&path, chunk_bytes, cpu(threads)), &Bm25::default())
-                .unwrap();
+                .unwrap()
+                .files;
             assert_eq!(files.len(), 3, "{name} and its two tables");
             let bytes: Vec<Vec<u8>> = files
                 .iter()

@@ -78,6 +78,8 @@ pub struct Analyzer {
     stemmer: Option<Stemmer>,
     min_length: usize,
     max_length: usize,
+    /// The language of the stemmer, by name.
+    stemmer_name: Option<String>,
 }
 
 impl Default for Analyzer {
@@ -88,11 +90,32 @@ impl Default for Analyzer {
             stemmer: None,
             min_length: 0,
             max_length: usize::MAX,
+            stemmer_name: None,
         }
     }
 }
 
 impl Analyzer {
+    /// What it does, in words: the same for two analyzers only if they cut the same terms.
+    pub(crate) fn description(&self) -> String {
+        let mut stop_words: Vec<&[u8]> = self.stop_words.iter().map(|word| &word[..]).collect();
+        stop_words.sort_unstable();
+        let checksum = stop_words.iter().fold(0, |sum, word| {
+            let mut hasher = crc32fast::Hasher::new_with_initial(sum);
+            hasher.update(word);
+            hasher.update(b"\n");
+            hasher.finalize()
+        });
+        format!(
+            "{:?}, {} stop words ({checksum:08x}), stemmer {}, length {} to {}",
+            self.cut,
+            stop_words.len(),
+            self.stemmer_name.as_deref().unwrap_or("none"),
+            self.min_length,
+            self.max_length
+        )
+    }
+
     /// Prepares an analyzer.
     ///
     /// # Errors
@@ -118,6 +141,7 @@ impl Analyzer {
             stemmer,
             min_length,
             max_length,
+            stemmer_name: options.stemmer.clone(),
         })
     }
 

@@ -32,6 +32,15 @@ impl Documents {
         self.lengths.is_empty()
     }
 
+    /// Adds document `number`, which is called by its number where `id` is empty.
+    pub(crate) fn push(&mut self, number: usize, id: &[u8], length: u32) {
+        match id {
+            b"" => self.ids.push(number.to_string().as_bytes()),
+            id => self.ids.push(id),
+        }
+        self.lengths.push(length);
+    }
+
     /// Puts the documents of all chunks together; those without an id get their number.
     pub(super) fn gather(chunks: &[LocalChunk]) -> Result<Self> {
         let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
@@ -47,14 +56,8 @@ impl Documents {
             numbered: bytes == 0,
         };
         for chunk in chunks {
-            documents.lengths.extend_from_slice(&chunk.inverted.lengths);
-            for id in chunk.ids.iter() {
-                match id {
-                    b"" => documents
-                        .ids
-                        .push(documents.ids.len().to_string().as_bytes()),
-                    id => documents.ids.push(id),
-                }
+            for (id, &length) in chunk.ids.iter().zip(&chunk.inverted.lengths) {
+                documents.push(documents.len(), id, length);
             }
         }
         Ok(documents)
@@ -103,7 +106,7 @@ impl Documents {
     }
 
     /// L of every document.
-    pub(super) fn norms(&self, bm25: &Bm25, statistics: &Statistics) -> Vec<f64> {
+    pub(crate) fn norms(&self, bm25: &Bm25, statistics: &Statistics) -> Vec<f64> {
         let norm = |&length: &u32| bm25.norm(length, statistics);
         self.lengths.iter().map(norm).collect()
     }

@@ -10,10 +10,14 @@ mod engines;
 mod local;
 mod merge;
 mod rows;
+mod stored;
 
 pub use documents::Documents;
+pub(crate) use local::{ChunkNote, repeated_id};
 pub use merge::Weights;
+pub(crate) use rows::ByDocument;
 pub use rows::Rows;
+pub use stored::{Storage, Stored, WeighedDocument};
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +31,7 @@ use crate::invert::Inverted;
 use crate::lexicon::{Lexicon, PartTerms};
 use crate::postings::Postings;
 use crate::weigh::{Bm25, Prune};
-use local::repeated_id;
+use local::Local;
 
 /// Which engine inverts the chunks.
 #[derive(Clone, Default)]
@@ -42,6 +46,19 @@ pub enum Engine {
     Gpu(crate::gpu::GpuOptions),
 }
 
+impl Engine {
+    /// In what the terms that it gives differ from those of others.
+    fn terms_description(&self) -> &'static str {
+        match self {
+            #[cfg(feature = "kernels")]
+            Engine::Gpu(options) if options.unknown == crate::gpu::Unknown::One => {
+                "terms outside of the dictionary are one"
+            }
+            _ => "exact",
+        }
+    }
+}
+
 /// How a collection is built.
 #[derive(Clone, Default)]
 pub struct BuildOptions {
@@ -53,6 +70,8 @@ pub struct BuildOptions {
     pub verify: bool,
     /// Whether the CPU takes over where a GPU cannot be used or fails; the collection says so then.
     pub or_cpu: bool,
+    /// Whether input, computation and output wait for each other: for comparison.
+    pub no_overlap: bool,
 }
 
 /// The numbers that weights depend on beside df.
@@ -101,26 +120,25 @@ impl Collection {
     /// The first document that cannot be read, unless such are skipped; an id that occurs twice,
     /// likewise; 2^32 or more documents or distinct terms.
     pub fn build(mut corpus: Corpus, analyzer: &Analyzer, options: &BuildOptions) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads)
-            .build()
-            .map_err(|error| Error::Limit(format!("cannot start threads: {error}")))?;
+        let pool = thread_pool(options)?;
         corpus.share_among(pool.current_num_threads());
         let on_error = corpus.on_error();
-        let started = Instant::now();
-        let mut local = local::pass(corpus, analyzer, options, &pool)?;
-        log::info!(
-            "local pass: {} chunks in {:.3?}",
-            local.chunks.len(),
-            started.elapsed()
-        );
+        let local = local::pass(corpus, analyzer, options, &pool, None)?;
+        Collection::of_local(local, on_error, pool)
+    }
+
+    /// Puts together what the local pass has left in memory.
+    fn of_local(mut local: Local, on_error: OnError, pool: rayon::ThreadPool) -> Result<Self> {
         let mut documents = Documents::gather(&local.chunks)?;
         let repeated = pool.install(|| documents.repeated());
         for &(repeat, of) in &repeated {
-            let error = || repeated_id(&local.chunks, &documents, repeat, of);
             match on_error {
-                OnError::Stop => return Err(error()),
-                OnError::Skip => local.skipped.add(error),
+                OnError::Stop => return Err(local.repeated_id(&documents, repeat, of)),
+                OnError::Skip => {
+                    let mut skipped = std::mem::take(&mut local.note.skipped);
+                    skipped.add(|| local.repeated_id(&documents, repeat, of));
+                    local.note.skipped = skipped;
+                }
             }
         }
         if !repeated.is_empty() {
@@ -157,8 +175,8 @@ impl Collection {
             documents,
             lexicon,
             statistics,
-            bytes: local.bytes,
-            skipped: local.skipped,
+            bytes: local.note.bytes,
+            skipped: local.note.skipped,
             fallback: local.fallback,
             pool: Arc::new(pool),
         })
@@ -244,6 +262,14 @@ impl Collection {
     fn norms(&self, bm25: &Bm25) -> Vec<f64> {
         self.documents.norms(bm25, &self.statistics)
     }
+}
+
+/// The threads of a collection.
+fn thread_pool(options: &BuildOptions) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build()
+        .map_err(|error| Error::Limit(format!("cannot start threads: {error}")))
 }
 
 /// All that a weight depends on beside the posting itself.

@@ -56,6 +56,8 @@ pub struct Block {
     sequence: u64,
     options: Arc<CorpusOptions>,
     chunk_bytes: usize,
+    /// The most bytes that one document may have.
+    pub(super) document_bytes: usize,
     skipped: Skipped,
     /// Records that are read when the block is parsed: all of the block, if there are any.
     unread: Option<RecordRange>,
@@ -133,6 +135,11 @@ impl Block {
         self.bytes.len() + self.unread.as_ref().map_or(0, RecordRange::len)
     }
 
+    /// The bytes that are read when the block is parsed.
+    pub(super) fn unread_bytes(&self) -> usize {
+        self.unread.as_ref().map_or(0, RecordRange::len)
+    }
+
     /// Whether there is nothing in it: no records, and nothing left out.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty() && self.skipped.count == 0
@@ -143,13 +150,11 @@ impl Block {
         self.sequence
     }
 
-    /// Turns the records into documents, over what `chunk` held. Gives what was left out.
+    /// Reads the records, where that has been left to whoever parses them.
     ///
     /// # Errors
-    /// The first record that does not follow its format, where errors stop; a file that cannot be
-    /// read.
-    pub fn parse(&mut self, chunk: &mut Chunk) -> Result<Skipped> {
-        chunk.clear();
+    /// A file that cannot be read, where errors stop.
+    pub fn load(&mut self) -> Result<()> {
         if let Some(unread) = self.unread.take()
             && let Err(source) = unread.read(&mut self.bytes)
         {
@@ -158,6 +163,17 @@ impl Block {
             self.bytes.clear();
             self.skip(Error::Read { path, source })?;
         }
+        Ok(())
+    }
+
+    /// Turns the records into documents, over what `chunk` held. Gives what was left out.
+    ///
+    /// # Errors
+    /// The first record that does not follow its format, where errors stop; a file that cannot be
+    /// read.
+    pub fn parse(&mut self, chunk: &mut Chunk) -> Result<Skipped> {
+        chunk.clear();
+        self.load()?;
         let mut skipped = std::mem::take(&mut self.skipped);
         if let [
             only @ Segment {
@@ -208,8 +224,10 @@ impl Block {
         sequence: u64,
         options: &Arc<CorpusOptions>,
         chunk_bytes: usize,
+        document_bytes: usize,
     ) {
         self.chunk_bytes = chunk_bytes;
+        self.document_bytes = document_bytes;
         self.bytes.clear();
         self.segments.clear();
         self.sequence = sequence;

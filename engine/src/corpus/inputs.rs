@@ -1,6 +1,7 @@
 //! From what the user names to the list of files.
 
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use crate::error::{Error, Result};
 
@@ -19,6 +20,19 @@ impl Input {
     /// Whether this is standard input.
     pub fn is_stdin(&self) -> bool {
         self.memory.is_none() && self.path == Path::new("-")
+    }
+
+    /// Its name, size and time of change, as they are now.
+    pub(crate) fn description(&self) -> String {
+        let metadata = std::fs::metadata(&self.path).ok();
+        let metadata = metadata.filter(|metadata| metadata.is_file());
+        let size = metadata.as_ref().map_or(0, |metadata| metadata.len());
+        let time = metadata.and_then(|metadata| metadata.modified().ok());
+        let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let path = self.path.canonicalize();
+        let path = path.as_ref().unwrap_or(&self.path).display();
+        let time = time.unwrap_or_default().as_nanos();
+        format!("{path} {size} {time}")
     }
 
     /// Whether it can be opened again and read from any place.

@@ -84,6 +84,8 @@ pub struct Corpus {
     /// The number of the next block.
     sequence: u64,
     chunk_bytes: usize,
+    /// A larger document is an error.
+    document_bytes: usize,
 }
 
 impl Corpus {
@@ -120,6 +122,7 @@ impl Corpus {
             progress: Arc::new(progress),
             sequence: 0,
             chunk_bytes,
+            document_bytes: usize::MAX,
         }
     }
 
@@ -141,9 +144,43 @@ impl Corpus {
     }
 
     /// The most text that a chunk has, one oversized document excepted.
-    #[cfg(feature = "kernels")]
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.chunk_bytes
+    }
+
+    /// Makes chunks of at most `bytes`, and refuses documents of more than `document_bytes`.
+    pub(crate) fn bound(&mut self, bytes: usize, document_bytes: usize) {
+        self.chunk_bytes = bytes.max(1);
+        self.document_bytes = document_bytes;
+        log::info!("chunks of {bytes} bytes");
+    }
+
+    /// The size of chunks that was asked for.
+    pub(crate) fn asked_chunk_bytes(&self) -> Option<usize> {
+        self.options.chunk_bytes
+    }
+
+    /// Counts a block as read.
+    pub(crate) fn pass_over(&self, block: &Block) {
+        let bytes = block.unread_bytes() as u64;
+        self.progress.read_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What tells the documents that this corpus gives: inputs with their sizes and times, and how
+    /// they are read.
+    pub(crate) fn description(&self) -> serde_json::Value {
+        let inputs: Vec<String> = self.inputs.iter().map(Input::description).collect();
+        let CorpusOptions {
+            format,
+            id_field,
+            text_fields,
+            on_error,
+            chunk_bytes: _,
+        } = &*self.options;
+        serde_json::json!({
+            "inputs": inputs,
+            "reading": format!("{format:?} {id_field:?} {text_fields:?} {on_error:?}"),
+        })
     }
 
     /// The inputs that have not been opened yet.
@@ -167,7 +204,12 @@ impl Corpus {
     /// A file that cannot be read or decompressed; with [`OnError::Skip`] the rest of the file is
     /// left out instead and noted in the block.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        block.start(self.sequence, &self.options, self.chunk_bytes);
+        block.start(
+            self.sequence,
+            &self.options,
+            self.chunk_bytes,
+            self.document_bytes,
+        );
         // Also where this fails: no two blocks have one number.
         self.sequence += 1;
         while block.room() > 0 {

@@ -9,7 +9,7 @@ use super::decode::{self, Decoded};
 use super::parquet::ParquetSource;
 use super::reader::Reader;
 use super::{CorpusOptions, Format, Input, Progress};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Position, Result};
 
 /// The most memory that is asked for ahead of the text that fills it.
 const RESERVED_BYTES: usize = 64 << 20;
@@ -124,7 +124,30 @@ impl RecordSource {
                 return Err(failure);
             }
             searched = block.bytes.len();
+            if searched - start >= block.document_bytes {
+                block.bytes.truncate(start);
+                return Err(self.too_large(block.document_bytes, &first));
+            }
             target = searched.saturating_add(searched - start);
+        }
+    }
+
+    /// The error that the next document has more than `bytes` bytes.
+    fn too_large(&self, bytes: usize, first: &First) -> Error {
+        let line = match first {
+            First::Number(line) => *line,
+            First::At(reader) => reader.line(),
+        };
+        Error::Input {
+            place: Place {
+                path: self.path.to_path_buf(),
+                position: Position::Line(line),
+            },
+            what: format!(
+                "here begins a document of more than {} MB, for which there is not enough memory; \
+                 give more memory, or use fewer threads",
+                bytes / 1_000_000
+            ),
         }
     }
 

@@ -30,6 +30,27 @@ pub struct Inverted {
     pub lengths: Vec<u32>,
 }
 
+impl Inverted {
+    /// Removes the documents numbered `gone`, ascending; the others are numbered anew.
+    pub(crate) fn remove(&mut self, gone: &[u32]) {
+        if gone.is_empty() {
+            return;
+        }
+        let kept = |document: u32| gone.binary_search(&document).is_err();
+        let Inverted { postings, lengths } = self;
+        let documents = postings.documents.iter();
+        let keep: Vec<bool> = documents.map(|&document| kept(document)).collect();
+        postings.retain(&keep);
+        postings.drop_empty_terms();
+        for document in &mut postings.documents {
+            // Fewer than there are documents, and these are fewer than 2^32.
+            *document -= gone.partition_point(|gone| gone < document) as u32;
+        }
+        let mut documents = 0..;
+        lengths.retain(|_| documents.next().is_some_and(kept));
+    }
+}
+
 /// An engine that inverts chunks, one after the other.
 pub trait Invert {
     /// Inverts `chunk`, whose text may be overwritten on the way.

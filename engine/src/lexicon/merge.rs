@@ -5,6 +5,7 @@
 //! independent, so all cores share them, and every list is read once, front to back.
 
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use rayon::prelude::*;
@@ -42,7 +43,19 @@ impl Lexicon {
             .into_par_iter()
             .map(|number| {
                 let from = number.checked_sub(1).map(|before| splitters[before]);
-                Bucket::merge(parts, from, splitters.get(number).copied())
+                let to = splitters.get(number);
+                let slices: Vec<TermSlice<'_>> = parts
+                    .iter()
+                    .map(|part| TermSlice {
+                        terms: part.terms,
+                        range: from.map_or(0, |term| lower_bound(part.terms, term))
+                            ..to.map_or(part.terms.len(), |term| lower_bound(part.terms, term)),
+                    })
+                    .collect();
+                Bucket::merge(&slices, |part, term| {
+                    let offsets = parts[part].offsets;
+                    offsets[term + 1] - offsets[term]
+                })
             })
             .collect();
         let count: usize = buckets.iter().map(|bucket| bucket.terms.len()).sum();
@@ -68,7 +81,7 @@ impl Lexicon {
             .map(|part| {
                 let mut ids = Vec::with_capacity(parts[part].terms.len());
                 for (bucket, base) in buckets.iter().zip(&bases) {
-                    let range = bucket.part_ends[part]..bucket.part_ends[part + 1];
+                    let range = bucket.ends[part]..bucket.ends[part + 1];
                     ids.extend(bucket.ids[range].iter().map(|id| base + id));
                 }
                 ids
@@ -78,27 +91,34 @@ impl Lexicon {
     }
 }
 
-/// The terms between two splitters.
-struct Bucket {
-    terms: Strings,
-    df: Vec<u64>,
-    /// The ids within the bucket of every part's terms, part after part.
-    ids: Vec<u32>,
-    /// `part_ends[p]..part_ends[p + 1]` are the ids of part `p`.
-    part_ends: Vec<usize>,
+/// Some terms of a part.
+pub(crate) struct TermSlice<'a> {
+    pub terms: &'a Strings,
+    pub range: Range<usize>,
+}
+
+/// The terms of several slices, merged.
+pub(crate) struct Bucket {
+    /// The terms, ascending.
+    pub terms: Strings,
+    /// The df of each, in all slices together.
+    pub df: Vec<u64>,
+    /// The place in `terms` of every slice's terms, slice after slice.
+    pub ids: Vec<u32>,
+    /// `ends[s]..ends[s + 1]` are the ids of slice `s`.
+    pub ends: Vec<usize>,
 }
 
 impl Bucket {
-    fn merge(parts: &[PartTerms<'_>], from: Option<&[u8]>, to: Option<&[u8]>) -> Bucket {
+    /// Merges `slices`, where term `t` of slice `s` has df `df(s, t)`.
+    pub(crate) fn merge(slices: &[TermSlice<'_>], df: impl Fn(usize, usize) -> u64) -> Bucket {
         let hasher = DefaultHashBuilder::default();
         let mut table: HashTable<u32> = HashTable::new();
         let mut found: Vec<(&[u8], u64)> = Vec::new();
-        let (mut ids, mut part_ends) = (Vec::new(), vec![0]);
-        for part in parts {
-            let first = from.map_or(0, |term| lower_bound(part.terms, term));
-            let last = to.map_or(part.terms.len(), |term| lower_bound(part.terms, term));
-            for index in first..last {
-                let term = part.terms.get(index);
+        let (mut ids, mut ends) = (Vec::new(), vec![0]);
+        for (number, slice) in slices.iter().enumerate() {
+            for index in slice.range.clone() {
+                let term = slice.terms.get(index);
                 let hash = hasher.hash_one(term);
                 let entry = table.entry(
                     hash,
@@ -111,10 +131,10 @@ impl Bucket {
                 if id == next {
                     found.push((term, 0));
                 }
-                found[id as usize].1 += part.offsets[index + 1] - part.offsets[index];
+                found[id as usize].1 += df(number, index);
                 ids.push(id);
             }
-            part_ends.push(ids.len());
+            ends.push(ids.len());
         }
         let mut order: Vec<u32> = (0..).take(found.len()).collect();
         order.sort_unstable_by_key(|&id| found[id as usize].0);
@@ -129,7 +149,7 @@ impl Bucket {
             terms: order.iter().map(|&id| found[id as usize].0).collect(),
             df: order.iter().map(|&id| found[id as usize].1).collect(),
             ids,
-            part_ends,
+            ends,
         }
     }
 }

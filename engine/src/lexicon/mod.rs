@@ -4,4 +4,4 @@ pub(crate) mod interner;
 mod merge;
 
 pub use merge::Lexicon;
-pub(crate) use merge::PartTerms;
+pub(crate) use merge::{Bucket, PartTerms, TermSlice};

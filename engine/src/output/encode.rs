@@ -92,57 +92,6 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// A set of document numbers, and the rank of each in it.
-pub(super) struct Ranks {
-    bits: Vec<u64>,
-    /// For every word the members before it.
-    before: Vec<u32>,
-    count: usize,
-}
-
-impl Ranks {
-    /// The set of all in `documents`, each below `limit`.
-    pub(super) fn new(documents: &[u32], limit: usize) -> Self {
-        let mut bits = vec![0u64; limit.div_ceil(64)];
-        for &document in documents {
-            bits[document as usize / 64] |= 1 << (document % 64);
-        }
-        let mut before = Vec::with_capacity(bits.len());
-        let mut count = 0;
-        for word in &bits {
-            before.push(count);
-            count += word.count_ones();
-        }
-        Ranks {
-            bits,
-            before,
-            count: count as usize,
-        }
-    }
-
-    /// The number of members.
-    pub(super) fn len(&self) -> usize {
-        self.count
-    }
-
-    /// The members, ascending.
-    pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
-        self.bits.iter().enumerate().flat_map(|(place, &word)| {
-            let next = |&rest: &u64| Some(rest & rest.wrapping_sub(1)).filter(|&rest| rest != 0);
-            let rests = std::iter::successors(Some(word).filter(|&word| word != 0), next);
-            rests.map(move |rest| place * 64 + rest.trailing_zeros() as usize)
-        })
-    }
-
-    /// The members below member `document`.
-    #[inline]
-    pub(super) fn rank(&self, document: u32) -> u32 {
-        let word = document as usize / 64;
-        let below = self.bits[word] & ((1 << (document % 64)) - 1);
-        self.before[word] + below.count_ones()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,15 +124,6 @@ mod tests {
         let mut runs = Runs::new(&offsets, 0, 1);
         assert_eq!(runs.take(2, 2), [2, 2, 0, 2, 2]);
         assert_eq!(runs.take(3, 2), [2, 4, 2, 2, 3]);
-    }
-
-    #[test]
-    fn ranks_count_members_below() {
-        let documents = [3, 200, 64, 3, 65];
-        let ranks = Ranks::new(&documents, 300);
-        assert_eq!(ranks.members().collect::<Vec<_>>(), [3, 64, 65, 200]);
-        assert_eq!(documents.map(|d| ranks.rank(d)), [0, 3, 1, 0, 2]);
-        assert_eq!(ranks.len(), 4);
     }
 
     #[test]

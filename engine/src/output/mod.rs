@@ -45,10 +45,11 @@ pub(crate) use staged::{StagedFolder, unless_closed};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::collection::Collection;
+use crate::collection::{ByDocument, Collection, Stored};
 use crate::compress::{Compression, stem};
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
+use crate::external::External;
 use crate::weigh::Bm25;
 
 /// A format of weights.
@@ -106,34 +107,36 @@ pub struct Output {
     pub tables: bool,
 }
 
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The files, the one asked for first.
+    pub files: Vec<PathBuf>,
+    /// The number of distinct terms.
+    pub terms: u64,
+}
+
 impl Output {
-    /// Weighs `collection` by `bm25` and writes it. Gives the files written.
+    /// Weighs `collection` by `bm25` and writes it.
     ///
     /// # Errors
     /// A file that cannot be written, a target that cannot go to standard output, parameters out
     /// of range. Nothing is left under a final name then.
-    pub fn write(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<PathBuf>> {
+    pub fn write(&self, collection: impl Into<Stored>, bm25: &Bm25) -> Result<Written> {
         self.check_target()?;
+        bm25.check()?;
         let started = Instant::now();
-        let staged = match self.target {
-            Target::Parquet => {
-                let pool = collection.pool();
-                let weights = collection.weigh(bm25)?;
-                pool.install(|| parquet::write(&weights, self))?
+        let (staged, terms, external) = match collection.into() {
+            Stored::Memory(collection) => {
+                let terms = collection.lexicon().terms.len() as u64;
+                (self.stage(collection, bm25)?, terms, None)
             }
-            Target::Tsv => {
-                let pool = collection.pool();
-                let weights = collection.weigh(bm25)?;
-                pool.install(|| tsv::write(&weights, self))?
+            Stored::Scratch(external) => {
+                let (staged, terms) = self.stage_external(&external, bm25)?;
+                (staged, terms, Some(external))
             }
-            Target::Npz => collection
-                .pool()
-                .install(|| npz::write(&collection, bm25, self))?,
-            Target::Vectors => collection
-                .pool()
-                .install(|| vectors::write(&collection, bm25, self))?,
         };
-        let paths = staged
+        let files = staged
             .iter()
             .map(|file| file.path().to_path_buf())
             .collect();
@@ -143,7 +146,65 @@ impl Output {
         staged.iter().try_for_each(Staged::sync)?;
         log::info!("output: on disk after another {:.3?}", started.elapsed());
         staged.into_iter().rev().try_for_each(Staged::rename)?;
-        Ok(paths)
+        if let Some(external) = external {
+            external.remove();
+        }
+        Ok(Written { files, terms })
+    }
+
+    fn stage(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<Staged>> {
+        let pool = collection.pool();
+        match self.target {
+            Target::Parquet => {
+                let weights = collection.weigh(bm25)?;
+                pool.install(|| parquet::write(&weights, self))
+            }
+            Target::Tsv => {
+                let weights = collection.weigh(bm25)?;
+                pool.install(|| tsv::write(&weights, self))
+            }
+            Target::Npz | Target::Vectors => pool.install(|| {
+                let mut staged = vec![self.stage_rows(&collection.by_document(bm25)?)?];
+                if self.has_table("docs.tsv") {
+                    staged.push(tables::documents(collection.documents(), self)?);
+                }
+                if self.has_table("terms.tsv") {
+                    staged.push(tables::terms(collection.lexicon(), self)?);
+                }
+                Ok(staged)
+            }),
+        }
+    }
+
+    fn stage_external(&self, external: &External, bm25: &Bm25) -> Result<(Vec<Staged>, u64)> {
+        match self.target {
+            Target::Parquet => parquet::write_external(external, bm25, self),
+            Target::Tsv => tsv::write_external(external, bm25, self),
+            Target::Npz | Target::Vectors => {
+                let (run_terms, terms) = external.merge_terms()?;
+                let rows = external.by_document(&run_terms, bm25)?;
+                let mut staged = vec![self.stage_rows(&rows)?];
+                if self.has_table("docs.tsv") {
+                    staged.push(tables::external_documents(external, self)?);
+                }
+                if self.has_table("terms.tsv") {
+                    staged.push(tables::external_terms(terms, external.stages(), self)?);
+                }
+                Ok((staged, run_terms.count))
+            }
+        }
+    }
+
+    fn stage_rows(&self, rows: &impl ByDocument) -> Result<Staged> {
+        match self.target {
+            Target::Npz => npz::write(rows, self),
+            _ => vectors::write(rows, self),
+        }
+    }
+
+    /// Whether a table of this name is written beside.
+    fn has_table(&self, name: &str) -> bool {
+        self.files().contains(&self.beside(name))
     }
 
     /// Tells before the work begins whether its result can be written.

@@ -4,110 +4,94 @@
 //! are stored like all others, so that the entries are the postings. Nothing is compressed and
 //! every array is dated 1980, so that the bytes depend on the weights alone.
 
-use std::io::{self, Seek, Write};
-
-use rayon::prelude::*;
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 
 use super::arrays::Arrays;
-use super::{Output, Staged, tables};
-use crate::collection::{Collection, Rows};
-use crate::error::Result;
-use crate::weigh::Bm25;
+use super::{Output, Staged};
+use crate::collection::{ByDocument, Rows};
+use crate::error::{Error, Result};
 
-/// Writes the matrix, and beside it the documents and the terms that its rows and columns are.
+/// Writes the matrix.
 ///
 /// The two long arrays take a pass over the parts each, which are weighed again rather than held:
 /// no more than one part a thread is in memory.
 ///
 /// # Errors
-/// Parameters out of range, a file that cannot be written or, being a pipe, not be gone back in.
-pub(super) fn write(collection: &Collection, bm25: &Bm25, output: &Output) -> Result<Vec<Staged>> {
+/// A file that cannot be written or, being a pipe, not be gone back in; scratch that cannot be read.
+pub(super) fn write(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
     let mut staged = Staged::create(&output.path)?;
-    let rows = collection.rows(bm25)?;
-    let shape = [
-        collection.documents().len() as u64,
-        collection.lexicon().terms.len() as u64,
-    ];
-    let matrix = Matrix {
-        rows,
-        parts: collection.part_count(),
-        shape,
-        entries: collection.postings_count(),
+    write_matrix(rows, &mut staged, &output.path)?;
+    Ok(staged)
+}
+
+/// Row ends that are held in memory; more go to a temporary file.
+const ENDS_BYTES: usize = 16 << 20;
+
+fn write_matrix<W: Write + Seek>(rows: &impl ByDocument, file: W, path: &Path) -> Result<()> {
+    let failed = Error::writing(path);
+    let [documents, terms, entries] = rows.shape();
+    let index = Index::of(entries, terms);
+    let mut arrays = Arrays::new(file);
+
+    let shape = [entries];
+    arrays
+        .start("indices", index.descr(), index.bytes(), &shape)
+        .map_err(failed)?;
+    let mut ends = tempfile::spooled_tempfile(ENDS_BYTES);
+    let mut end = 0;
+    ends.write_all(&index.encode([0].into_iter()))
+        .map_err(failed)?;
+    let each = |rows: Rows| {
+        let lengths: Vec<usize> = rows.starts.windows(2).map(|row| row[1] - row[0]).collect();
+        let terms = (0..rows.terms.len()).map(|entry| u64::from(rows.term_id(entry)));
+        (lengths, index.encode(terms))
     };
-    matrix
-        .write(&mut staged)
-        .map_err(|source| staged.failed(source))?;
-    Ok(vec![
-        staged,
-        tables::documents(collection.documents(), output)?,
-        tables::terms(collection.lexicon(), output)?,
-    ])
-}
+    each_part(rows, each, |(lengths, terms)| {
+        let of_part = lengths.iter().map(|&length| {
+            end += length as u64;
+            end
+        });
+        ends.write_all(&index.encode(of_part)).map_err(failed)?;
+        arrays.write(&terms).map_err(failed)
+    })?;
 
-/// A matrix whose rows come part by part.
-struct Matrix<R> {
-    rows: R,
-    parts: usize,
-    shape: [u64; 2],
-    entries: u64,
-}
-
-impl<R: Fn(usize) -> Rows + Sync> Matrix<R> {
-    fn write<W: Write + Seek>(&self, file: W) -> io::Result<()> {
-        let index = Index::of(self.entries, self.shape[1]);
-        let mut arrays = Arrays::new(file);
-
-        arrays.start("indices", index.descr(), index.bytes(), &[self.entries])?;
-        let mut ends = vec![0];
-        let each = |rows: Rows| {
-            let lengths: Vec<usize> = rows.starts.windows(2).map(|row| row[1] - row[0]).collect();
-            let terms = rows.terms.iter().map(|&term| u64::from(term));
-            (lengths, index.encode(terms))
-        };
-        self.each_part(each, |(lengths, terms)| {
-            let mut end = ends[ends.len() - 1];
-            ends.extend(lengths.iter().map(|&length| {
-                end += length as u64;
-                end
-            }));
-            arrays.write(&terms)
-        })?;
-
-        arrays.start("indptr", index.descr(), index.bytes(), &[ends.len() as u64])?;
-        for ends in ends.chunks(1 << 16) {
-            arrays.write(&index.encode(ends.iter().copied()))?;
+    let mut rest = || -> io::Result<()> {
+        arrays.start("indptr", index.descr(), index.bytes(), &[documents + 1])?;
+        ends.rewind()?;
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            match ends.read(&mut buffer)? {
+                0 => break,
+                read => arrays.write(&buffer[..read])?,
+            }
         }
         arrays.start("format", "|S3", 3, &[])?;
         arrays.write(b"csr")?;
         arrays.start("shape", "<i8", 8, &[2])?;
-        arrays.write(&Index::Wide.encode(self.shape.into_iter()))?;
+        arrays.write(&Index::Wide.encode([documents, terms].into_iter()))?;
+        arrays.start("data", "<f4", 4, &shape)
+    };
+    rest().map_err(failed)?;
+    let each = |rows: Rows| -> Vec<u8> {
+        let weights = rows.weights.iter();
+        weights.flat_map(|weight| weight.to_le_bytes()).collect()
+    };
+    each_part(rows, each, |weights| arrays.write(&weights).map_err(failed))?;
+    arrays.finish().map_err(failed)
+}
 
-        arrays.start("data", "<f4", 4, &[self.entries])?;
-        let each = |rows: Rows| -> Vec<u8> {
-            let weights = rows.weights.iter();
-            weights.flat_map(|weight| weight.to_le_bytes()).collect()
-        };
-        self.each_part(each, |weights| arrays.write(&weights))?;
-        arrays.finish()
-    }
-
-    /// Gives what `make` makes of each part to `take`, in order; as many parts as the pool has
-    /// threads are made at a time.
-    fn each_part<T: Send>(
-        &self,
-        make: impl Fn(Rows) -> T + Sync,
-        mut take: impl FnMut(T) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let batch_parts = rayon::current_num_threads();
-        for first in (0..self.parts).step_by(batch_parts) {
-            let batch = first..self.parts.min(first + batch_parts);
-            let made = batch.into_par_iter().map(|part| make((self.rows)(part)));
-            made.collect::<Vec<T>>()
-                .into_iter()
-                .try_for_each(&mut take)?;
-        }
-        Ok(())
-    }
+/// Gives what `make` makes of each part to `take`, in order.
+fn each_part<T: Send>(
+    rows: &impl ByDocument,
+    make: impl Fn(Rows) -> T + Sync,
+    take: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let mut parts = 0..rows.part_count();
+    let worker = || |part: usize| Ok(make(rows.rows(part)?));
+    rows.stages()
+        .run(|| Ok(parts.next()), worker, take)
+        .map(drop)
 }
 
 /// The type of row ends and column numbers; SciPy wants one for both.
@@ -154,8 +138,8 @@ mod tests {
     use super::super::Target;
     use super::super::sample::{ODD, collection, many, written_each_way};
     use super::*;
+    use crate::Bm25;
     use std::collections::HashMap;
-    use std::io::Read;
 
     /// The arrays of a zip: name to type, shape and bytes.
     fn arrays(zip: &[u8]) -> HashMap<String, (String, Vec<u8>)> {
@@ -194,7 +178,10 @@ mod tests {
             let bm25 = Bm25::default();
             let files = output.write(collection(documents, Default::default()), &bm25);
             let names = ["m.npz", "m.docs.tsv", "m.terms.tsv"];
-            assert_eq!(files.unwrap(), names.map(|name| dir.path().join(name)));
+            assert_eq!(
+                files.unwrap().files,
+                names.map(|name| dir.path().join(name))
+            );
             let arrays = arrays(&std::fs::read(&output.path).unwrap());
 
             let weights = collection(documents, Default::default())
@@ -264,20 +251,16 @@ mod tests {
     fn a_full_disk_is_an_error_wherever_it_fills() {
         let odd = collection(&ODD, Default::default());
         let bm25 = Bm25::default();
-        let matrix = Matrix {
-            rows: odd.rows(&bm25).unwrap(),
-            parts: odd.part_count(),
-            shape: [7, 5],
-            entries: odd.postings_count(),
-        };
+        let rows = odd.by_document(&bm25).unwrap();
+        let write = |file: Full| write_matrix(&rows, file, Path::new("m.npz"));
         let mut whole = Vec::new();
-        matrix.write(io::Cursor::new(&mut whole)).unwrap();
+        write_matrix(&rows, io::Cursor::new(&mut whole), Path::new("m.npz")).unwrap();
         for room in 0..whole.len() as u64 {
-            let error = matrix.write(Full(Default::default(), room)).unwrap_err();
+            let error = write(Full(Default::default(), room)).unwrap_err();
             assert!(error.to_string().contains("storage"), "{room}: {error}");
         }
         let room = whole.len() as u64;
-        assert!(matrix.write(Full(Default::default(), room)).is_ok());
+        assert!(write(Full(Default::default(), room)).is_ok());
     }
 
     #[test]

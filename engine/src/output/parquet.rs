@@ -10,12 +10,16 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::encode::{self, Ranks};
+use super::encode;
 use super::{Output, Staged};
-use crate::collection::Weights;
+use crate::collection::{Documents, Weights};
 use crate::error::{Error, Result};
+use crate::external::External;
+use crate::lexicon::Lexicon;
 use crate::pipeline::Stages;
+use crate::ranks::Ranks;
 use crate::strings::Strings;
+use crate::weigh::Bm25;
 use parquet::basic::{Compression, Encoding, PageType, ZstdLevel};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
@@ -78,6 +82,61 @@ pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
         })?);
     }
     Ok(files)
+}
+
+/// As [`write`], from scratch. Gives also the number of terms.
+pub(super) fn write_external(
+    external: &External,
+    bm25: &Bm25,
+    output: &Output,
+) -> Result<(Vec<Staged>, u64)> {
+    let file = File {
+        path: output.path.clone(),
+        schema: WEIGHTS,
+    };
+    let stages = external.stages();
+    let mut tasks = external.tasks(ROW_GROUP_ROWS)?;
+    let mut terms = external.new_terms()?;
+    let encode = |task, columns: &[ColumnDescPtr]| {
+        let (weights, new_terms) = external.weigh(task, bm25)?;
+        let group = match weights.is_empty() {
+            true => Ok(Vec::new()),
+            false => weights_group(&weights, 0..weights.len(), columns),
+        };
+        Ok((group, (weights.lexicon, new_terms)))
+    };
+    let mut files = vec![file.write(
+        stages,
+        || tasks.next(),
+        encode,
+        |(lexicon, new_terms)| terms.push(&lexicon, new_terms),
+    )?];
+    let count = terms.len();
+    if output.tables {
+        let file = File {
+            path: output.beside("docs.parquet"),
+            schema: DOCUMENTS,
+        };
+        let encode = |documents: Documents, columns: &[ColumnDescPtr]| {
+            let length = |row: usize| documents.lengths[row].to_le_bytes();
+            let group = table_group(&documents.ids, length, 0..documents.len(), columns);
+            Ok((group, ()))
+        };
+        let next = external.document_batches(ROW_GROUP_ROWS);
+        files.push(file.write(stages, next, encode, Ok)?);
+        let file = File {
+            path: output.beside("terms.parquet"),
+            schema: TERMS,
+        };
+        let mut terms = terms.finish()?;
+        let encode = |lexicon: Lexicon, columns: &[ColumnDescPtr]| {
+            let df = |row: usize| lexicon.df[row].to_le_bytes();
+            let group = table_group(&lexicon.terms, df, 0..lexicon.df.len(), columns);
+            Ok((group, ()))
+        };
+        files.push(file.write(stages, || terms.next(ROW_GROUP_ROWS), encode, Ok)?);
+    }
+    Ok((files, count))
 }
 
 type Encoded = std::result::Result<Vec<Column>, ParquetError>;
@@ -165,6 +224,9 @@ fn append<W: Write + Send>(
     writer: &mut SerializedFileWriter<W>,
     columns: Vec<Column>,
 ) -> std::result::Result<(), ParquetError> {
+    if columns.is_empty() {
+        return Ok(());
+    }
     let mut group = writer.next_row_group()?;
     for column in columns {
         group.append_column(&column.bytes, column.close)?;

@@ -90,12 +90,6 @@ pub(super) fn written_each_way(
     all.swap_remove(0)
 }
 
-/// Runs `work` on `threads` threads.
-pub(super) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.unwrap().install(work)
-}
-
 /// The bytes of a file once it is under its name.
 pub(super) fn committed(staged: Staged) -> Vec<u8> {
     let path = staged.path().to_path_buf();

@@ -3,12 +3,14 @@
 //! Fields of tab-separated text escape a backslash, a tab, a line feed and a carriage return as
 //! `\\`, `\t`, `\n` and `\r`, so that a line is a row and a tab ends a field, whatever an id holds.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::pieces::{self, Text};
 use super::{Output, Staged};
 use crate::collection::Documents;
 use crate::error::Result;
+use crate::external::{External, TermReader};
 use crate::lexicon::Lexicon;
 use crate::pipeline::Stages;
 use crate::strings::Strings;
@@ -40,18 +42,53 @@ pub(super) fn terms(lexicon: &Lexicon, output: &Output) -> Result<Staged> {
 fn write(path: &Path, names: &Strings, number: impl Fn(usize) -> u64 + Sync) -> Result<Staged> {
     let rows = names.len();
     let units = pieces::units(rows.div_ceil(UNIT_ROWS));
-    let lines = |unit: usize| {
-        let mut text = Vec::new();
-        let mut digits = itoa::Buffer::new();
-        for row in unit * UNIT_ROWS..rows.min((unit + 1) * UNIT_ROWS) {
-            push_field(&mut text, names.get(row));
-            text.push(b'\t');
-            text.extend_from_slice(digits.format(number(row)).as_bytes());
-            text.push(b'\n');
-        }
-        Ok((Text::whole(text), ()))
+    let text = |unit: usize| {
+        let rows = unit * UNIT_ROWS..rows.min((unit + 1) * UNIT_ROWS);
+        Ok((lines(names, &number, rows), ()))
     };
-    pieces::write(path, Stages::of_pool(), units, lines, Ok)
+    pieces::write(path, Stages::of_pool(), units, text, Ok)
+}
+
+/// As [`documents`], from scratch.
+pub(super) fn external_documents(external: &External, output: &Output) -> Result<Staged> {
+    let text = |documents: Documents| {
+        let length = |row: usize| u64::from(documents.lengths[row]);
+        Ok((lines(&documents.ids, length, 0..documents.len()), ()))
+    };
+    let next = external.document_batches(UNIT_ROWS);
+    pieces::write(
+        &output.beside("docs.tsv"),
+        external.stages(),
+        next,
+        text,
+        Ok,
+    )
+}
+
+/// As [`terms`], from scratch.
+pub(super) fn external_terms(
+    mut terms: TermReader,
+    stages: Stages,
+    output: &Output,
+) -> Result<Staged> {
+    let text = |lexicon: Lexicon| {
+        let df = |row: usize| lexicon.df[row];
+        Ok((lines(&lexicon.terms, df, 0..lexicon.df.len()), ()))
+    };
+    let next = || terms.next(UNIT_ROWS);
+    pieces::write(&output.beside("terms.tsv"), stages, next, text, Ok)
+}
+
+fn lines(names: &Strings, number: impl Fn(usize) -> u64, rows: Range<usize>) -> Text {
+    let mut text = Vec::new();
+    let mut digits = itoa::Buffer::new();
+    for row in rows {
+        push_field(&mut text, names.get(row));
+        text.push(b'\t');
+        text.extend_from_slice(digits.format(number(row)).as_bytes());
+        text.push(b'\n');
+    }
+    Text::whole(text)
 }
 
 /// Adds a field of tab-separated text, escaped.

@@ -5,7 +5,9 @@ use super::tables::{self, needs_escape, push_field};
 use super::{Output, Staged};
 use crate::collection::Weights;
 use crate::error::Result;
+use crate::external::External;
 use crate::pipeline::Stages;
+use crate::weigh::Bm25;
 
 /// Postings in a piece, about 8 MB of text. The bytes of compressed files depend on it.
 const PIECE_POSTINGS: usize = 1 << 18;
@@ -33,6 +35,42 @@ pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
         staged.push(tables::terms(&weights.lexicon, output)?);
     }
     Ok(staged)
+}
+
+/// As [`write`], from scratch. Gives also the number of terms.
+pub(super) fn write_external(
+    external: &External,
+    bm25: &Bm25,
+    output: &Output,
+) -> Result<(Vec<Staged>, u64)> {
+    let stages = external.stages();
+    let mut tasks = external.tasks(4 * PIECE_POSTINGS)?;
+    let mut terms = external.new_terms()?;
+    let text = |task| {
+        let (weights, new_terms) = external.weigh(task, bm25)?;
+        let plain_ids = !weights.documents.ids.iter().any(needs_escape);
+        let mut text = Text::default();
+        for from in (0..weights.len()).step_by(PIECE_POSTINGS) {
+            let to = weights.len().min(from + PIECE_POSTINGS);
+            let lines = lines(&weights, from..to, plain_ids);
+            text.bytes.extend_from_slice(&lines);
+            text.cuts.push(text.bytes.len());
+        }
+        Ok((text, (weights.lexicon, new_terms)))
+    };
+    let mut staged = vec![pieces::write(
+        &output.path,
+        stages,
+        || tasks.next(),
+        text,
+        |(lexicon, new_terms)| terms.push(&lexicon, new_terms),
+    )?];
+    let count = terms.len();
+    if output.tables {
+        staged.push(tables::external_documents(external, output)?);
+        staged.push(tables::external_terms(terms.finish()?, stages, output)?);
+    }
+    Ok((staged, count))
 }
 
 /// The lines of the postings in `range`; `plain_ids` says that no id needs escaping.
@@ -78,7 +116,7 @@ mod tests {
     use super::super::Target;
     use super::super::sample::{ODD, collection, many, unpacked, written_each_way};
     use super::*;
-    use crate::{Bm25, Error};
+    use crate::Error;
     use std::path::Path;
 
     fn output(path: &Path, tables: bool) -> Output {
@@ -111,7 +149,8 @@ mod tests {
             let expected = expected(&weights.unwrap());
             let files = output(&path, true)
                 .write(collection(documents, Default::default()), &Bm25::default())
-                .unwrap();
+                .unwrap()
+                .files;
             let named = ["w.tsv", "w.docs.tsv", "w.terms.tsv"].map(|name| dir.path().join(name));
             assert_eq!(files, named);
             assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);

@@ -1,13 +1,9 @@
 //! Weights as sparse vectors: a JSON object a document, in input order.
 
-use std::path::Path;
-
 use super::pieces::{self, Text};
-use super::{Output, Staged, tables};
-use crate::collection::{Collection, Documents, Rows};
+use super::{Output, Staged};
+use crate::collection::{ByDocument, Rows};
 use crate::error::Result;
-use crate::pipeline::Stages;
-use crate::weigh::Bm25;
 
 /// Documents in a piece, of some 100 KB to 10 MB. The bytes of compressed files depend on it.
 const PIECE_DOCUMENTS: usize = 1 << 10;
@@ -19,29 +15,16 @@ const ENTRY_BYTES: usize = 18;
 /// terms, ascending, and their weights, each the shortest decimal that reads back as the same f32
 /// (`null` for one that is not finite). A document without terms has two empty lists.
 ///
-/// The terms' names go to a table beside, the documents' lengths to another where tables are
-/// asked for.
-///
 /// # Errors
-/// Parameters out of range, a file that cannot be written, tables beside standard output.
-pub(super) fn write(collection: &Collection, bm25: &Bm25, output: &Output) -> Result<Vec<Staged>> {
-    let rows = collection.rows(bm25)?;
-    let documents = collection.documents();
-    let units = pieces::units(collection.part_count());
-    let lines = |part| Ok((lines(&rows(part), documents), ()));
-    let vectors = pieces::write(&output.path, Stages::of_pool(), units, lines, Ok)?;
-    let mut staged = vec![vectors];
-    if output.tables {
-        staged.push(tables::documents(documents, output)?);
-    }
-    if output.path != Path::new("-") {
-        staged.push(tables::terms(collection.lexicon(), output)?);
-    }
-    Ok(staged)
+/// A file that cannot be written; scratch that cannot be read.
+pub(super) fn write(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
+    let units = pieces::units(rows.part_count());
+    let lines = |part| Ok((lines(&rows.rows(part)?), ()));
+    pieces::write(&output.path, rows.stages(), units, lines, Ok)
 }
 
 /// The lines of consecutive documents.
-fn lines(rows: &Rows, documents: &Documents) -> Text {
+fn lines(rows: &Rows) -> Text {
     let mut text = Text {
         goes_on: rows.first % PIECE_DOCUMENTS != 0,
         ..Text::default()
@@ -52,14 +35,14 @@ fn lines(rows: &Rows, documents: &Documents) -> Text {
     for (number, bounds) in (rows.first..).zip(rows.starts.windows(2)) {
         let entries = bounds[0]..bounds[1];
         bytes.extend_from_slice(b"{\"id\":");
-        let id = serde_json::Value::from(documents.ids.text(number));
+        let id = serde_json::Value::from(rows.ids.text(number - rows.first));
         bytes.extend_from_slice(id.to_string().as_bytes());
         bytes.extend_from_slice(b",\"indices\":[");
-        for (place, &term) in rows.terms[entries.clone()].iter().enumerate() {
+        for (place, entry) in entries.clone().enumerate() {
             if place > 0 {
                 bytes.push(b',');
             }
-            bytes.extend_from_slice(digits.format(term).as_bytes());
+            bytes.extend_from_slice(digits.format(rows.term_id(entry)).as_bytes());
         }
         bytes.extend_from_slice(b"],\"values\":[");
         for (place, &weight) in rows.weights[entries].iter().enumerate() {
@@ -85,8 +68,9 @@ mod tests {
     use super::super::Target;
     use super::super::sample::{ODD, collection, many, unpacked, written_each_way};
     use super::*;
-    use crate::Error;
     use crate::weigh::Formula;
+    use crate::{Bm25, Error};
+    use std::path::Path;
 
     fn output(path: &Path, tables: bool) -> Output {
         Output {
@@ -148,12 +132,14 @@ mod tests {
         let rows = Rows {
             first: 0,
             starts: vec![0, 3],
-            terms: vec![1, 2, 7],
+            ids: ["\""].into_iter().collect(),
+            terms: vec![0, 1, 2],
             frequencies: vec![1; 3],
             weights: vec![f32::NAN, 0.5, f32::NEG_INFINITY],
+            names: ["a", "b", "c"].into_iter().collect(),
+            term_ids: vec![1, 2, 7],
         };
-        let documents = collection(&[("\"", "a")], Default::default());
-        let text = lines(&rows, documents.documents()).bytes;
+        let text = lines(&rows).bytes;
         let expected = r#"{"id":"\"","indices":[1,2,7],"values":[null,0.5,null]}"#;
         assert_eq!(String::from_utf8(text).unwrap(), format!("{expected}\n"));
     }
@@ -176,9 +162,9 @@ mod tests {
             output(&dir.path().join(name), tables).write(odd, &Bm25::default())
         };
         let beside = |name: &str| dir.path().join(name);
-        let files = write("a.jsonl.gz", false).unwrap();
+        let files = write("a.jsonl.gz", false).unwrap().files;
         assert_eq!(files, [beside("a.jsonl.gz"), beside("a.terms.tsv")]);
-        let files = write("b.jsonl", true).unwrap();
+        let files = write("b.jsonl", true).unwrap().files;
         assert_eq!(files, ["b.jsonl", "b.docs.tsv", "b.terms.tsv"].map(beside));
         assert!(files.iter().all(|file| file.exists()));
         let odd = collection(&ODD, Default::default());

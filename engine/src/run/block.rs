@@ -7,15 +7,14 @@
 
 use std::ops::Range;
 
-use crate::postings::Postings;
 use crate::strings::Strings;
 use crate::varint;
 
 /// A block is full when its postings have so many bytes. Small, because a merge holds a block of
 /// every run; larger ones than this are not merged faster.
-const BLOCK_BYTES: usize = 32 << 10;
+const BLOCK_BYTES: usize = 64 << 10;
 /// A block has no more terms than this, and so no more than about as many bytes.
-const BLOCK_TERMS: usize = 4 << 10;
+const BLOCK_TERMS: u64 = 4 << 10;
 
 /// What a term of a block may have beside its postings here.
 const SPLIT: u64 = 1;
@@ -43,6 +42,8 @@ pub(super) struct Encoder {
     head: Vec<u8>,
     postings: Vec<u8>,
     terms: u64,
+    /// The bytes of all names, decoded.
+    name_bytes: usize,
     last: Vec<u8>,
 }
 
@@ -52,50 +53,53 @@ impl Encoder {
             head: Vec::new(),
             postings: Vec::new(),
             terms: 0,
+            name_bytes: 0,
             last: Vec::new(),
         }
     }
 
-    /// Gives every block of `postings` to `take`. `df` has that of every term where postings were
-    /// left out.
-    pub(super) fn encode(
+    /// Adds a term with its postings, `df` of which the run has, or had before some were left out.
+    /// Blocks that are full go to `take`; where `continues`, postings of the term follow that are
+    /// added next.
+    pub(super) fn push(
         &mut self,
-        postings: &Postings,
-        df: Option<&[u64]>,
+        name: &[u8],
+        df: u64,
+        documents: &[u32],
+        tfs: &[u32],
+        continues: bool,
         mut take: impl FnMut(&Encoder, bool),
     ) {
-        let mut tfs = Vec::new();
-        for (term, name) in postings.terms.iter().enumerate() {
-            let whole = postings.range(term);
-            let count = whole.len() as u64;
-            let df = df.map_or(count, |df| df[term]);
-            postings.frequencies.expand_into(whole.clone(), &mut tfs);
-            let documents = &postings.documents[whole];
-            let mut from = 0;
-            loop {
-                let start = self.postings.len();
-                let taken = self.push_postings(&documents[from..], &tfs[from..]);
-                from += taken;
-                let split = (taken as u64) < df;
-                self.push_term(name, taken as u64, split.then_some(df), start);
-                let continues = from < documents.len();
-                if continues
-                    || self.postings.len() >= BLOCK_BYTES
-                    || self.head.len() >= BLOCK_BYTES
-                    || self.terms == BLOCK_TERMS as u64
-                {
-                    take(self, continues);
-                    self.clear();
-                }
-                if !continues {
-                    break;
-                }
+        let mut from = 0;
+        loop {
+            let start = self.postings.len();
+            let taken = self.push_postings(&documents[from..], &tfs[from..]);
+            from += taken;
+            let differs = taken as u64 != df;
+            self.push_term(name, taken as u64, differs.then_some(df), start);
+            let more = from < documents.len();
+            if more || continues || self.is_full() {
+                take(self, more || continues);
+                self.clear();
+            }
+            if !more {
+                break;
             }
         }
+    }
+
+    /// Gives the last block, if there is one, to `take`.
+    pub(super) fn finish(&mut self, mut take: impl FnMut(&Encoder, bool)) {
         if self.terms > 0 {
             take(self, false);
             self.clear();
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.postings.len() >= BLOCK_BYTES
+            || self.name_bytes >= BLOCK_BYTES
+            || self.terms == BLOCK_TERMS
     }
 
     /// Adds postings until the block is full; at least one, if there is one. Gives how many.
@@ -129,6 +133,7 @@ impl Encoder {
         self.last.truncate(shared);
         self.last.extend_from_slice(&name[shared..]);
         self.terms += 1;
+        self.name_bytes += name.len();
     }
 
     /// Adds the block as it is stored to `bytes`.
@@ -143,6 +148,7 @@ impl Encoder {
         self.postings.clear();
         self.last.clear();
         self.terms = 0;
+        self.name_bytes = 0;
     }
 }
 

@@ -1,5 +1,10 @@
 //! The documents of a run: lengths and ids, some thousand a frame.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
 use crate::scratch::frames;
 use crate::strings::Strings;
 use crate::varint;
@@ -15,6 +20,33 @@ pub(crate) struct DocumentFrame {
     pub lengths: Vec<u32>,
     /// The ids; an empty one stands for the document's number.
     pub ids: Strings,
+}
+
+/// Adds the frame of the files that the documents stood in, each with the first of them.
+pub(super) fn encode_files(stamp: u64, files: &[(usize, Arc<Path>)], bytes: &mut Vec<u8>) {
+    frames::push(stamp, 0, bytes, |bytes| write_files(files, bytes));
+}
+
+pub(super) fn write_files(files: &[(usize, Arc<Path>)], bytes: &mut Vec<u8>) {
+    for (first, path) in files {
+        let path = path.as_os_str().as_encoded_bytes();
+        varint::push(*first as u64, bytes);
+        varint::push(path.len() as u64, bytes);
+        bytes.extend_from_slice(path);
+    }
+}
+
+/// What [`encode_files`] wrote; none where it did not write that.
+pub(super) fn decode_files(mut bytes: &[u8]) -> Option<Vec<(usize, Arc<Path>)>> {
+    let mut files = Vec::new();
+    while !bytes.is_empty() {
+        let first = usize::try_from(varint::take(&mut bytes)?).ok()?;
+        let length = usize::try_from(varint::take(&mut bytes)?).ok()?;
+        let path = Path::new(OsStr::from_bytes(bytes.get(..length)?));
+        files.push((first, Arc::from(path)));
+        bytes = &bytes[length..];
+    }
+    Some(files)
 }
 
 /// Adds the frames of all documents to the file in `bytes`.

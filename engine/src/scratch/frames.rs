@@ -178,16 +178,26 @@ pub(crate) struct FrameReader {
 }
 
 impl FrameReader {
+    /// Where the next frame stands in the file.
+    pub(crate) fn at(&self) -> u64 {
+        self.at - (self.buffer.len() - self.used) as u64
+    }
+
+    /// Whether there is a next frame.
+    pub(crate) fn has_more(&self) -> bool {
+        self.at() < self.end
+    }
+
     /// The content of the next frame; none at the end.
     ///
     /// # Errors
     /// The file cannot be read, or the frame is damaged.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
-        if self.at == self.end && self.used == self.buffer.len() {
+        if !self.has_more() {
             return Ok(None);
         }
         self.ensure(FRAME_BYTES)?;
-        let place = self.at - (self.buffer.len() - self.used) as u64;
+        let place = self.at();
         let field = |from: usize| {
             let bytes = &self.buffer[self.used + from..self.used + from + 4];
             u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])

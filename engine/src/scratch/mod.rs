@@ -70,6 +70,11 @@ impl Job {
         roots.iter().map(|root| root.join(&name)).collect()
     }
 
+    /// Whether an interrupted run of the job has left something.
+    pub(crate) fn is_begun(&self, options: &ScratchOptions) -> bool {
+        self.folders(options)[0].join(JOURNAL).exists()
+    }
+
     /// Tells before the work begins whether an interrupted job is in the way.
     ///
     /// # Errors
@@ -84,7 +89,7 @@ impl Job {
             }
         }
         let first = &self.folders(options)[0];
-        match first.join(JOURNAL).exists() && !options.resume {
+        match self.is_begun(options) && !options.resume {
             true => Err(interrupted(first)),
             false => Ok(()),
         }
@@ -176,8 +181,8 @@ impl Scratch {
     }
 
     /// Writes a whole file of frames, header included, and waits until it is on disk.
-    pub(crate) fn write(&self, kind: &str, bytes: &[u8]) -> Result<FrameFile> {
-        let path = self.new_path(kind, None);
+    pub(crate) fn write(&self, kind: &str, bytes: &[u8], read: Option<&Path>) -> Result<FrameFile> {
+        let path = self.new_path(kind, read);
         let write = || {
             let mut file = fs::File::create(&path)?;
             file.write_all(bytes)?;
@@ -239,8 +244,8 @@ fn order(disks: &mut [Disk], input: Option<u64>, output: u64) {
 fn new_stamp(folder: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     (folder, std::process::id(), std::time::SystemTime::now()).hash(&mut hasher);
-    // JSON's numbers are exact up to 2^53.
-    hasher.finish() >> 11
+    // Not 0; and JSON's numbers are exact up to 2^53.
+    (hasher.finish() >> 11) | 1
 }
 
 /// Tells in what a job that was begun differs from the one that is to be continued.

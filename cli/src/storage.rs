@@ -1,0 +1,74 @@
+//! The options by which a verb keeps within the memory, and goes on after an interruption.
+
+use std::path::{Path, PathBuf};
+
+use tokapi::collection::Storage;
+use tokapi::scratch::ScratchOptions;
+use tokapi::{Error, Memory};
+
+use crate::size;
+
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Args {
+    /// The most memory to have resident [default: four fifths of what is available]
+    ///
+    /// What does not fit goes to scratch files.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Memory")]
+    memory: Option<u64>,
+
+    /// A folder for scratch files [default: that of the output]; once for each disk
+    ///
+    /// With two disks one is read while the other is written to.
+    #[arg(long, value_name = "FOLDER", help_heading = "Memory")]
+    scratch: Vec<PathBuf>,
+
+    /// Continue an interrupted run of the same job
+    #[arg(long, help_heading = "Memory")]
+    resume: bool,
+
+    /// Put every chunk on scratch, also while there is memory: then a run that is interrupted early can be continued too
+    #[arg(long, help_heading = "Memory")]
+    spill: bool,
+
+    /// Read, compute and write one after the other: for comparison
+    #[arg(long, help_heading = "Memory")]
+    pub no_overlap: bool,
+}
+
+impl Args {
+    /// Where the collection for `output` goes.
+    pub fn storage(&self, output: Option<&Path>) -> Result<Storage, Error> {
+        let memory = self.memory.map(Memory::new).transpose()?;
+        let memory = memory.unwrap_or_else(Memory::available);
+        Ok(Storage {
+            memory: match self.spill {
+                true => memory.holding(0),
+                false => memory,
+            },
+            scratch: self.scratch(),
+            output: output.map(Path::to_path_buf),
+        })
+    }
+
+    fn scratch(&self) -> ScratchOptions {
+        ScratchOptions {
+            folders: self.scratch.clone(),
+            resume: self.resume,
+        }
+    }
+}
+
+/// Says after which errors the work can go on.
+pub fn suggest_resuming(error: Error) -> Error {
+    match error {
+        Error::Scratch { path, source } => Error::Scratch {
+            path,
+            source: std::io::Error::new(
+                source.kind(),
+                format!("{source}; when that is mended, go on with --resume"),
+            ),
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,179 @@
+//! A memory budget, and how the passes share it.
+
+use crate::error::{Error, Result};
+
+/// The most memory that a job may have resident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    bytes: u64,
+    held_bytes: Option<u64>,
+    merged_runs: Option<usize>,
+}
+
+/// What a chunk costs at most while it is inverted, for each byte of its text: measured 9.3 for
+/// text in which every term is new, 5.5 for terms of one character, 3 for generated text.
+const INVERTED_BYTES: u64 = 10;
+/// What a row group costs at most while it is merged, weighed and encoded.
+const ROW_GROUP_BYTES: u64 = 64 << 20;
+/// What a run costs while it is merged: a block, decoded, and the buffer it is read through.
+const RUN_BYTES: u64 = 384 << 10;
+
+impl Memory {
+    /// The program, its stacks, and what an allocator holds back.
+    const BASE_BYTES: u64 = 32 << 20;
+    /// Less is not enough for one row group.
+    const LEAST_BYTES: u64 = 192 << 20;
+
+    /// A budget of `bytes`.
+    ///
+    /// # Errors
+    /// Too little to work with.
+    pub fn new(bytes: u64) -> Result<Self> {
+        match bytes >= Self::LEAST_BYTES {
+            true => Ok(Memory {
+                bytes,
+                held_bytes: None,
+                merged_runs: None,
+            }),
+            false => Err(Error::Usage(format!(
+                "{} MB of memory are not enough; give {} MB or more",
+                bytes / 1_000_000,
+                Self::LEAST_BYTES.div_ceil(1_000_000)
+            ))),
+        }
+    }
+
+    /// Four fifths of what this machine can spare.
+    pub fn available() -> Self {
+        let bytes = available_bytes().unwrap_or(4 << 30) / 5 * 4;
+        Memory {
+            bytes: bytes.max(Self::LEAST_BYTES),
+            held_bytes: None,
+            merged_runs: None,
+        }
+    }
+
+    /// Holds at most so many bytes of inverted chunks: with 0 every chunk goes to scratch.
+    pub fn holding(self, held_bytes: u64) -> Self {
+        Memory {
+            held_bytes: Some(held_bytes),
+            ..self
+        }
+    }
+
+    /// Merges at most so many runs at a time.
+    pub fn merging(self, merged_runs: usize) -> Self {
+        Memory {
+            merged_runs: Some(merged_runs.max(2)),
+            ..self
+        }
+    }
+
+    /// The budget.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn usable(&self) -> u64 {
+        self.bytes - Self::BASE_BYTES
+    }
+
+    /// What inverted chunks may take that are held in memory: merged and weighed they take four
+    /// times as much again.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.held_bytes.unwrap_or(self.usable() / 5)
+    }
+
+    /// The largest chunk with which `threads` threads and the queues between the stages stay within
+    /// the budget, inverted chunks that are held included.
+    pub(crate) fn chunk_bytes(&self, threads: usize) -> u64 {
+        let threads = threads as u64;
+        // Three chunks are read, waiting or being written beside those that are inverted.
+        let parts = threads * INVERTED_BYTES + 4;
+        self.inverting_bytes() / parts
+    }
+
+    /// The largest document: it is inverted alone.
+    pub(crate) fn document_bytes(&self) -> usize {
+        let bytes = self.inverting_bytes() / (INVERTED_BYTES + 4);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    fn inverting_bytes(&self) -> u64 {
+        self.usable() / 5 * 4
+    }
+
+    /// What the table of documents may take.
+    pub(crate) fn documents_bytes(&self) -> u64 {
+        self.usable() / 5
+    }
+
+    /// How many runs can be merged at a time.
+    pub(crate) fn merged_runs(&self) -> usize {
+        let most = usize::try_from(self.merge_bytes() / RUN_BYTES);
+        self.merged_runs
+            .unwrap_or(most.map_or(usize::MAX, |runs| runs.max(2)))
+    }
+
+    /// The buffer through which each of `runs` runs is read while they are merged.
+    pub(crate) fn read_buffer_bytes(&self, runs: usize) -> usize {
+        const BLOCK_BYTES: u64 = 256 << 10;
+        let share = (self.merge_bytes() / runs.max(1) as u64).saturating_sub(BLOCK_BYTES);
+        // Beyond a few megabytes no disk gets faster.
+        share.clamp(64 << 10, 4 << 20) as usize
+    }
+
+    fn merge_bytes(&self) -> u64 {
+        self.usable() / 4
+    }
+
+    /// How many of `threads` threads may encode row groups at the same time.
+    pub(crate) fn encoding_threads(&self, threads: usize) -> usize {
+        let share = self.usable() - self.documents_bytes() - self.merge_bytes();
+        // Beside each that is encoded one may wait.
+        usize::try_from(share / ROW_GROUP_BYTES).map_or(threads, |most| most.clamp(1, threads))
+    }
+}
+
+/// The memory that could be had without swapping; that of the control group where it is less.
+fn available_bytes() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let free = read("/proc/meminfo").and_then(|text| {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("MemAvailable:"))?;
+        let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+        Some(kib * 1024)
+    });
+    let group = [
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    ];
+    let group = group
+        .iter()
+        .find_map(|path| read(path)?.trim().parse::<u64>().ok());
+    [free, group].into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_stay_within_the_budget() {
+        assert!(Memory::new(1 << 20).is_err());
+        for bytes in [192 << 20, 1_000_000_000, 1 << 34] {
+            let memory = Memory::new(bytes).unwrap();
+            for threads in [1, 2, 16, 64] {
+                let chunk = memory.chunk_bytes(threads);
+                let local = chunk * (threads as u64 * INVERTED_BYTES + 3) + memory.held_bytes();
+                assert!(local < bytes, "{local} of {bytes}");
+                let global = memory.documents_bytes()
+                    + memory.merged_runs() as u64 * RUN_BYTES
+                    + memory.encoding_threads(threads) as u64 * ROW_GROUP_BYTES;
+                assert!(global < bytes, "{global} of {bytes}");
+            }
+        }
+        assert!(Memory::available().bytes() > 0);
+    }
+}
