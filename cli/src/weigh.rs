@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use serde_json::json;
 use tokapi::collection::Stored;
-use tokapi::output::{Output, Target, Written};
+use tokapi::output::{Order, Output, Target, Written};
 use tokapi::weigh::{Formula, Prune};
 use tokapi::{Bm25, Error};
 
@@ -50,6 +50,10 @@ pub struct Args {
     /// Write the documents with their lengths and the terms with their df beside the output
     #[arg(long, help_heading = "Output")]
     tables: bool,
+
+    /// The order of the weights; npz and jsonl always go by document
+    #[arg(long, value_enum, default_value = "term", help_heading = "Output")]
+    order: OrderName,
 
     /// Keep only each document's heaviest terms
     #[arg(long, value_name = "COUNT", help_heading = "Output")]
@@ -120,6 +124,14 @@ enum TargetName {
     Jsonl,
     /// Nothing is written: for timing
     None,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OrderName {
+    /// By term, then by document
+    Term,
+    /// By document, then by term
+    Document,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -228,6 +240,10 @@ impl Args {
             path,
             target,
             tables: self.tables,
+            order: match self.order {
+                OrderName::Term => Order::Term,
+                OrderName::Document => Order::Document,
+            },
         }))
     }
 

@@ -30,7 +30,7 @@
 //! # let path = folder.path().join("weights.parquet");
 //! # let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
 //! # let collection = Collection::build(corpus, &Analyzer::default(), &BuildOptions::default())?;
-//! let output = Output { path, target: Target::Parquet, tables: false };
+//! let output = Output { path, target: Target::Parquet, tables: false, order: Default::default(), };
 //! output.write(collection, &Bm25 { k1: 0.9, b: 0.4, ..Bm25::default() })?;
 //! # Ok(())
 //! # }

@@ -236,6 +236,7 @@ fn output_bytes_are_the_same_for_all_threads_and_chunks() {
                 path: output,
                 target,
                 tables: true,
+                order: Default::default(),
             };
             let files = output
                 .write(build(&path, chunk_bytes, cpu(threads)), &Bm25::default())

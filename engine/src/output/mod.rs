@@ -3,6 +3,7 @@
 //! Every writer stages its files and commits them when all are whole ([`Staged`]).
 
 mod arrays;
+mod by_document;
 mod encode;
 mod npz;
 mod parquet;
@@ -96,6 +97,16 @@ impl Target {
     }
 }
 
+/// In which order postings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// By term, then by document.
+    #[default]
+    Term,
+    /// By document, then by term; matrices and vectors always are.
+    Document,
+}
+
 /// What to write, and where.
 #[derive(Debug, Clone)]
 pub struct Output {
@@ -105,6 +116,8 @@ pub struct Output {
     pub target: Target,
     /// Whether to write the documents with their lengths and the terms with their df beside it.
     pub tables: bool,
+    /// In which order.
+    pub order: Order,
 }
 
 /// What was written.
@@ -154,57 +167,69 @@ impl Output {
 
     fn stage(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<Staged>> {
         let pool = collection.pool();
-        match self.target {
-            Target::Parquet => {
-                let weights = collection.weigh(bm25)?;
-                pool.install(|| parquet::write(&weights, self))
-            }
-            Target::Tsv => {
-                let weights = collection.weigh(bm25)?;
-                pool.install(|| tsv::write(&weights, self))
-            }
-            Target::Npz | Target::Vectors => pool.install(|| {
-                let mut staged = vec![self.stage_rows(&collection.by_document(bm25)?)?];
-                if self.has_table("docs.tsv") {
-                    staged.push(tables::documents(collection.documents(), self)?);
-                }
-                if self.has_table("terms.tsv") {
-                    staged.push(tables::terms(collection.lexicon(), self)?);
-                }
-                Ok(staged)
-            }),
+        if !self.is_by_document() {
+            let weights = collection.weigh(bm25)?;
+            return pool.install(|| match self.target {
+                Target::Parquet => parquet::write(&weights, self),
+                _ => tsv::write(&weights, self),
+            });
         }
+        pool.install(|| {
+            let mut staged = vec![self.stage_rows(&collection.by_document(bm25)?)?];
+            let (documents, lexicon) = (collection.documents(), collection.lexicon());
+            for table in self.tables() {
+                staged.push(match *table {
+                    "docs.tsv" => tables::documents(documents, self)?,
+                    "terms.tsv" => tables::terms(lexicon, self)?,
+                    "docs.parquet" => parquet::documents(documents, self)?,
+                    _ => parquet::terms(lexicon, self)?,
+                });
+            }
+            Ok(staged)
+        })
     }
 
     fn stage_external(&self, external: &External, bm25: &Bm25) -> Result<(Vec<Staged>, u64)> {
-        match self.target {
-            Target::Parquet => parquet::write_external(external, bm25, self),
-            Target::Tsv => tsv::write_external(external, bm25, self),
-            Target::Npz | Target::Vectors => {
-                let (run_terms, terms) = external.merge_terms()?;
-                let rows = external.by_document(&run_terms, bm25)?;
-                let mut staged = vec![self.stage_rows(&rows)?];
-                if self.has_table("docs.tsv") {
-                    staged.push(tables::external_documents(external, self)?);
-                }
-                if self.has_table("terms.tsv") {
-                    staged.push(tables::external_terms(terms, external.stages(), self)?);
-                }
-                Ok((staged, run_terms.count))
-            }
+        if !self.is_by_document() {
+            return match self.target {
+                Target::Parquet => parquet::write_external(external, bm25, self),
+                _ => tsv::write_external(external, bm25, self),
+            };
         }
+        let (run_terms, terms) = external.merge_terms()?;
+        let mut terms = Some(terms);
+        let mut staged = vec![self.stage_rows(&external.by_document(&run_terms, bm25)?)?];
+        for table in self.tables() {
+            staged.push(match (*table, terms.take()) {
+                ("terms.tsv", Some(terms)) => {
+                    tables::external_terms(terms, external.stages(), self)?
+                }
+                ("terms.parquet", Some(terms)) => {
+                    parquet::external_terms(terms, external.stages(), self)?
+                }
+                (table, kept) => {
+                    terms = kept;
+                    match table {
+                        "docs.tsv" => tables::external_documents(external, self)?,
+                        _ => parquet::external_documents(external, self)?,
+                    }
+                }
+            });
+        }
+        Ok((staged, run_terms.count))
     }
 
     fn stage_rows(&self, rows: &impl ByDocument) -> Result<Staged> {
         match self.target {
+            Target::Parquet => parquet::write_by_document(rows, self),
+            Target::Tsv => tsv::write_by_document(rows, self),
             Target::Npz => npz::write(rows, self),
-            _ => vectors::write(rows, self),
+            Target::Vectors => vectors::write(rows, self),
         }
     }
 
-    /// Whether a table of this name is written beside.
-    fn has_table(&self, name: &str) -> bool {
-        self.files().contains(&self.beside(name))
+    fn is_by_document(&self) -> bool {
+        matches!(self.target, Target::Npz | Target::Vectors) || self.order == Order::Document
     }
 
     /// Tells before the work begins whether its result can be written.
@@ -247,15 +272,19 @@ impl Output {
 
     /// All that [`Output::write`] writes.
     fn files(&self) -> Vec<PathBuf> {
-        let beside: &[&str] = match (self.target, self.tables) {
+        let beside = self.tables().iter().map(|name| self.beside(name));
+        [self.path.clone()].into_iter().chain(beside).collect()
+    }
+
+    /// The tables that are written beside.
+    fn tables(&self) -> &'static [&'static str] {
+        match (self.target, self.tables) {
             _ if self.path == Path::new("-") => &[],
             (Target::Npz, _) | (Target::Tsv | Target::Vectors, true) => &["docs.tsv", "terms.tsv"],
             (Target::Vectors, false) => &["terms.tsv"],
             (Target::Parquet, true) => &["docs.parquet", "terms.parquet"],
             (Target::Tsv | Target::Parquet, false) => &[],
-        };
-        let beside = beside.iter().map(|name| self.beside(name));
-        [self.path.clone()].into_iter().chain(beside).collect()
+        }
     }
 
     /// The name of a further file beside this one: `weights.npz` to `weights.docs.tsv`.

@@ -174,6 +174,7 @@ mod tests {
                 path: dir.path().join("m.npz"),
                 target: Target::Npz,
                 tables: false,
+                order: Default::default(),
             };
             let bm25 = Bm25::default();
             let files = output.write(collection(documents, Default::default()), &bm25);

@@ -81,6 +81,7 @@ pub(super) fn written_each_way(
             path: path.clone(),
             target,
             tables: false,
+            order: Default::default(),
         };
         let collection = collection_on(threads, &documents, options);
         output.write(collection, &Bm25::default()).unwrap();

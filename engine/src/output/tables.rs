@@ -127,6 +127,7 @@ mod tests {
             path: dir.path().join("w.tsv.gz"),
             target: Target::Tsv,
             tables: true,
+            order: Default::default(),
         };
         let odd = collection(&ODD, Default::default());
         let docs = documents(odd.documents(), &output).unwrap();

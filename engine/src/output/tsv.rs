@@ -1,9 +1,10 @@
 //! Weights as tab-separated text: a line a posting, by term, then by document.
 
+use super::by_document::{self, Group};
 use super::pieces::{self, Text};
 use super::tables::{self, needs_escape, push_field};
 use super::{Output, Staged};
-use crate::collection::Weights;
+use crate::collection::{ByDocument, Weights};
 use crate::error::Result;
 use crate::external::External;
 use crate::pipeline::Stages;
@@ -73,6 +74,39 @@ pub(super) fn write_external(
     Ok((staged, count))
 }
 
+/// Writes the same lines by document.
+pub(super) fn write_by_document(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
+    by_document::in_groups(rows, PIECE_POSTINGS, |next| {
+        let text = |group: Group| Ok((Text::whole(document_lines(&group)), ()));
+        pieces::write(&output.path, rows.stages(), next, text, Ok)
+    })
+}
+
+fn document_lines(group: &Group) -> Vec<u8> {
+    let (names, places) = group.terms();
+    let (ids, offsets) = group.documents();
+    let (tfs, weights) = (group.frequencies(), group.weights());
+    let mut text = Vec::with_capacity(group.len() * 2 * NUMBERS_BYTES);
+    let mut suffix = Vec::new();
+    let (mut digits, mut decimal) = (itoa::Buffer::new(), zmij::Buffer::new());
+    for (id, bounds) in ids.iter().zip(offsets.windows(2)) {
+        suffix.clear();
+        suffix.push(b'\t');
+        push_field(&mut suffix, id);
+        suffix.push(b'\t');
+        // A group is in memory, so its entries can be counted.
+        for entry in bounds[0] as usize..bounds[1] as usize {
+            push_field(&mut text, names.get(places[entry] as usize));
+            text.extend_from_slice(&suffix);
+            text.extend_from_slice(digits.format(tfs[entry]).as_bytes());
+            text.push(b'\t');
+            text.extend_from_slice(decimal.format(weights[entry]).as_bytes());
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
 /// The lines of the postings in `range`; `plain_ids` says that no id needs escaping.
 fn lines(weights: &Weights, range: std::ops::Range<usize>, plain_ids: bool) -> Vec<u8> {
     let mut text = Vec::with_capacity(range.len() * 2 * NUMBERS_BYTES);
@@ -124,6 +158,7 @@ mod tests {
             path: path.to_path_buf(),
             target: Target::Tsv,
             tables,
+            order: Default::default(),
         }
     }
 

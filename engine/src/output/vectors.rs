@@ -77,6 +77,7 @@ mod tests {
             path: path.to_path_buf(),
             target: Target::Vectors,
             tables,
+            order: Default::default(),
         }
     }
 
