@@ -52,6 +52,7 @@ use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::external::External;
 use crate::weigh::Bm25;
+use staged::{remove_left_over, sync_folder};
 
 /// A format of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +146,8 @@ impl Output {
                 (self.stage(collection, bm25)?, terms, None)
             }
             Stored::Scratch(external) => {
+                // The journal is locked: nobody else writes these.
+                self.files().iter().for_each(|file| remove_left_over(file));
                 let (staged, terms) = self.stage_external(&external, bm25)?;
                 (staged, terms, Some(external))
             }
@@ -160,6 +163,8 @@ impl Output {
         log::info!("output: on disk after another {:.3?}", started.elapsed());
         staged.into_iter().rev().try_for_each(Staged::rename)?;
         if let Some(external) = external {
+            // The names are on disk before what they could be made from again is removed.
+            sync_folder(&self.path);
             external.remove();
         }
         Ok(Written { files, terms })

@@ -1,5 +1,6 @@
 //! Files and folders that appear under their final name whole or not at all.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -102,7 +103,8 @@ impl Destination {
             }
             _ => {
                 let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-                let file = temporary(0o666).tempfile_in(folder_of(&target))?;
+                let prefix = prefix(&target);
+                let file = temporary(&prefix, 0o666).tempfile_in(folder_of(&target))?;
                 let _listed = Listed::new(file.path());
                 Ok(Destination::Temporary {
                     file,
@@ -167,7 +169,7 @@ impl StagedFolder {
                 "{name} exists already; name a new or an empty folder"
             )));
         }
-        let temporary = temporary(0o777).tempdir_in(folder_of(path));
+        let temporary = temporary(&prefix(path), 0o777).tempdir_in(folder_of(path));
         let temporary = temporary.map_err(Error::writing(path))?;
         Ok(Self {
             path: path.to_path_buf(),
@@ -235,10 +237,42 @@ pub(crate) fn unless_closed(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
+/// Removes what killed processes have left of their attempts to write `path`. The caller knows that
+/// nobody else writes it.
+pub(crate) fn remove_left_over(path: &Path) {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let prefix = prefix(&target);
+    let entries = fs::read_dir(folder_of(&target)).into_iter().flatten();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(SUFFIX.as_bytes()) {
+            // What cannot be removed is in nobody's way.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Waits until the names in the folder of `path` are on disk, where the system can do that.
+pub(crate) fn sync_folder(path: &Path) {
+    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
+}
+
+const SUFFIX: &str = ".tmp";
+
+/// How the temporary names of what will be `path` begin.
+fn prefix(path: &Path) -> OsString {
+    /// Leaves room for what makes the name a temporary one: most systems allow 255 bytes.
+    const NAME_CHARACTERS: usize = 50;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(NAME_CHARACTERS).collect();
+    format!(".{name}.tokapi-").into()
+}
+
 /// A temporary name, with the permissions (less the user's mask) that the final one is to have.
-fn temporary(mode: u32) -> tempfile::Builder<'static, 'static> {
+fn temporary(prefix: &OsStr, mode: u32) -> tempfile::Builder<'_, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".tokapi-").suffix(".tmp");
+    builder.prefix(prefix).suffix(SUFFIX);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
     #[cfg(not(unix))]

@@ -68,6 +68,11 @@ impl Journal {
         Ok((Journal { path, file }, entries))
     }
 
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Adds an entry, which is on disk when this returns.
     pub(super) fn append(&mut self, entry: &Value) -> Result<()> {
         let text = entry.to_string();

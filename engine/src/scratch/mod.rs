@@ -211,8 +211,8 @@ impl Scratch {
 
     /// Removes everything: the job is done, or cannot be continued.
     pub(crate) fn remove(self) {
-        // The journal last: without it nothing can be continued.
-        self.remove_others(&[]);
+        // The journal first: what is left without one is not continued, but removed with the next job.
+        let _ = fs::remove_file(self.journal.path());
         for disk in self.disks {
             let _ = fs::remove_dir_all(disk.folder);
         }
