@@ -156,7 +156,7 @@ void merge_sort(Queue& queue, T* items, uint64_t count, Less less) {
   });
 }
 
-// Merges two sorted arrays into a third; of equal items those of `a` come first.
+// Merges two sorted arrays into a third; equal items may come in any order.
 template <class T, class Less>
 void merge(Queue& queue, const T* a, uint64_t a_count, const T* b, uint64_t b_count, T* out, Less less) {
   with_scratch(queue, "merging", [&](void* scratch, size_t& bytes) {

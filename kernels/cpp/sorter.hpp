@@ -1,8 +1,9 @@
 // Sorts records in host memory on one device, in place and stably.
 //
-// They go up in pieces, each half as large as the one before. A piece is sorted and merged with those
+// Keys go up in pieces, each half as large as the one before. A piece is sorted and merged with those
 // before it while the next comes up, so that after the last and smallest only its own sorting and
-// one merge remain. The bitonic network takes all records at once.
+// one merge remain. The bitonic network takes all records at once, and pairs are one piece, too: CUB's
+// merge promises no order of equal keys.
 #pragma once
 
 #include <algorithm>
@@ -76,9 +77,9 @@ class Sorter {
   static uint64_t peak_bytes(uint64_t count, uint32_t record, uint32_t algorithm) {
     uint64_t bytes = count * record_bytes(record);
     uint64_t buffers = is_twice(record, algorithm) ? 2 * bytes : bytes;
-    // Twice in pieces, the largest of which, a half, is once more in temporary memory; or one piece, all
-    // of it in temporary memory.
-    if (algorithm == TOKAPI_MERGE) buffers = 2 * bytes + bytes / 2;
+    // One piece, and temporary memory for it; or all twice in pieces, and temporary memory for the
+    // largest, a half.
+    if (algorithm == TOKAPI_MERGE) buffers += are_pairs(record) ? bytes : bytes + bytes / 2;
     // What grows takes an eighth more than it must; primitives have their own.
     return buffers + buffers / 8 + bytes / 16 + (uint64_t(64) << 20);
   }
@@ -92,10 +93,11 @@ class Sorter {
     return record == TOKAPI_KEYS32 ? 4 : record == TOKAPI_PAIRS64 ? 16 : 8;
   }
 
+  static bool are_pairs(uint32_t record) { return record == TOKAPI_PAIRS32 || record == TOKAPI_PAIRS64; }
+
   // Whether records are on the device twice, even in one piece.
   static bool is_twice(uint32_t record, uint32_t algorithm) {
-    bool pairs = record == TOKAPI_PAIRS32 || record == TOKAPI_PAIRS64;
-    return algorithm == TOKAPI_RADIX || (algorithm == TOKAPI_BITONIC && pairs);
+    return algorithm == TOKAPI_RADIX || (algorithm == TOKAPI_BITONIC && are_pairs(record));
   }
 
   template <class Kind>
@@ -139,13 +141,14 @@ class Sorter {
                     std::to_string(sorting.count) + " records of " + std::to_string(record_bytes(sorting.record)) +
                         " bytes at once; for at most " + std::to_string(most) + " there is enough device memory");
     }
-    // Each algorithm divides the memory in another way.
-    if (sorting.algorithm != algorithm_) {
+    // Each algorithm divides the memory in another way, for keys and for pairs.
+    if (sorting.algorithm != algorithm_ || sorting.record != record_) {
       records_ = Buffer<uint8_t>();
       others_ = Buffer<uint8_t>();
       work_.free_scratch();
     }
     algorithm_ = sorting.algorithm;
+    record_ = sorting.record;
     times_ = tokapi_sort_times{};
     started_ = std::chrono::steady_clock::now();
   }
@@ -153,7 +156,7 @@ class Sorter {
   std::vector<uint64_t> piece_ends(uint64_t count, uint64_t item_bytes) const {
     std::vector<uint64_t> ends;
     uint64_t from = 0;
-    if (algorithm_ != TOKAPI_BITONIC) {
+    if (algorithm_ != TOKAPI_BITONIC && !are_pairs(record_)) {
       while (ends.size() + 1 < MOST_PIECES) {
         uint64_t half = (count - from) / 2;
         if (half == 0 || half * item_bytes < options_.piece_bytes) break;
@@ -243,7 +246,7 @@ class Sorter {
   Buffer<uint8_t> records_, others_;
   Stage stages_[STAGES];
   uint64_t stage_ = 0, calls_ = 0;
-  uint32_t algorithm_ = TOKAPI_RADIX;
+  uint32_t algorithm_ = TOKAPI_RADIX, record_ = TOKAPI_KEYS32;
   tokapi_sort_times times_{};
   std::chrono::steady_clock::time_point started_;
 };

@@ -60,7 +60,7 @@ pub struct SorterOptions {
     pub device: u32,
     /// Device memory to use at most; what is free where `None`.
     pub memory_bytes: Option<u64>,
-    /// Records go up in pieces of so many bytes or more, and each is sorted while the next comes.
+    /// Keys go up in pieces of so many bytes or more, and each is sorted while the next comes.
     pub piece_bytes: u64,
     /// Calls after which the device is lost, for tests.
     #[doc(hidden)]

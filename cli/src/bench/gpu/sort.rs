@@ -19,8 +19,8 @@ pub fn sort(args: &Args) -> Result<Vec<Measured>, Error> {
 }
 
 fn measure<R: Random>(args: &Args) -> Result<Vec<Measured>, Error> {
-    // Allocating it asks for the device, and there may be none.
-    Build::Cuda.device(args.device)?;
+    // Says best why there is none.
+    Build::Cuda.count()?;
     let mut memory = Pinned::new(Build::Cuda, args.count * size_of::<R>())?;
     let mut measured = Vec::new();
     for &name in &args.algorithm {
