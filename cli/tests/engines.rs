@@ -72,6 +72,15 @@ fn devices_says_why_there_is_none() {
 }
 
 #[test]
+fn bench_sort_needs_a_gpu() {
+    let text = error(&tokapi(&["bench", "sort", "--count", "1e3"]), 1);
+    let (without, no_device) = (text.contains("--features cuda"), text.contains("no GPU"));
+    assert!(without || no_device, "{text}");
+    let wrong = tokapi(&["bench", "sort", "--count", "1e99"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
 fn bench_weigh_measures_the_cpu() {
     let done = tokapi(&["bench", "weigh", "--size", "1MB", "--repeat", "1", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();

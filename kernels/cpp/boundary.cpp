@@ -3,6 +3,7 @@
 #include <new>
 
 #include "inverter.hpp"
+#include "sorter.hpp"
 
 namespace tokapi {
 namespace TOKAPI_BACKEND {
@@ -28,17 +29,28 @@ tokapi_status guarded(tokapi_error* error, F function) {
   }
 }
 
-// Calls function(inverter) on the inverter's device. Whatever goes wrong, nothing of the caller's is
-// in use any more when this returns.
-template <class F>
-tokapi_status guarded(tokapi_inverter* opaque, tokapi_error* error, F function) {
-  Inverter& inverter = *reinterpret_cast<Inverter*>(opaque);
+Inverter& inside(tokapi_inverter* inverter) { return *reinterpret_cast<Inverter*>(inverter); }
+Sorter& inside(tokapi_sorter* sorter) { return *reinterpret_cast<Sorter*>(sorter); }
+
+// Calls function(engine) on the engine's device. Whatever goes wrong, nothing of the caller's is in
+// use any more when this returns.
+template <class Opaque, class F>
+tokapi_status guarded(Opaque* opaque, tokapi_error* error, F function) {
+  auto& engine = inside(opaque);
   tokapi_status status = guarded(error, [&] {
-    use_device(inverter.device());
-    function(inverter);
+    use_device(engine.device());
+    function(engine);
   });
-  if (status != TOKAPI_OK) inverter.wait_for_all();
+  if (status != TOKAPI_OK) engine.wait_for_all();
   return status;
+}
+
+template <class Opaque>
+void drop(Opaque* opaque) {
+  auto* engine = &inside(opaque);
+  tokapi_error ignored;
+  guarded(&ignored, [&] { use_device(engine->device()); });
+  delete engine;
 }
 
 #ifdef __CUDACC__
@@ -64,18 +76,9 @@ void describe_device(uint32_t device, tokapi_device* to) {
   check(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, static_cast<int>(device)), "asking for a device's properties");
-  use_device(device);
-  size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free device memory");
-  // What the pool holds and nobody uses is free too.
-  cudaMemPool_t pool;
-  uint64_t reserved = 0, used = 0;
-  check(cudaDeviceGetDefaultMemPool(&pool, static_cast<int>(device)), "asking for the memory pool");
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "asking the memory pool");
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the memory pool");
   std::snprintf(to->name, sizeof to->name, "%s", properties.name);
-  to->memory_bytes = total;
-  to->free_bytes = free + (reserved - used);
+  to->memory_bytes = properties.totalGlobalMem;
+  to->free_bytes = free_memory(device);
   to->major = static_cast<uint32_t>(properties.major);
   to->minor = static_cast<uint32_t>(properties.minor);
   to->multiprocessors = static_cast<uint32_t>(properties.multiProcessorCount);
@@ -140,7 +143,8 @@ tokapi_bandwidth measure(uint64_t bytes) {
 const tokapi_api API = {
     {sizeof(tokapi_error), sizeof(tokapi_device), sizeof(tokapi_bandwidth), sizeof(tokapi_trie),
      sizeof(tokapi_options), sizeof(tokapi_text), sizeof(tokapi_inverted), sizeof(tokapi_collected),
-     sizeof(tokapi_formula), sizeof(tokapi_lexicon), sizeof(tokapi_part), sizeof(tokapi_times)},
+     sizeof(tokapi_formula), sizeof(tokapi_lexicon), sizeof(tokapi_part), sizeof(tokapi_times),
+     sizeof(tokapi_sorter_options), sizeof(tokapi_sorting), sizeof(tokapi_sort_times)},
     [](uint32_t* devices, tokapi_error* error) { return guarded(error, [&] { count_devices(devices); }); },
     [](uint32_t device, tokapi_device* described, tokapi_error* error) {
       return guarded(error, [&] { describe_device(device, described); });
@@ -161,12 +165,7 @@ const tokapi_api API = {
         *made = reinterpret_cast<tokapi_inverter*>(new Inverter(*options, trie));
       });
     },
-    [](tokapi_inverter* opaque) {
-      auto* inverter = reinterpret_cast<Inverter*>(opaque);
-      tokapi_error ignored;
-      guarded(&ignored, [&] { use_device(inverter->device()); });
-      delete inverter;
-    },
+    drop<tokapi_inverter>,
     [](tokapi_inverter* inverter, const tokapi_text* text, tokapi_inverted* inverted, tokapi_error* error) {
       return guarded(inverter, error, [&](Inverter& of) { of.invert(*text, *inverted); });
     },
@@ -181,13 +180,27 @@ const tokapi_api API = {
       return guarded(inverter, error, [&](Inverter& of) { of.part(number, *part); });
     },
     [](tokapi_inverter* inverter, tokapi_times* times) {
-      *times = reinterpret_cast<Inverter*>(inverter)->times();
+      *times = inside(inverter).times();
     },
     [](tokapi_inverter* inverter, const tokapi_text* text, uint32_t repeat, const uint32_t** ids, uint64_t* count,
        double* seconds, tokapi_error* error) {
       return guarded(inverter, error, [&](Inverter& of) { *seconds = of.lookup_all(*text, repeat, *ids, *count); });
     },
     Inverter::peak_bytes,
+    [](const tokapi_sorter_options* options, tokapi_sorter** made, tokapi_error* error) {
+      return guarded(error, [&] {
+        choose(options->device);
+        *made = reinterpret_cast<tokapi_sorter*>(new Sorter(*options));
+      });
+    },
+    drop<tokapi_sorter>,
+    [](tokapi_sorter* sorter, const tokapi_sorting* sorting, tokapi_error* error) {
+      return guarded(sorter, error, [&](Sorter& of) { of.sort(*sorting); });
+    },
+    [](tokapi_sorter* sorter, uint32_t record, uint32_t algorithm) {
+      return inside(sorter).most_records(record, algorithm);
+    },
+    [](tokapi_sorter* sorter, tokapi_sort_times* times) { *times = inside(sorter).times(); },
 };
 
 }  // namespace

@@ -160,11 +160,49 @@ typedef struct tokapi_times {
   double upload, cut, documents, identify, order, sort, tf, df, weigh, download;
 } tokapi_times;
 
+// What is sorted: keys, or keys each with a value after it, by their keys.
+typedef enum tokapi_record {
+  TOKAPI_KEYS32 = 0,
+  TOKAPI_KEYS64 = 1,
+  TOKAPI_PAIRS32 = 2,
+  TOKAPI_PAIRS64 = 3
+} tokapi_record;
+
+typedef enum tokapi_algorithm { TOKAPI_RADIX = 0, TOKAPI_MERGE = 1, TOKAPI_BITONIC = 2 } tokapi_algorithm;
+
+typedef struct tokapi_sorter_options {
+  uint32_t device;
+  // Whether to wait after every stage, so that its time can be told.
+  uint32_t timed;
+  // Device memory to use at most, of what is free.
+  uint64_t memory_bytes;
+  // Pieces are no smaller, where there is more than one.
+  uint64_t piece_bytes;
+  // As in tokapi_options.
+  uint64_t fail_after;
+} tokapi_sorter_options;
+
+// Records to be sorted where they are.
+typedef struct tokapi_sorting {
+  uint32_t record;
+  uint32_t algorithm;
+  // Whether they lie in memory from `pinned`; other memory is copied through such.
+  uint32_t pinned;
+  void* records;
+  uint64_t count;
+} tokapi_sorting;
+
+// Milliseconds of every stage; only where sorter_options.timed is set.
+typedef struct tokapi_sort_times {
+  double upload, sort, merge, download;
+} tokapi_sort_times;
+
 typedef struct tokapi_inverter tokapi_inverter;
+typedef struct tokapi_sorter tokapi_sorter;
 
 typedef struct tokapi_api {
   // The sizes of the structures above, in their order, by which both sides see that they agree.
-  uint64_t sizes[12];
+  uint64_t sizes[15];
   tokapi_status (*count)(uint32_t* devices, tokapi_error* error);
   tokapi_status (*describe)(uint32_t device, tokapi_device* described, tokapi_error* error);
   tokapi_status (*bandwidth)(uint32_t device, uint64_t bytes, tokapi_bandwidth* measured, tokapi_error* error);
@@ -191,6 +229,13 @@ typedef struct tokapi_api {
                           uint64_t* count, double* seconds, tokapi_error* error);
   // Device memory that inverting a chunk of so many bytes of text takes at most.
   uint64_t (*peak_bytes)(uint64_t text_bytes, uint32_t method);
+  tokapi_status (*sorter)(const tokapi_sorter_options* options, tokapi_sorter** made, tokapi_error* error);
+  void (*drop_sorter)(tokapi_sorter* sorter);
+  // Sorts stably. After a failure the records may be lost.
+  tokapi_status (*sort)(tokapi_sorter* sorter, const tokapi_sorting* sorting, tokapi_error* error);
+  // The most records that the memory which the sorter may use is enough for.
+  uint64_t (*most_records)(tokapi_sorter* sorter, uint32_t record, uint32_t algorithm);
+  void (*sort_times)(tokapi_sorter* sorter, tokapi_sort_times* times);
 } tokapi_api;
 
 const tokapi_api* tokapi_host_api(void);

@@ -19,10 +19,12 @@
 #define TOKAPI_BACKEND cuda
 #define TOKAPI_FN __host__ __device__ __forceinline__
 #define TOKAPI_LAMBDA __device__
+#define TOKAPI_UNROLL _Pragma("unroll")
 #else
 #define TOKAPI_BACKEND host
 #define TOKAPI_FN inline
 #define TOKAPI_LAMBDA
+#define TOKAPI_UNROLL
 #endif
 
 namespace tokapi {
@@ -50,6 +52,19 @@ inline void use_device(uint32_t device) {
   check(cudaSetDevice(static_cast<int>(device)), "choosing a device");
 }
 
+// Device memory that is free, with what the pool holds and nobody uses.
+inline uint64_t free_memory(uint32_t device) {
+  use_device(device);
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free device memory");
+  cudaMemPool_t pool;
+  uint64_t reserved = 0, used = 0;
+  check(cudaDeviceGetDefaultMemPool(&pool, static_cast<int>(device)), "asking for the memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "asking the memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the memory pool");
+  return free + (reserved - used);
+}
+
 // A stream: what is put into it runs in order, beside other queues.
 class Queue {
  public:
@@ -74,6 +89,12 @@ class Queue {
       scratch_bytes_ = wanted;
     }
     return scratch_;
+  }
+  void free_scratch() {
+    if (scratch_) check(cudaFreeAsync(scratch_, stream_), "freeing device memory");
+    scratch_ = nullptr;
+    scratch_bytes_ = 0;
+    wait();
   }
 
  private:
@@ -147,9 +168,13 @@ inline void fill(Queue& queue, void* to, uint8_t byte, size_t bytes) {
 
 inline void use_device(uint32_t) {}
 
+// No limit is known.
+inline uint64_t free_memory(uint32_t) { return ~uint64_t(0); }
+
 class Queue {
  public:
   void wait() {}
+  void free_scratch() {}
 };
 class Event {
  public:

@@ -1,5 +1,6 @@
-// The five data-parallel primitives that everything above is made of: scan, sort, compact,
-// load-balancing search and count; and `for_each`, which runs a function for every element.
+// The five data-parallel primitives that everything above is made of: scan, sort (and merge),
+// compact, load-balancing search and count; and `for_each` and `for_each_tile`, which run a function
+// for every element, the latter round after round on items in fast memory.
 //
 // On a device they are CUB's, on the host plain loops; what they give is the same. A function
 // passed in is called for elements in any order and at once, so it may not depend on the order.
@@ -8,10 +9,12 @@
 #include "platform.hpp"
 
 #ifdef __CUDACC__
+#include <cub/device/device_merge.cuh>
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
+#include <cuda/std/tuple>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #else
@@ -21,6 +24,27 @@
 
 namespace tokapi {
 namespace TOKAPI_BACKEND {
+
+// Items that fit into a block's fast memory together: 17 or 34 KiB of the 48 that every GPU has.
+template <class T>
+constexpr uint32_t TILE_ITEMS = sizeof(T) > 8 ? 2048 : 4096;
+
+// A tile of items in fast memory. After every 16 a place is left empty: threads that each take 16
+// neighbours then meet in no bank.
+template <class T>
+class Tile {
+ public:
+  TOKAPI_FN T& operator[](uint32_t i) { return items_[i + i / 16]; }
+
+ private:
+  T items_[TILE_ITEMS<T> + TILE_ITEMS<T> / 16];
+};
+
+// The items in the tile that begins at `base`.
+template <class T>
+TOKAPI_FN uint32_t tile_count(uint64_t count, uint64_t base) {
+  return static_cast<uint32_t>(count - base < TILE_ITEMS<T> ? count - base : TILE_ITEMS<T>);
+}
 
 #ifdef __CUDACC__
 
@@ -86,11 +110,29 @@ void compact(Queue& queue, uint64_t count, F keep, uint32_t* out, uint32_t* kept
 
 // Sorts by the bits from `from` on and below `to`, by radix, stable. The result is in the buffer
 // that is returned, one of the two.
-inline uint64_t* sort_keys(Queue& queue, uint64_t* keys, uint64_t* other, uint64_t count, uint32_t from, uint32_t to) {
+template <class T>
+T* sort_keys(Queue& queue, T* keys, T* other, uint64_t count, uint32_t from, uint32_t to) {
   if (count == 0) return keys;
-  cub::DoubleBuffer<uint64_t> buffers(keys, other);
+  cub::DoubleBuffer<T> buffers(keys, other);
   with_scratch(queue, "sorting", [&](void* scratch, size_t& bytes) {
     return cub::DeviceRadixSort::SortKeys(scratch, bytes, buffers, count, from, to, queue.stream());
+  });
+  return buffers.Current();
+}
+
+// What tells CUB the part of an item that it is sorted by.
+template <class T>
+struct KeyOf {
+  __host__ __device__ ::cuda::std::tuple<uint64_t&> operator()(T& item) const { return {item.key}; }
+};
+
+// The same for items that are more than their 64-bit `key`, by which they are sorted.
+template <class T>
+T* sort_by_key(Queue& queue, T* items, T* other, uint64_t count) {
+  if (count == 0) return items;
+  cub::DoubleBuffer<T> buffers(items, other);
+  with_scratch(queue, "sorting", [&](void* scratch, size_t& bytes) {
+    return cub::DeviceRadixSort::SortKeys(scratch, bytes, buffers, count, KeyOf<T>{}, 0, 64, queue.stream());
   });
   return buffers.Current();
 }
@@ -112,6 +154,42 @@ void merge_sort(Queue& queue, T* items, uint64_t count, Less less) {
   with_scratch(queue, "sorting", [&](void* scratch, size_t& bytes) {
     return cub::DeviceMergeSort::StableSortKeys(scratch, bytes, items, count, less, queue.stream());
   });
+}
+
+// Merges two sorted arrays into a third; equal items may come in any order.
+template <class T, class Less>
+void merge(Queue& queue, const T* a, uint64_t a_count, const T* b, uint64_t b_count, T* out, Less less) {
+  with_scratch(queue, "merging", [&](void* scratch, size_t& bytes) {
+    return cub::DeviceMerge::MergeKeys(scratch, bytes, a, static_cast<int64_t>(a_count), b,
+                                       static_cast<int64_t>(b_count), out, less, queue.stream());
+  });
+}
+
+template <class T, class F>
+__global__ void __launch_bounds__(BLOCK_THREADS)
+    run_tiles(T* items, uint64_t count, uint32_t rounds, const __grid_constant__ F function) {
+  __shared__ Tile<T> tile;
+  uint64_t base = uint64_t(blockIdx.x) * TILE_ITEMS<T>;
+  uint32_t here = tile_count<T>(count, base);
+  for (uint32_t i = threadIdx.x; i < here; i += BLOCK_THREADS) tile[i] = items[base + i];
+  __syncthreads();
+  for (uint32_t round = 0; round < rounds; round++) {
+    uint32_t calls = function.calls(round);
+    for (uint32_t i = threadIdx.x; i < calls; i += BLOCK_THREADS) function(round, tile, here, i);
+    __syncthreads();
+  }
+  for (uint32_t i = threadIdx.x; i < here; i += BLOCK_THREADS) items[base + i] = tile[i];
+}
+
+// For every tile of TILE_ITEMS<T> items, the last of which may have fewer: brings it into fast memory;
+// for one round after the other calls function(round, tile, items in it, i) for every i below
+// function.calls(round), at once; and writes the tile back.
+template <class T, class F>
+void for_each_tile(Queue& queue, T* items, uint64_t count, uint32_t rounds, F function) {
+  if (count == 0) return;
+  uint64_t tiles = (count + TILE_ITEMS<T> - 1) / TILE_ITEMS<T>;
+  run_tiles<<<static_cast<uint32_t>(tiles), BLOCK_THREADS, 0, queue.stream()>>>(items, count, rounds, function);
+  check(cudaGetLastError(), "starting a kernel");
 }
 
 #else  // the host build
@@ -140,10 +218,17 @@ void compact(Queue&, uint64_t count, F keep, uint32_t* out, uint32_t* kept) {
   *kept = found;
 }
 
-inline uint64_t* sort_keys(Queue&, uint64_t* keys, uint64_t*, uint64_t count, uint32_t from, uint32_t to) {
+template <class T>
+T* sort_keys(Queue&, T* keys, T*, uint64_t count, uint32_t from, uint32_t to) {
   uint64_t mask = to - from == 64 ? ~uint64_t(0) : ((uint64_t(1) << (to - from)) - 1) << from;
-  std::stable_sort(keys, keys + count, [=](uint64_t a, uint64_t b) { return (a & mask) < (b & mask); });
+  std::stable_sort(keys, keys + count, [=](T a, T b) { return (a & mask) < (b & mask); });
   return keys;
+}
+
+template <class T>
+T* sort_by_key(Queue&, T* items, T*, uint64_t count) {
+  std::stable_sort(items, items + count, [](const T& a, const T& b) { return a.key < b.key; });
+  return items;
 }
 
 inline void sort_pairs(Queue&, const uint64_t* keys, uint64_t* other_keys, const uint32_t* values,
@@ -160,6 +245,24 @@ inline void sort_pairs(Queue&, const uint64_t* keys, uint64_t* other_keys, const
 template <class T, class Less>
 void merge_sort(Queue&, T* items, uint64_t count, Less less) {
   std::stable_sort(items, items + count, less);
+}
+
+template <class T, class Less>
+void merge(Queue&, const T* a, uint64_t a_count, const T* b, uint64_t b_count, T* out, Less less) {
+  std::merge(a, a + a_count, b, b + b_count, out, less);
+}
+
+template <class T, class F>
+void for_each_tile(Queue&, T* items, uint64_t count, uint32_t rounds, F function) {
+  Tile<T> tile;
+  for (uint64_t base = 0; base < count; base += TILE_ITEMS<T>) {
+    uint32_t here = tile_count<T>(count, base);
+    for (uint32_t i = 0; i < here; i++) tile[i] = items[base + i];
+    for (uint32_t round = 0; round < rounds; round++) {
+      for (uint32_t i = 0; i < function.calls(round); i++) function(round, tile, here, i);
+    }
+    for (uint32_t i = 0; i < here; i++) items[base + i] = tile[i];
+  }
 }
 
 #endif

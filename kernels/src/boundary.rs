@@ -9,6 +9,11 @@ pub(crate) const NO_DEVICE: i32 = 1;
 pub(crate) const OUT_OF_MEMORY: i32 = 2;
 pub(crate) const TOO_LARGE: i32 = 4;
 
+pub(crate) const KEYS32: u32 = 0;
+pub(crate) const KEYS64: u32 = 1;
+pub(crate) const PAIRS32: u32 = 2;
+pub(crate) const PAIRS64: u32 = 3;
+
 #[repr(C)]
 pub(crate) struct ErrorText {
     pub text: [c_char; 512],
@@ -145,14 +150,44 @@ pub struct Times {
     pub download: f64,
 }
 
+#[repr(C)]
+pub(crate) struct SorterOptions {
+    pub device: u32,
+    pub timed: u32,
+    pub memory_bytes: u64,
+    pub piece_bytes: u64,
+    pub fail_after: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Sorting {
+    pub record: u32,
+    pub algorithm: u32,
+    pub pinned: u32,
+    pub records: *mut c_void,
+    pub count: u64,
+}
+
+/// Milliseconds that each stage of sorting took, where stages were timed.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SortTimes {
+    pub upload: f64,
+    pub sort: f64,
+    pub merge: f64,
+    pub download: f64,
+}
+
 /// An inverter, of which only its own build knows the inside.
 pub(crate) enum Inverter {}
+/// A sorter, likewise.
+pub(crate) enum Sorter {}
 
 type Status = i32;
 
 #[repr(C)]
 pub(crate) struct Api {
-    pub sizes: [u64; 12],
+    pub sizes: [u64; 15],
     pub count: unsafe extern "C" fn(*mut u32, *mut ErrorText) -> Status,
     pub describe: unsafe extern "C" fn(u32, *mut Device, *mut ErrorText) -> Status,
     pub bandwidth: unsafe extern "C" fn(u32, u64, *mut Bandwidth, *mut ErrorText) -> Status,
@@ -188,6 +223,12 @@ pub(crate) struct Api {
         *mut ErrorText,
     ) -> Status,
     pub peak_bytes: unsafe extern "C" fn(u64, u32) -> u64,
+    pub sorter:
+        unsafe extern "C" fn(*const SorterOptions, *mut *mut Sorter, *mut ErrorText) -> Status,
+    pub drop_sorter: unsafe extern "C" fn(*mut Sorter),
+    pub sort: unsafe extern "C" fn(*mut Sorter, *const Sorting, *mut ErrorText) -> Status,
+    pub most_records: unsafe extern "C" fn(*mut Sorter, u32, u32) -> u64,
+    pub sort_times: unsafe extern "C" fn(*mut Sorter, *mut SortTimes),
 }
 
 unsafe extern "C" {
@@ -215,6 +256,9 @@ mod tests {
             size_of::<Lexicon>(),
             size_of::<Part>(),
             size_of::<Times>(),
+            size_of::<SorterOptions>(),
+            size_of::<Sorting>(),
+            size_of::<SortTimes>(),
         ];
         // SAFETY: the table lasts as long as the program.
         let api = unsafe { &*tokapi_host_api() };

@@ -2,19 +2,21 @@
 //!
 //! The sources in `cpp/` are compiled twice: for the host, where a plain C++ compiler is enough
 //! and tests run everywhere, and, with the feature `cuda`, for GPUs. [`Build`] says which of the
-//! two an [`Inverter`] runs on; both give the same integers and the same bits.
+//! two an [`Inverter`] or a [`Sorter`] runs on; both give the same integers and the same bits.
 
 mod boundary;
 mod input;
 mod inverter;
 mod output;
 mod pinned;
+mod sorter;
 
-pub use boundary::Times;
+pub use boundary::{SortTimes, Times};
 pub use input::{Classes, Formula, Method, Options, Text, TfPart, Trie, TrieArrays};
 pub use inverter::Inverter;
 pub use output::{Collected, Inverted, Lexicon, Part};
 pub use pinned::Pinned;
+pub use sorter::{Algorithm, Pair, Record, Sorter, SorterOptions};
 
 use std::ffi::{CStr, c_char};
 

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::{Build, Result, check};
+use crate::{Build, Record, Result, check};
 
 /// Bytes in pinned memory.
 pub struct Pinned {
@@ -40,8 +40,22 @@ impl Pinned {
 
     /// The bytes as words; a rest of fewer than 8 is left out.
     pub fn as_words(&self) -> &[u64] {
-        // SAFETY: pinned memory begins at a page, the host's at 16 bytes; the bytes are there.
-        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.length / 8) }
+        self.as_records()
+    }
+
+    /// The bytes as records; a rest that is smaller than one is left out.
+    pub fn as_records<R: Record>(&self) -> &[R] {
+        let count = self.length / size_of::<R>();
+        // SAFETY: pinned memory begins at a page, the host's at 16 bytes; the bytes are there, and
+        // all bytes are records.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), count) }
+    }
+
+    /// The same, to be changed.
+    pub fn as_records_mut<R: Record>(&mut self) -> &mut [R] {
+        let count = self.length / size_of::<R>();
+        // SAFETY: as above, `self` is borrowed mutably, and all records are bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr().cast(), count) }
     }
 }
 

@@ -1,4 +1,8 @@
-//! The GPU's share of `tokapi bench weigh`.
+//! The GPU's share of `tokapi bench`; here of `weigh`.
+
+mod sort;
+
+pub use sort::sort;
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -6,6 +6,7 @@ mod gpu;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_gpu.rs"]
 mod gpu;
+mod sort;
 mod table;
 mod weigh;
 
@@ -16,7 +17,8 @@ use tokapi::Error;
 #[command(after_help = "\
 Examples:
   tokapi bench weigh --size 100MB --size 500MB
-  tokapi bench weigh --size 4GB --method hash --json")]
+  tokapi bench weigh --size 4GB --method hash --json
+  tokapi bench sort --count 1e9 --type u32 --algorithm radix")]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -24,11 +26,13 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    Sort(sort::Args),
     Weigh(weigh::Args),
 }
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     match args.what {
+        What::Sort(args) => sort::run(&args),
         What::Weigh(args) => weigh::run(&args, threads),
     }
 }

@@ -4,6 +4,7 @@ use tokapi::Error;
 use tokapi::collection::Weights;
 
 use super::collection::Generated;
+use super::sort;
 use super::weigh::{Args, Link, Measured};
 use crate::engine::without_cuda;
 
@@ -12,5 +13,9 @@ pub fn link(_: u32) -> Result<Link, Error> {
 }
 
 pub fn measure(_: &Args, _: &Generated, _: Option<&Weights>) -> Result<Vec<Measured>, Error> {
+    Err(without_cuda())
+}
+
+pub fn sort(_: &sort::Args) -> Result<Vec<sort::Measured>, Error> {
     Err(without_cuda())
 }

@@ -3,13 +3,17 @@
 //! The kernels (crate `tokapi-kernels`) have two builds: for GPUs, and for the host, which is slow
 //! and there for tests. [`Gpu`](crate::invert::Gpu) inverts chunk after chunk, as every engine
 //! does; [`Resident`] keeps a whole collection on the device, from its text to its weights.
+//! [`Sorter`] sorts integers.
 
 mod lanes;
 mod resident;
 
 pub use lanes::Lanes;
 pub use resident::{Resident, ResidentWeights};
-pub use tokapi_kernels::{Bandwidth, Build, Device, Method, Pinned, Text, Times};
+pub use tokapi_kernels::{
+    Algorithm, Bandwidth, Build, Device, Method, Pair, Pinned, Record, SortTimes, Sorter,
+    SorterOptions, Text, Times,
+};
 
 use std::sync::Arc;
 
