@@ -177,7 +177,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         Some(output) => output.write(collection, &bm25),
         None => collection.weigh_only(&bm25),
     };
-    let Written { files, terms } = written.map_err(storage::suggest_resuming)?;
+    let Written { files, terms, .. } = written.map_err(storage::suggest_resuming)?;
     summary.terms = terms;
     if args.json {
         return say(&(summary.json(json!({ "files": files })) + "\n"), &output);

@@ -71,5 +71,6 @@ pub use corpus::{Corpus, CorpusOptions};
 pub use dictionary::Dictionary;
 pub use error::{Error, Place, Position, Result};
 pub use memory::Memory;
+pub use pipeline::StageTimes;
 pub use strings::Strings;
 pub use weigh::Bm25;

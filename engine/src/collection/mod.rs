@@ -29,6 +29,7 @@ use crate::corpus::{Corpus, OnError, Skipped};
 use crate::error::{Error, Result};
 use crate::invert::Inverted;
 use crate::lexicon::{Lexicon, PartTerms};
+use crate::pipeline::StageTimes;
 use crate::postings::Postings;
 use crate::weigh::{Bm25, Prune};
 use local::Local;
@@ -110,6 +111,7 @@ pub struct Collection {
     bytes: u64,
     skipped: Skipped,
     fallback: Option<String>,
+    times: StageTimes,
     pool: Arc<rayon::ThreadPool>,
 }
 
@@ -178,6 +180,7 @@ impl Collection {
             bytes: local.note.bytes,
             skipped: local.note.skipped,
             fallback: local.fallback,
+            times: local.times,
             pool: Arc::new(pool),
         })
     }

@@ -11,6 +11,7 @@ use crate::error::{Error, Place, Position, Result};
 use crate::external::{External, Spill};
 use crate::memory::Memory;
 use crate::output::Written;
+use crate::pipeline::StageTimes;
 use crate::scratch::{Job, ScratchOptions};
 use crate::weigh::{Bm25, Prune};
 
@@ -105,6 +106,14 @@ impl Stored {
         Ok(Stored::Scratch(external))
     }
 
+    /// Where the time of the local pass went.
+    pub fn local_times(&self) -> StageTimes {
+        match self {
+            Stored::Memory(collection) => collection.times,
+            Stored::Scratch(external) => external.times,
+        }
+    }
+
     /// N and the total length.
     pub fn statistics(&self) -> Statistics {
         match self {
@@ -184,6 +193,8 @@ impl Stored {
     pub fn weigh_only(self, bm25: &Bm25) -> Result<Written> {
         bm25.check()?;
         let mut terms = 0;
+        let local = self.local_times();
+        let mut global = StageTimes::default();
         match self {
             Stored::Memory(collection) => {
                 let weights = collection.weigh(bm25)?;
@@ -196,13 +207,15 @@ impl Stored {
                     terms += new_terms.len() as u64;
                     Ok(())
                 };
-                external.stages().run(|| tasks.next(), worker, count)?;
+                global = external.stages().run(|| tasks.next(), worker, count)?;
                 external.remove();
             }
         }
         Ok(Written {
             files: Vec::new(),
             terms,
+            local,
+            global,
         })
     }
 

@@ -51,6 +51,7 @@ use crate::compress::{Compression, stem};
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::external::External;
+use crate::pipeline::StageTimes;
 use crate::weigh::Bm25;
 use staged::{remove_left_over, sync_folder};
 
@@ -122,12 +123,16 @@ pub struct Output {
 }
 
 /// What was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Written {
     /// The files, the one asked for first.
     pub files: Vec<PathBuf>,
     /// The number of distinct terms.
     pub terms: u64,
+    /// Where the time of the local pass went.
+    pub local: StageTimes,
+    /// Where the time of the global pass went; in memory, only that of encoding and writing.
+    pub global: StageTimes,
 }
 
 impl Output {
@@ -140,7 +145,9 @@ impl Output {
         self.check_target()?;
         bm25.check()?;
         let started = Instant::now();
-        let (staged, terms, external) = match collection.into() {
+        let collection = collection.into();
+        let local = collection.local_times();
+        let (staged, terms, external) = match collection {
             Stored::Memory(collection) => {
                 let terms = collection.lexicon().terms.len() as u64;
                 (self.stage(collection, bm25)?, terms, None)
@@ -156,10 +163,13 @@ impl Output {
             .iter()
             .map(|file| file.path().to_path_buf())
             .collect();
-        log::info!("output: weighed and encoded in {:.3?}", started.elapsed());
+        let mut global = staged[0].times;
+        log::info!("output: {global:?}, all in {:.3?}", started.elapsed());
         let started = Instant::now();
         // All are whole and on disk before any has its name; the one asked for comes last.
         staged.iter().try_for_each(Staged::sync)?;
+        global.output += started.elapsed();
+        global.wall += started.elapsed();
         log::info!("output: on disk after another {:.3?}", started.elapsed());
         staged.into_iter().rev().try_for_each(Staged::rename)?;
         if let Some(external) = external {
@@ -167,7 +177,12 @@ impl Output {
             sync_folder(&self.path);
             external.remove();
         }
-        Ok(Written { files, terms })
+        Ok(Written {
+            files,
+            terms,
+            local,
+            global,
+        })
     }
 
     fn stage(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<Staged>> {

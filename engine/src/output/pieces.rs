@@ -65,7 +65,7 @@ pub(super) fn write<I: Send, E: Send>(
             .map_err(failed)?;
         also(more)
     };
-    stages.run(next, worker, write)?;
+    staged.times = stages.run(next, worker, write)?;
     // There is at least one piece in a compressed file: no bytes at all are not a gzip file.
     if compression != Compression::None && !(any && open.is_empty()) {
         let last = pack(compression, &open).map_err(failed)?;

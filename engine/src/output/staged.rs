@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::{Error, Result};
+use crate::pipeline::StageTimes;
 
 /// A file being written: under a temporary name beside its final one, until it is whole.
 ///
@@ -17,6 +18,8 @@ use crate::error::{Error, Result};
 pub struct Staged {
     path: PathBuf,
     file: Destination,
+    /// Where the time went that it took to write it, if a pipeline did.
+    pub(super) times: StageTimes,
 }
 
 enum Destination {
@@ -40,6 +43,7 @@ impl Staged {
         Ok(Staged {
             path: path.to_path_buf(),
             file,
+            times: StageTimes::default(),
         })
     }
 
@@ -79,7 +83,7 @@ impl Staged {
     /// As [`Staged::commit`], but for what the system notices only later.
     pub(crate) fn rename(mut self) -> Result<()> {
         unless_closed(self.flush()).map_err(|source| self.failed(source))?;
-        let Self { path, file } = self;
+        let Self { path, file, .. } = self;
         if let Destination::Temporary { file, target, .. } = file {
             file.persist(target)
                 .map_err(|error| Error::writing(&path)(error.error))?;

@@ -209,8 +209,9 @@ impl File {
             append(&mut writer, columns).map_err(failed)?;
             also(more)
         };
-        stages.run(next, worker, write)?;
+        let times = stages.run(next, worker, write)?;
         writer.close().map_err(failed)?;
+        staged.times = times;
         Ok(staged)
     }
 
