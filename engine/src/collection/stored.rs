@@ -100,7 +100,13 @@ impl Stored {
                 what: "it has changed while it was read; begin again".into(),
             });
         }
-        let mut external = External::new(spill, on_error, threads, options.no_overlap)?;
+        let mut external = External::new(spill, threads, options.no_overlap)?;
+        if let Err(error) = external.remove_repeated(on_error) {
+            if !can_go_on(&error) {
+                external.remove();
+            }
+            return Err(error);
+        }
         external.fallback = local.fallback;
         external.times = local.times;
         Ok(Stored::Scratch(external))
@@ -265,7 +271,11 @@ fn first_documents(rows: &impl ByDocument, count: usize) -> Result<Vec<WeighedDo
 fn can_go_on(error: &Error) -> bool {
     matches!(
         error,
-        Error::Read { .. } | Error::Scratch { .. } | Error::Write { .. } | Error::Device(_)
+        Error::Read { .. }
+            | Error::Scratch { .. }
+            | Error::Corrupt { .. }
+            | Error::Write { .. }
+            | Error::Device(_)
     )
 }
 

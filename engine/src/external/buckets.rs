@@ -143,9 +143,12 @@ impl Buckets {
     /// # Errors
     /// A run cannot be read, or is damaged.
     pub(super) fn new(runs: &[Run], buffer_bytes: usize) -> Result<Self> {
-        let heads = runs.iter().map(|run| Head::new(run.blocks(buffer_bytes)));
+        let head = |run: &Run| {
+            run.file.check()?;
+            Head::new(run.blocks(buffer_bytes))
+        };
         Ok(Buckets {
-            heads: heads.collect::<Result<_>>()?,
+            heads: runs.iter().map(head).collect::<Result<_>>()?,
             pieces: None,
         })
     }

@@ -13,6 +13,8 @@ mod rows;
 mod spill;
 mod tasks;
 mod terms;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use documents::DocumentTable;
 pub(crate) use spill::Spill;
@@ -48,20 +50,12 @@ pub struct External {
 
 impl External {
     /// The collection that the local pass has put on scratch.
-    pub(crate) fn new(
-        mut spill: Spill,
-        on_error: OnError,
-        threads: usize,
-        no_overlap: bool,
-    ) -> Result<Self> {
+    ///
+    /// # Errors
+    /// A run cannot be read; scratch cannot be written.
+    pub(crate) fn new(mut spill: Spill, threads: usize, no_overlap: bool) -> Result<Self> {
         spill.end()?;
         let (memory, mut runs, note, mut scratch) = spill.into_parts()?;
-        let documents: u64 = runs.iter().map(|run| run.documents).sum();
-        if u32::try_from(documents).is_err() {
-            return Err(Error::Limit(
-                "the collection has 2^32 or more documents; split it".into(),
-            ));
-        }
         let stages = Stages {
             threads: memory.encoding_threads(threads),
             overlap: !no_overlap,
@@ -81,7 +75,6 @@ impl External {
             times: StageTimes::default(),
         };
         external.count();
-        external.remove_repeated(on_error)?;
         log::info!("{:?}", external.statistics);
         Ok(external)
     }
@@ -99,7 +92,10 @@ impl External {
     }
 
     /// Removes the documents whose id an earlier one has, where such are skipped.
-    fn remove_repeated(&mut self, on_error: OnError) -> Result<()> {
+    ///
+    /// # Errors
+    /// The first of them, where errors stop; a run cannot be read; scratch cannot be written.
+    pub(crate) fn remove_repeated(&mut self, on_error: OnError) -> Result<()> {
         let memory_bytes = self.memory.documents_bytes();
         let repeated = repeated::repeated(&self.runs, &self.documents, memory_bytes)?;
         for &(repeat, of) in &repeated {

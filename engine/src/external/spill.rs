@@ -17,6 +17,8 @@ pub(crate) struct Spill {
     scratch: Option<Scratch>,
     runs: Vec<Run>,
     note: ChunkNote,
+    /// The documents of all runs.
+    documents: u64,
     chunk_bytes: Option<usize>,
     /// Whether all chunks have become runs.
     complete: bool,
@@ -36,6 +38,7 @@ impl Spill {
             scratch: None,
             runs: Vec::new(),
             note: ChunkNote::default(),
+            documents: 0,
             chunk_bytes: None,
             complete: false,
         };
@@ -56,6 +59,7 @@ impl Spill {
             .map(|run| run.file.path.as_path())
             .collect();
         scratch.remove_others(&kept);
+        self.documents = self.runs.iter().map(|run| run.documents).sum();
         log::info!("{} chunks have been done already", self.runs.len());
         self.scratch = Some(scratch);
         Ok(())
@@ -145,6 +149,12 @@ impl Spill {
             return Ok(());
         };
         let run = run.write(scratch, None)?;
+        self.documents += run.documents;
+        if u32::try_from(self.documents).is_err() {
+            return Err(Error::Limit(
+                "the collection has 2^32 or more documents; split it".into(),
+            ));
+        }
         scratch.append(&json!({
             "run": run.entry(),
             "bytes": note.bytes,

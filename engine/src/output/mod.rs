@@ -209,7 +209,11 @@ impl Output {
         })
     }
 
-    fn stage_external(&self, external: &External, bm25: &Bm25) -> Result<(Vec<Staged>, u64)> {
+    pub(crate) fn stage_external(
+        &self,
+        external: &External,
+        bm25: &Bm25,
+    ) -> Result<(Vec<Staged>, u64)> {
         if !self.is_by_document() {
             return match self.target {
                 Target::Parquet => parquet::write_external(external, bm25, self),
