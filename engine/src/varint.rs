@@ -12,7 +12,7 @@ pub(crate) fn push(mut value: u64, bytes: &mut Vec<u8>) {
 
 /// Takes the next number off the front of `bytes`; none where they end within it or it has more
 /// than 64 bits.
-#[inline]
+#[inline(always)]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
     if first < 0x80 {

@@ -35,7 +35,7 @@ impl Documents {
     /// Adds document `number`, which is called by its number where `id` is empty.
     pub(crate) fn push(&mut self, number: usize, id: &[u8], length: u32) {
         match id {
-            b"" => self.ids.push(number.to_string().as_bytes()),
+            b"" => self.ids.push(itoa::Buffer::new().format(number).as_bytes()),
             id => self.ids.push(id),
         }
         self.lengths.push(length);
