@@ -4,21 +4,25 @@
 //! order and back. A chunk of a file goes through like this:
 //!
 //! ```
-//! use tokapi::sort::{KeyType, Reference, Sort};
+//! use tokapi::sort::{Cpu, KeyType, Sort};
 //!
 //! # fn main() -> tokapi::Result<()> {
 //! let mut keys = [2.5f32, f32::NAN, -0.0, 0.0, -1e9].map(f32::to_bits);
 //! KeyType::F32.order32(&mut keys);
-//! Reference.keys32(&mut keys)?;
+//! Cpu::new().keys32(&mut keys)?;
 //! KeyType::F32.restore32(&mut keys);
 //! assert_eq!(keys[..4], [-1e9f32, -0.0, 0.0, 2.5].map(f32::to_bits));
 //! # Ok(())
 //! # }
 //! ```
 
+mod cpu;
 mod key;
 mod reference;
+#[cfg(test)]
+mod tests;
 
+pub use cpu::Cpu;
 pub use key::KeyType;
 pub use reference::Reference;
 
