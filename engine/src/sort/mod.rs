@@ -15,12 +15,15 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`text`] reads and writes the same numbers as lines.
 
 mod cpu;
 mod key;
 mod reference;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 pub use cpu::Cpu;
 pub use key::KeyType;
