@@ -220,24 +220,24 @@ fn signed32(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((value.cast_unsigned(), rest))
 }
 
-/// The text of a float and what follows it.
+/// A float and what follows it.
 #[inline(always)]
-fn float_text(text: &[u8]) -> Option<(&str, &[u8])> {
-    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'\t');
-    let end = text.iter().position(ends).unwrap_or(text.len());
-    let (number, rest) = text.split_at(end);
-    let number = std::str::from_utf8(number).ok()?;
-    (!number.starts_with('+')).then_some((number, rest))
+fn float<T: fast_float2::FastFloat>(text: &[u8]) -> Option<(T, &[u8])> {
+    if text.starts_with(b"+") {
+        return None;
+    }
+    let (value, length) = fast_float2::parse_partial(text).ok()?;
+    Some((value, &text[length..]))
 }
 
 fn float32(text: &[u8]) -> Option<(u32, &[u8])> {
-    let (number, rest) = float_text(text)?;
-    Some((number.parse::<f32>().ok()?.to_bits(), rest))
+    let (value, rest) = float::<f32>(text)?;
+    Some((value.to_bits(), rest))
 }
 
 fn float64(text: &[u8]) -> Option<(u64, &[u8])> {
-    let (number, rest) = float_text(text)?;
-    Some((number.parse::<f64>().ok()?.to_bits(), rest))
+    let (value, rest) = float::<f64>(text)?;
+    Some((value.to_bits(), rest))
 }
 
 /// Appends the key with these bits to `text`, as [`Lines`] reads it, without a line end.
