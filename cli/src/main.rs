@@ -11,6 +11,7 @@ mod input;
 mod man;
 mod progress;
 mod size;
+mod sort;
 mod stats;
 mod storage;
 mod summary;
@@ -45,6 +46,7 @@ enum Command {
     Weigh(weigh::Args),
     Generate(generate::Args),
     Stats(stats::Args),
+    Sort(sort::Args),
     Dictionary(dictionary::Args),
     Devices(devices::Args),
     Bench(bench::Args),
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Command::Weigh(args) => weigh::run(args, threads),
         Command::Generate(args) => generate::run(args, threads),
         Command::Stats(args) => stats::run(args, threads),
+        Command::Sort(args) => sort::run(&args, threads),
         Command::Devices(args) => devices::run(&args),
         Command::Bench(args) => bench::run(args, threads),
         Command::Dictionary(args) => dictionary::run(args, threads),

@@ -7,6 +7,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// Runs `work` while a bar follows `done` towards `total` bytes, where that is known.
 pub fn with_bar<T>(total: Option<u64>, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
+    with_bars(total, [done], work)
+}
+
+/// The same where as many bytes pass each of several counters.
+pub fn with_bars<T, const N: usize>(
+    total: Option<u64>,
+    done: [&AtomicU64; N],
+    work: impl FnOnce() -> T,
+) -> T {
+    let total = total.map(|total| N as u64 * total);
     let (bar, style) = match total {
         Some(bytes) => (
             ProgressBar::new(bytes),
@@ -27,7 +37,7 @@ pub fn with_bar<T>(total: Option<u64>, done: &AtomicU64, work: impl FnOnce() -> 
     std::thread::scope(|scope| {
         let drawing = scope.spawn(|| {
             while !finished.load(Ordering::Acquire) {
-                bar.set_position(done.load(Ordering::Relaxed));
+                bar.set_position(done.iter().map(|done| done.load(Ordering::Relaxed)).sum());
                 std::thread::park_timeout(Duration::from_millis(100));
             }
             bar.finish_and_clear();

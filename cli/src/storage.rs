@@ -29,7 +29,7 @@ pub struct Args {
 
     /// Put every chunk on scratch, also while there is memory: then a run that is interrupted early can be continued too
     #[arg(long, help_heading = "Memory")]
-    spill: bool,
+    pub spill: bool,
 
     /// Read, compute and write one after the other: for comparison
     #[arg(long, help_heading = "Memory")]

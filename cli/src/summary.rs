@@ -124,7 +124,7 @@ pub fn note(text: &str) {
 }
 
 /// The most memory this process has had resident, where the system tells.
-fn peak_memory_bytes() -> Option<u64> {
+pub fn peak_memory_bytes() -> Option<u64> {
     use nix::sys::resource::{UsageWho, getrusage};
     let peak = u64::try_from(getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss()).ok()?;
     // Linux counts in units of 1024 bytes, macOS in bytes.

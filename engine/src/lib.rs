@@ -39,7 +39,7 @@
 //! Modules follow the path of the data: [`corpus`] reads documents into chunks, [`analyze`] cuts
 //! them into terms, [`invert`] gives a chunk's [`postings`], [`lexicon`] puts the terms of all
 //! chunks together, [`collection`] runs the passes, [`weigh`] has the formulas, [`output`] writes.
-//! [`dictionary`] is a lexicon as a succinct trie, in a file that is mapped. [`generate`] makes synthetic collections. The library never prints and never exits; errors say
+//! [`dictionary`] is a lexicon as a succinct trie, in a file that is mapped. [`sort`] sorts numbers in memory. [`generate`] makes synthetic collections. The library never prints and never exits; errors say
 //! what is wrong, where, and what to do.
 
 pub mod analyze;
@@ -61,6 +61,7 @@ pub mod postings;
 mod ranks;
 mod run;
 pub mod scratch;
+pub mod sort;
 mod strings;
 mod varint;
 pub mod weigh;

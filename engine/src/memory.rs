@@ -103,6 +103,11 @@ impl Memory {
         self.usable() / 5 * 4
     }
 
+    /// What sorting may take.
+    pub(crate) fn sorting_bytes(&self) -> u64 {
+        self.usable() / 20 * 19
+    }
+
     /// What the table of documents may take.
     pub(crate) fn documents_bytes(&self) -> u64 {
         self.usable() / 5

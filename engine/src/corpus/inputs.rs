@@ -17,6 +17,16 @@ pub struct Input {
 }
 
 impl Input {
+    /// The file at `path`.
+    pub(crate) fn of_file(path: &Path) -> Self {
+        let metadata = std::fs::metadata(path).ok().filter(|m| m.is_file());
+        Input {
+            path: path.to_path_buf(),
+            bytes: metadata.map_or(0, |metadata| metadata.len()),
+            memory: None,
+        }
+    }
+
     /// Whether this is standard input.
     pub fn is_stdin(&self) -> bool {
         self.memory.is_none() && self.path == Path::new("-")

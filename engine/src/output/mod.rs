@@ -32,6 +32,21 @@ pub fn check_apart<P: AsRef<Path>>(written: &[P], corpus: &Corpus) -> Result<()>
     }
 }
 
+/// Tells whether the files `written` and `read` are the same.
+///
+/// # Errors
+/// They are, and that the output needs another name.
+pub fn check_file_apart(written: &Path, read: &Path) -> Result<()> {
+    let path = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    match path(written).is_some_and(|written| path(read) == Some(written)) {
+        false => Ok(()),
+        true => Err(Error::Usage(format!(
+            "{}: the output would overwrite this input; name another file to write",
+            read.display()
+        ))),
+    }
+}
+
 #[cfg(test)]
 mod sample;
 mod staged;
@@ -41,7 +56,7 @@ mod vectors;
 
 pub(crate) use parquet::into_io;
 pub use staged::{Staged, remove_unfinished};
-pub(crate) use staged::{StagedFolder, unless_closed};
+pub(crate) use staged::{StagedFolder, remove_left_over, sync_folder, unless_closed};
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -53,7 +68,6 @@ use crate::error::{Error, Result};
 use crate::external::External;
 use crate::pipeline::StageTimes;
 use crate::weigh::Bm25;
-use staged::{remove_left_over, sync_folder};
 
 /// A format of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

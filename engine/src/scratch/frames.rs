@@ -15,7 +15,7 @@ const MAGIC: &[u8; 8] = b"tokapi\x011";
 /// Bytes before the first frame.
 pub(crate) const HEADER_BYTES: u64 = 16;
 /// Bytes of a frame beside its content.
-const FRAME_BYTES: usize = 8;
+pub(crate) const FRAME_BYTES: usize = 8;
 
 /// The first bytes of a file of the job that `stamp` stands for.
 pub(crate) fn header(stamp: u64) -> [u8; HEADER_BYTES as usize] {

@@ -1,0 +1,239 @@
+//! `tokapi sort`: numbers in, the same numbers in order out.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use serde_json::json;
+use tokapi::Error;
+use tokapi::output::check_file_apart;
+use tokapi::sort::{
+    Algorithm, Cpu, KeyType, Layout, Reference, Sort, SortOptions, SortProgress, Sorted, sort_file,
+};
+
+use crate::progress::with_bars;
+use crate::size;
+use crate::storage;
+use crate::summary::{grouped, note, peak_memory_bytes, print};
+
+/// Sort a file of numbers, larger than memory or not
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi sort keys.u32 -o sorted.u32
+  tokapi sort measurements.f64 -o sorted.f64 --memory 2GB --scratch /disk1 --scratch /disk2
+  tokapi sort pairs.bin --type u64 --pairs -o sorted.bin
+  tokapi sort numbers.txt --type i64 -o sorted.txt")]
+pub struct Args {
+    /// The file to sort, or - for standard input
+    #[arg(value_name = "INPUT")]
+    input: PathBuf,
+
+    /// The file to write, in the layout of the input; - is standard output
+    ///
+    /// The file appears under its name when it is whole.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// The type of the keys [default: told from the name of the input, such as keys.u32]
+    ///
+    /// Floats are ordered as IEEE 754 has it: -0 before 0, NaNs beyond the infinities.
+    #[arg(long = "type", value_name = "TYPE", value_parser = key_type)]
+    key_type: Option<KeyType>,
+
+    /// How numbers stand in the file [default: text where the name ends in .txt or .tsv]
+    #[arg(long, value_enum)]
+    layout: Option<LayoutName>,
+
+    /// Every key has a payload of the same width behind it; equal keys keep their order
+    #[arg(long)]
+    pairs: bool,
+
+    /// Who sorts
+    #[arg(long, value_enum, default_value = "cpu", help_heading = "Engine")]
+    engine: EngineName,
+
+    /// How a GPU sorts
+    #[arg(long, value_enum, default_value = "radix", help_heading = "Engine")]
+    algorithm: AlgorithmName,
+
+    /// Which GPU, counted from 0 as `tokapi devices` lists them
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        help_heading = "Engine"
+    )]
+    device: u32,
+
+    /// What is sorted at a time, where not all fits into memory [default: as much as fits]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Memory")]
+    chunk_size: Option<u64>,
+
+    #[command(flatten)]
+    storage: storage::Args,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum LayoutName {
+    /// Little-endian, one after the other
+    Binary,
+    /// A line each; key, tab and payload with --pairs
+    Text,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum EngineName {
+    /// All cores of the CPU
+    Cpu,
+    /// A GPU, or an error that says why not
+    Gpu,
+    /// The definition: slow and plain
+    Reference,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum AlgorithmName {
+    /// By digits
+    Radix,
+    /// By merging
+    Merge,
+    /// By a bitonic network
+    Bitonic,
+}
+
+fn key_type(name: &str) -> Result<KeyType, String> {
+    let found = KeyType::ALL.into_iter().find(|known| known.name() == name);
+    found.ok_or_else(|| "the types are u32, u64, i32, i64, f32 and f64".into())
+}
+
+pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+    let started = Instant::now();
+    let options = args.options()?;
+    check_file_apart(&args.output, &args.input)?;
+    let engine = args.engine()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Error::Limit(format!("cannot start threads: {error}")))?;
+    let progress = SortProgress::default();
+    let total = std::fs::metadata(&args.input)
+        .ok()
+        .filter(|metadata| metadata.is_file())
+        .map(|metadata| metadata.len());
+    let counters = [&progress.read_bytes, &progress.written_bytes];
+    let sorted = with_bars(total, counters, || {
+        pool.install(|| sort_file(&args.input, &args.output, &options, &*engine, &progress))
+    })
+    .map_err(storage::suggest_resuming)?;
+    let summary = Summary {
+        sorted,
+        bytes: total,
+        seconds: started.elapsed().as_secs_f64(),
+    };
+    let to_stdout = args.output == Path::new("-");
+    match (args.json, to_stdout) {
+        (true, false) => print((summary.json() + "\n").as_bytes())?,
+        (true, true) => note(&(summary.json() + "\n")),
+        (false, _) => note(&summary.text()),
+    }
+    Ok(())
+}
+
+struct Summary {
+    sorted: Sorted,
+    bytes: Option<u64>,
+    seconds: f64,
+}
+
+impl Summary {
+    fn json(&self) -> String {
+        json!({
+            "records": self.sorted.records,
+            "bytes": self.bytes,
+            "runs": self.sorted.runs,
+            "chunk_bytes": self.sorted.chunk_bytes,
+            "seconds": self.seconds,
+            "records_per_second": self.sorted.records as f64 / self.seconds,
+            "peak_memory_bytes": peak_memory_bytes(),
+        })
+        .to_string()
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!(
+            "records         {:>15}\nruns            {:>15}\nseconds         {:>15.3}\nM records/s     {:>15.1}\n",
+            grouped(self.sorted.records),
+            grouped(self.sorted.runs as u64),
+            self.seconds,
+            self.sorted.records as f64 / 1e6 / self.seconds
+        );
+        if let Some(bytes) = peak_memory_bytes() {
+            text += &format!("peak memory     {:>12.0} MB\n", bytes as f64 / 1e6);
+        }
+        text
+    }
+}
+
+type Engines = Box<dyn Fn() -> Result<Box<dyn Sort>, Error> + Sync>;
+
+impl Args {
+    fn options(&self) -> Result<SortOptions, Error> {
+        let extension = self.input.extension().unwrap_or_default().to_string_lossy();
+        let key_type = self.key_type.or_else(|| key_type(&extension).ok());
+        let key_type = key_type.ok_or_else(|| {
+            Error::Usage("the name of the input does not tell the type; give it with --type".into())
+        })?;
+        let layout = match self.layout {
+            Some(LayoutName::Text) => Layout::Text,
+            Some(LayoutName::Binary) => Layout::Binary,
+            None if ["txt", "tsv"].contains(&&*extension) => Layout::Text,
+            None => Layout::Binary,
+        };
+        if self.algorithm != AlgorithmName::Radix && self.engine != EngineName::Gpu {
+            return Err(Error::Usage(
+                "--algorithm is how a GPU sorts: it goes with --engine gpu".into(),
+            ));
+        }
+        let storage = self.storage.storage(Some(&self.output))?;
+        Ok(SortOptions {
+            key_type,
+            pairs: self.pairs,
+            layout,
+            memory: storage.memory,
+            scratch: storage.scratch,
+            chunk_bytes: self
+                .chunk_size
+                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            spill: self.storage.spill,
+            no_overlap: self.storage.no_overlap,
+        })
+    }
+
+    fn engine(&self) -> Result<Engines, Error> {
+        Ok(match self.engine {
+            EngineName::Cpu => Box::new(|| Ok(Box::new(Cpu::new()))),
+            EngineName::Reference => Box::new(|| Ok(Box::new(Reference))),
+            EngineName::Gpu => self.gpu()?,
+        })
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn gpu(&self) -> Result<Engines, Error> {
+        let _ = (self.device, Algorithm::ALL);
+        Err(crate::engine::without_cuda())
+    }
+
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Result<Engines, Error> {
+        let algorithm = match self.algorithm {
+            AlgorithmName::Radix => Algorithm::Radix,
+            AlgorithmName::Merge => Algorithm::Merge,
+            AlgorithmName::Bitonic => Algorithm::Bitonic,
+        };
+        let gpu = tokapi::sort::Gpu::new(tokapi::gpu::Build::Cuda, self.device, algorithm)?;
+        Ok(Box::new(move || Ok(Box::new(gpu.clone()))))
+    }
+}

@@ -1,0 +1,72 @@
+//! Sorting many keys that differ in few bits: count every value, then write it as often.
+
+use rayon::prelude::*;
+
+use super::word::Word;
+
+/// The most bits that are counted: 512 KiB of counters stay in the second cache level.
+const MAX_BITS: u32 = 16;
+
+/// What a thread takes at a time.
+const PIECE: usize = 1 << 18;
+
+/// Whether counting is the fastest way to sort `count` keys that differ in `bits` bits.
+pub(super) fn pays(count: usize, bits: u32) -> bool {
+    bits <= MAX_BITS && count >= 1 << bits
+}
+
+/// Sorts keys that differ in the lowest `bits` bits alone, on this thread.
+pub(super) fn sort<W: Word>(keys: &mut [W], bits: u32, counts: &mut Vec<usize>) {
+    counts.clear();
+    counts.resize(1 << bits, 0);
+    count(keys, bits, counts);
+    sum_up(counts);
+    fill(keys, 0, counts, bits);
+}
+
+/// The same on all threads.
+pub(super) fn sort_on_all_threads<W: Word>(keys: &mut [W], bits: u32) {
+    let none = || vec![0usize; 1 << bits];
+    let counted = keys.par_chunks(PIECE).fold(none, |mut counts, piece| {
+        count(piece, bits, &mut counts);
+        counts
+    });
+    let mut ends = counted.reduce(none, |mut sums, counts| {
+        sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+        sums
+    });
+    sum_up(&mut ends);
+    let pieces = keys.par_chunks_mut(PIECE).enumerate();
+    pieces.for_each(|(number, piece)| fill(piece, number * PIECE, &ends, bits));
+}
+
+fn count<W: Word>(keys: &[W], bits: u32, counts: &mut [usize]) {
+    let mask = (1 << bits) - 1;
+    let counts = &mut counts[..=mask];
+    for key in keys {
+        counts[key.above(0) & mask] += 1;
+    }
+}
+
+/// From the count of every value to where each ends.
+fn sum_up(counts: &mut [usize]) {
+    let mut sum = 0;
+    for count in counts {
+        sum += *count;
+        *count = sum;
+    }
+}
+
+/// Overwrites `out`, which starts at the place `start` of the whole, with what belongs there.
+fn fill<W: Word>(out: &mut [W], start: usize, ends: &[usize], bits: u32) {
+    let Some(&any) = out.first() else { return };
+    let mut value = ends.partition_point(|&end| end <= start);
+    let mut at = 0;
+    while at < out.len() {
+        let end = (ends[value] - start).min(out.len());
+        // Fewer than 2^16 values.
+        out[at..end].fill(any.with_low(bits, value as u16));
+        at = end;
+        value += 1;
+    }
+}

@@ -1,0 +1,92 @@
+//! What is sorted: words of 32, 64 or 128 bits, and the digits in them.
+
+use std::fmt::Debug;
+
+/// An item that is moved as a whole: a key, or a key above its payload.
+pub(super) trait Word: Copy + Ord + Send + Sync + Default + Debug + 'static {
+    /// The bits from `shift` on; those that do not fit are lost.
+    fn above(self, shift: u32) -> usize;
+
+    /// The bits in which the two differ.
+    fn differing(self, other: Self) -> Self;
+
+    /// The bits that either has.
+    fn union(self, other: Self) -> Self;
+
+    /// This word with its lowest `bits` replaced by `value`, which has no others.
+    fn with_low(self, bits: u32, value: u16) -> Self;
+
+    /// How many bits are needed to write this word.
+    fn bit_length(self) -> u32;
+
+    /// This word without the `low` lowest bits, to compare by.
+    fn key(self, low: u32) -> Self;
+}
+
+macro_rules! word {
+    ($type:ty) => {
+        impl Word for $type {
+            #[inline(always)]
+            fn above(self, shift: u32) -> usize {
+                (self >> shift) as usize
+            }
+
+            #[inline(always)]
+            fn differing(self, other: Self) -> Self {
+                self ^ other
+            }
+
+            #[inline(always)]
+            fn union(self, other: Self) -> Self {
+                self | other
+            }
+
+            #[inline(always)]
+            fn with_low(self, bits: u32, value: u16) -> Self {
+                self >> bits << bits | <$type>::from(value)
+            }
+
+            fn bit_length(self) -> u32 {
+                <$type>::BITS - self.leading_zeros()
+            }
+
+            #[inline(always)]
+            fn key(self, low: u32) -> Self {
+                self >> low
+            }
+        }
+    };
+}
+
+word!(u32);
+word!(u64);
+word!(u128);
+
+/// A digit of a word: `bits` of them from `shift` on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Digit {
+    pub(super) shift: u32,
+    pub(super) bits: u32,
+}
+
+impl Digit {
+    /// How many values it has.
+    pub(super) fn values(self) -> usize {
+        1 << self.bits
+    }
+
+    /// Its value in `word`.
+    #[inline(always)]
+    pub(super) fn of<W: Word>(self, word: W) -> usize {
+        word.above(self.shift) & (self.values() - 1)
+    }
+}
+
+/// How many low bits of these words are not those of `first`.
+pub(super) fn varying_bits<'a, W: Word + 'a>(
+    first: W,
+    words: impl IntoIterator<Item = &'a W>,
+) -> u32 {
+    let differing = words.into_iter().map(|word| word.differing(first));
+    differing.fold(W::default(), W::union).bit_length()
+}

@@ -1,0 +1,452 @@
+//! Files of numbers sorted, larger than memory or not: runs, then a merge.
+//!
+//! What fits into memory is read, sorted and written. Otherwise every chunk becomes a sorted run on
+//! scratch, and the runs are merged range by range ([`super::merge`]), both through the pipeline and
+//! within the budget; an interrupted job goes on from the last run.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+use super::columns::{Columns, Word};
+use super::input::{Input, Layout, RawChunk};
+use super::run::{EncodedRun, SortedRun};
+use super::{KeyType, Sort, merge};
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+use crate::output::{Staged, remove_left_over, sync_folder};
+use crate::pipeline::{StageTimes, Stages};
+use crate::scratch::{Job, Scratch, ScratchOptions};
+
+/// How a file is sorted.
+#[derive(Debug, Clone)]
+pub struct SortOptions {
+    /// The type of keys.
+    pub key_type: KeyType,
+    /// Whether a payload of the same width stands behind every key. Equal keys keep their order.
+    pub pairs: bool,
+    /// How records stand in the input, and in the output.
+    pub layout: Layout,
+    /// The budget.
+    pub memory: Memory,
+    /// The scratch folders.
+    pub scratch: ScratchOptions,
+    /// The most bytes of a chunk; as many as the memory allows where none are given.
+    pub chunk_bytes: Option<usize>,
+    /// Whether every chunk goes to scratch, even where all fit into memory.
+    pub spill: bool,
+    /// Whether input, computation and output wait for each other: for comparison.
+    pub no_overlap: bool,
+}
+
+/// How far sorting has come; shared with whoever shows it.
+#[derive(Debug, Default)]
+pub struct SortProgress {
+    /// Bytes read of the input.
+    pub read_bytes: AtomicU64,
+    /// Bytes written to the output.
+    pub written_bytes: AtomicU64,
+}
+
+/// What was sorted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sorted {
+    /// The number of records.
+    pub records: u64,
+    /// The number of runs on scratch; 0 where all was in memory.
+    pub runs: usize,
+    /// The bytes of a chunk.
+    pub chunk_bytes: usize,
+    /// Where the time went until all runs were sorted.
+    pub local: StageTimes,
+    /// Where the time went while they were merged.
+    pub global: StageTimes,
+}
+
+/// Sorts the records of `input` into `output` with the engines that `engine` makes.
+///
+/// # Errors
+/// An input that cannot be read or is not of the type, an output or a scratch file that cannot be
+/// written, an interrupted job in the way, what the engine says.
+pub fn sort_file(
+    input: &Path,
+    output: &Path,
+    options: &SortOptions,
+    engine: &(dyn Fn() -> Result<Box<dyn Sort>> + Sync),
+    progress: &SortProgress,
+) -> Result<Sorted> {
+    let sorter = Sorter {
+        input,
+        output,
+        options,
+        engine,
+        progress,
+    };
+    match options.key_type.bytes() {
+        4 => sorter.sort::<u32>(),
+        _ => sorter.sort::<u64>(),
+    }
+}
+
+struct Sorter<'a> {
+    input: &'a Path,
+    output: &'a Path,
+    options: &'a SortOptions,
+    engine: &'a (dyn Fn() -> Result<Box<dyn Sort>> + Sync),
+    progress: &'a SortProgress,
+}
+
+/// Records that are written at a time.
+const WRITTEN_RECORDS: usize = 1 << 18;
+
+impl Sorter<'_> {
+    fn sort<W: Word>(&self) -> Result<Sorted> {
+        let SortOptions {
+            pairs,
+            layout,
+            scratch,
+            ..
+        } = self.options;
+        let job = self.job()?;
+        job.check(scratch)?;
+        let record_bytes = Columns::<W>::record_bytes(*pairs);
+        let mut input = Input::open(self.input, *layout, record_bytes)?;
+        let resumed = scratch.resume && job.is_begun(scratch);
+        if scratch.resume && self.input == Path::new("-") {
+            return Err(Error::Usage(
+                "what came from standard input cannot be read again; put it into a file to be able \
+                 to resume"
+                    .into(),
+            ));
+        }
+        let (whole, chunk) = self.chunk_bytes::<W>()?;
+        let fits = input.bytes.is_some_and(|bytes| bytes <= whole as u64);
+        if fits && !self.options.spill && !resumed {
+            return self.in_memory::<W>(&mut input, whole);
+        }
+        let mut runs = Runs::<W>::open(&job, scratch, *pairs, chunk)?;
+        let local = self.local(&mut input, &mut runs);
+        if let Err(error) = local {
+            let mended = matches!(
+                error,
+                Error::Read { .. } | Error::Scratch { .. } | Error::Device(_) | Error::Write { .. }
+            );
+            if !mended {
+                runs.scratch.remove();
+            }
+            return Err(error);
+        }
+        let local = local?;
+        if self.job()?.terms != job.terms {
+            runs.scratch.remove();
+            return Err(Error::Usage(format!(
+                "{}: it has changed while it was read; begin again",
+                self.input.display()
+            )));
+        }
+        let global = self.global(&runs)?;
+        let sorted = Sorted {
+            records: runs.runs.iter().map(|run| run.records).sum(),
+            runs: runs.runs.len(),
+            chunk_bytes: runs.chunk_bytes,
+            local,
+            global,
+        };
+        runs.scratch.remove();
+        Ok(sorted)
+    }
+
+    fn job(&self) -> Result<Job> {
+        let SortOptions {
+            key_type,
+            pairs,
+            layout,
+            ..
+        } = self.options;
+        let described = crate::corpus::Input::of_file(self.input).description();
+        let folder = match self.output.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let folder = folder.canonicalize().unwrap_or(folder);
+        let name = self.output.file_name().unwrap_or_default();
+        Ok(Job {
+            name: folder.join(name).display().to_string(),
+            terms: json!({
+                "inputs": described,
+                "types": format!("{} {pairs} {layout:?}", key_type.name()),
+            }),
+            input: (self.input != Path::new("-")).then(|| self.input.to_path_buf()),
+            output: folder,
+        })
+    }
+
+    /// The most bytes of input that are sorted in memory as a whole, and those of a chunk.
+    fn chunk_bytes<W: Word>(&self) -> Result<(usize, usize)> {
+        let items = W::items(self.options.pairs);
+        let engine = (self.engine)()?;
+        // For each byte of records: what an engine takes beside them, in units of a 64th.
+        let probe = 64 << 20;
+        let fixed = engine.scratch_bytes(items, 0);
+        let beside = engine.scratch_bytes(items, probe / items.bytes()) - fixed;
+        let each = 64 + (64 * beside).div_ceil(probe);
+        // A line is read, and may become a record of more bytes than it has: `0\n` of 16 with pairs.
+        let (raw, grown) = match self.options.layout {
+            Layout::Binary => (0, 1),
+            Layout::Text => (64, items.bytes() / 2),
+        };
+        let usable = self.options.memory.sorting_bytes().saturating_sub(fixed);
+        // What the engine can take, as bytes of input.
+        let most = engine.most_items(items).saturating_mul(items.bytes()) / grown;
+        let whole = (usable * 64 / (each * grown + raw)).min(most);
+        // One chunk is sorted while others are read, wait, and are written; each as bytes.
+        let chunk = (usable * 64 / (each * grown + 4 * 64)).min(most);
+        let chunk = usize::try_from(chunk).unwrap_or(usize::MAX);
+        let chunk = match self.options.chunk_bytes {
+            Some(asked) if asked > chunk => {
+                return Err(Error::Usage(format!(
+                    "chunks of {asked} bytes need more memory; at most {chunk} bytes fit"
+                )));
+            }
+            asked => asked.unwrap_or(chunk),
+        };
+        let whole = usize::try_from(whole).unwrap_or(usize::MAX);
+        Ok((whole, chunk.max(items.bytes() as usize)))
+    }
+
+    /// Sorts the whole input as one chunk.
+    fn in_memory<W: Word>(&self, input: &mut Input, most: usize) -> Result<Sorted> {
+        let started = std::time::Instant::now();
+        let mut columns = Columns::<W>::new(self.options.pairs);
+        let size = usize::try_from(input.bytes.unwrap_or(0)).unwrap_or(0);
+        let buffer = Vec::with_capacity(size.min(most));
+        let raw = input.next(most.max(1), buffer)?;
+        let read = started.elapsed();
+        if let Some(raw) = raw {
+            self.read_bytes(&raw);
+            drop(self.parse(raw, &mut columns)?);
+        }
+        let mut engine = (self.engine)()?;
+        columns.sort(&mut *engine)?;
+        columns.restore(self.options.key_type);
+        drop(engine);
+        let computed = started.elapsed();
+        let mut staged = Staged::create(self.output)?;
+        for from in (0..columns.len()).step_by(WRITTEN_RECORDS) {
+            let to = columns.len().min(from + WRITTEN_RECORDS);
+            self.write(&mut staged, &self.bytes_of(&columns, from..to))?;
+        }
+        staged.commit()?;
+        let wall = started.elapsed();
+        Ok(Sorted {
+            records: columns.len() as u64,
+            runs: 0,
+            chunk_bytes: size,
+            local: StageTimes {
+                items: 1,
+                input: read,
+                compute: computed - read,
+                wall: computed,
+                ..StageTimes::default()
+            },
+            global: StageTimes {
+                items: 1,
+                output: wall - computed,
+                wall: wall - computed,
+                ..StageTimes::default()
+            },
+        })
+    }
+
+    fn parse<W: Word>(&self, raw: RawChunk, columns: &mut Columns<W>) -> Result<Vec<u8>> {
+        let SortOptions {
+            layout, key_type, ..
+        } = self.options;
+        raw.parse(*layout, *key_type, self.input, columns)
+    }
+
+    fn read_bytes(&self, raw: &RawChunk) {
+        let read = raw.len() as u64;
+        self.progress.read_bytes.fetch_add(read, Ordering::Relaxed);
+    }
+
+    fn bytes_of<W: Word>(&self, columns: &Columns<W>, range: std::ops::Range<usize>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self.options.layout {
+            Layout::Binary => columns.push_bytes(range, &mut bytes),
+            Layout::Text => columns.push_lines(self.options.key_type, range, &mut bytes),
+        }
+        bytes
+    }
+
+    fn write(&self, staged: &mut Staged, bytes: &[u8]) -> Result<()> {
+        let written = staged.write_all(bytes);
+        written.map_err(|source| staged.failed(source))?;
+        let count = bytes.len() as u64;
+        self.progress
+            .written_bytes
+            .fetch_add(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Sorts chunk after chunk into runs.
+    fn local<W: Word>(&self, input: &mut Input, runs: &mut Runs<W>) -> Result<StageTimes> {
+        if runs.complete {
+            return Ok(StageTimes::default());
+        }
+        if let Some(position) = &runs.position {
+            input.go_to(position)?;
+        }
+        // The engine uses all threads for a chunk.
+        let stages = Stages {
+            threads: 1,
+            overlap: !self.options.no_overlap,
+        };
+        let (chunk_bytes, stamp) = (runs.chunk_bytes, runs.scratch.stamp());
+        let spare = Mutex::new(Vec::new());
+        let take = || {
+            let mut spare = spare.lock().unwrap_or_else(|lock| lock.into_inner());
+            spare.pop().unwrap_or_default()
+        };
+        let read = || {
+            let raw = input.next(chunk_bytes, take())?;
+            raw.iter().for_each(|raw| self.read_bytes(raw));
+            Ok(raw)
+        };
+        let worker = || {
+            let mut engine = None;
+            let mut columns = Columns::<W>::new(self.options.pairs);
+            let spare = &spare;
+            move |raw: RawChunk| {
+                let position = raw.position.clone();
+                let bytes = self.parse(raw, &mut columns)?;
+                let mut spare = spare.lock().unwrap_or_else(|lock| lock.into_inner());
+                spare.push(bytes);
+                drop(spare);
+                if engine.is_none() {
+                    engine = Some((self.engine)()?);
+                }
+                if let Some(engine) = &mut engine {
+                    columns.sort(&mut **engine)?;
+                }
+                Ok((EncodedRun::new(stamp, &columns), position))
+            }
+        };
+        let times = stages.run(read, worker, |(run, position)| runs.push(run, position))?;
+        runs.end()?;
+        log::info!("local pass: {times:?}");
+        Ok(times)
+    }
+
+    /// Merges the runs into the output.
+    fn global<W: Word>(&self, runs: &Runs<W>) -> Result<StageTimes> {
+        // The journal is locked: nobody else writes this.
+        remove_left_over(self.output);
+        let threads = rayon::current_num_threads();
+        let stages = Stages {
+            threads,
+            overlap: !self.options.no_overlap,
+        };
+        let items = W::items(self.options.pairs);
+        // The records of a task, a run's share of them, their bytes, and what the engine takes.
+        let room =
+            self.options.memory.sorting_bytes() / (stages.in_flight() as u64 + threads as u64);
+        let most = usize::try_from(room / (5 * items.bytes())).unwrap_or(usize::MAX);
+        if most < merge::least_task_records(runs.runs.len()) / 4 {
+            return Err(Error::Usage(format!(
+                "{} runs are too many to be merged within this memory; give more and continue",
+                runs.runs.len()
+            )));
+        }
+        // Larger tasks gain nothing; smaller ones leave too much to be read twice.
+        let records = most.min(merge::least_task_records(runs.runs.len()).max(4 << 20));
+        let mut tasks = merge::tasks(&runs.runs, records).into_iter();
+        let mut staged = Staged::create(self.output)?;
+        let worker = || {
+            let mut engine = None;
+            let (mut merged, mut part) = (
+                Columns::<W>::new(self.options.pairs),
+                Columns::<W>::new(self.options.pairs),
+            );
+            move |task: merge::Task<W>| {
+                if engine.is_none() {
+                    engine = Some((self.engine)()?);
+                }
+                if let Some(engine) = &mut engine {
+                    task.merge(&runs.runs, &mut **engine, &mut merged, &mut part)?;
+                }
+                merged.restore(self.options.key_type);
+                Ok(self.bytes_of(&merged, 0..merged.len()))
+            }
+        };
+        let mut times = stages.run(
+            || Ok(tasks.next()),
+            worker,
+            |bytes| self.write(&mut staged, &bytes),
+        )?;
+        let started = std::time::Instant::now();
+        staged.commit()?;
+        times.output += started.elapsed();
+        times.wall += started.elapsed();
+        sync_folder(self.output);
+        log::info!("global pass: {times:?}");
+        Ok(times)
+    }
+}
+
+/// The runs of a job on scratch.
+struct Runs<W> {
+    scratch: Scratch,
+    runs: Vec<SortedRun<W>>,
+    chunk_bytes: usize,
+    /// Where the next chunk begins, if any has been sorted.
+    position: Option<Value>,
+    complete: bool,
+    pairs: bool,
+}
+
+impl<W: Word> Runs<W> {
+    fn open(job: &Job, options: &ScratchOptions, pairs: bool, chunk_bytes: usize) -> Result<Self> {
+        let (mut scratch, entries) = Scratch::open(job, options)?;
+        let (mut runs, mut position, mut complete) = (Vec::new(), None, false);
+        let mut begun_with = None;
+        for entry in &entries {
+            begun_with = entry["chunk_bytes"].as_u64().or(begun_with);
+            complete |= entry["complete"] == true;
+            if let Some(run) = SortedRun::of_entry(&entry["run"], &scratch, pairs) {
+                runs.push(run?);
+                position = Some(entry["position"].clone());
+            }
+        }
+        let kept: Vec<&Path> = runs.iter().map(SortedRun::path).collect();
+        scratch.remove_others(&kept);
+        if begun_with.is_none() {
+            scratch.append(&json!({"chunk_bytes": chunk_bytes}))?;
+        }
+        let begun_with = begun_with.and_then(|bytes| usize::try_from(bytes).ok());
+        Ok(Runs {
+            scratch,
+            runs,
+            chunk_bytes: begun_with.map_or(chunk_bytes, |begun| begun.min(chunk_bytes)),
+            position,
+            complete,
+            pairs,
+        })
+    }
+
+    fn push(&mut self, run: EncodedRun, position: Value) -> Result<()> {
+        let run = run.write(&self.scratch, self.pairs)?;
+        let entry = json!({"run": run.entry(), "position": position});
+        self.scratch.append(&entry)?;
+        self.runs.push(run);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.complete = true;
+        self.scratch.append(&json!({"complete": true}))
+    }
+}

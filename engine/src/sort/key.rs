@@ -1,0 +1,139 @@
+//! The types of keys, and words that are ordered as they are.
+//!
+//! Unsigned integers are their own words. Of signed ones the sign bit is inverted. Floats are
+//! ordered as by `total_cmp`, the total order of IEEE 754: a negative one has all bits inverted, any
+//! other the sign bit, so that -0 comes before 0 and a NaN is where its bits put it, beyond the
+//! infinity of its sign. All of it is one to one: [`restore32`](KeyType::restore32) gives every bit back.
+
+/// The type of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyType {
+    /// Unsigned, 32 bits.
+    U32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// Two's complement, 32 bits.
+    I32,
+    /// Two's complement, 64 bits.
+    I64,
+    /// IEEE 754, 32 bits.
+    F32,
+    /// IEEE 754, 64 bits.
+    F64,
+}
+
+impl KeyType {
+    /// All of them.
+    pub const ALL: [KeyType; 6] = [
+        KeyType::U32,
+        KeyType::U64,
+        KeyType::I32,
+        KeyType::I64,
+        KeyType::F32,
+        KeyType::F64,
+    ];
+
+    /// Its name, as Rust and options have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            KeyType::U32 => "u32",
+            KeyType::U64 => "u64",
+            KeyType::I32 => "i32",
+            KeyType::I64 => "i64",
+            KeyType::F32 => "f32",
+            KeyType::F64 => "f64",
+        }
+    }
+
+    /// How many bytes a key has: 4 or 8.
+    pub const fn bytes(self) -> usize {
+        match self {
+            KeyType::U32 | KeyType::I32 | KeyType::F32 => 4,
+            KeyType::U64 | KeyType::I64 | KeyType::F64 => 8,
+        }
+    }
+
+    const fn kind(self) -> Kind {
+        match self {
+            KeyType::U32 | KeyType::U64 => Kind::Unsigned,
+            KeyType::I32 | KeyType::I64 => Kind::Signed,
+            KeyType::F32 | KeyType::F64 => Kind::Float,
+        }
+    }
+
+    /// Turns the bits of keys into words of the same order.
+    ///
+    /// # Panics
+    /// On a type of 64 bits.
+    pub fn order32(self, keys: &mut [u32]) {
+        assert_eq!(self.bytes(), 4, "keys of 32 bits");
+        const SIGN: u32 = 1 << 31;
+        // A loop each, without branches, so that many keys are turned at once.
+        match self.kind() {
+            Kind::Unsigned => {}
+            Kind::Signed => keys.iter_mut().for_each(|key| *key ^= SIGN),
+            Kind::Float => keys.iter_mut().for_each(|key| {
+                let negative = ((*key as i32) >> 31) as u32;
+                *key ^= negative | SIGN;
+            }),
+        }
+    }
+
+    /// Turns words back into the bits of keys, where they came from [`order32`](Self::order32).
+    ///
+    /// # Panics
+    /// On a type of 64 bits.
+    pub fn restore32(self, words: &mut [u32]) {
+        assert_eq!(self.bytes(), 4, "keys of 32 bits");
+        const SIGN: u32 = 1 << 31;
+        match self.kind() {
+            Kind::Unsigned => {}
+            Kind::Signed => words.iter_mut().for_each(|word| *word ^= SIGN),
+            Kind::Float => words.iter_mut().for_each(|word| {
+                let negative = !((*word as i32) >> 31) as u32;
+                *word ^= negative | SIGN;
+            }),
+        }
+    }
+
+    /// As [`order32`](Self::order32), for 64 bits.
+    ///
+    /// # Panics
+    /// On a type of 32 bits.
+    pub fn order64(self, keys: &mut [u64]) {
+        assert_eq!(self.bytes(), 8, "keys of 64 bits");
+        const SIGN: u64 = 1 << 63;
+        match self.kind() {
+            Kind::Unsigned => {}
+            Kind::Signed => keys.iter_mut().for_each(|key| *key ^= SIGN),
+            Kind::Float => keys.iter_mut().for_each(|key| {
+                let negative = ((*key as i64) >> 63) as u64;
+                *key ^= negative | SIGN;
+            }),
+        }
+    }
+
+    /// As [`restore32`](Self::restore32), for 64 bits.
+    ///
+    /// # Panics
+    /// On a type of 32 bits.
+    pub fn restore64(self, words: &mut [u64]) {
+        assert_eq!(self.bytes(), 8, "keys of 64 bits");
+        const SIGN: u64 = 1 << 63;
+        match self.kind() {
+            Kind::Unsigned => {}
+            Kind::Signed => words.iter_mut().for_each(|word| *word ^= SIGN),
+            Kind::Float => words.iter_mut().for_each(|word| {
+                let negative = !((*word as i64) >> 63) as u64;
+                *word ^= negative | SIGN;
+            }),
+        }
+    }
+}
+
+/// What decides how keys are turned.
+enum Kind {
+    Unsigned,
+    Signed,
+    Float,
+}
