@@ -1,9 +1,13 @@
 //! What every fuzz target checks, as laws: nothing panics, the size of chunks changes nothing,
 //! and the engines agree.
 
+use std::path::Path;
+
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::corpus::{Chunk, Format, OnError};
 use tokapi::invert::{Cpu, Invert, Reference};
+use tokapi::sort::KeyType;
+use tokapi::sort::text::{Lines, write_key32, write_key64};
 use tokapi::{Corpus, CorpusOptions, Dictionary};
 
 /// More than an input has; the memory of a chunk is asked for ahead, and a larger one is slow.
@@ -97,5 +101,31 @@ pub fn dictionary(bytes: &[u8]) {
     for term in terms {
         let id = dictionary.lookup(term).expect("a member");
         assert_eq!(dictionary.term(id).as_deref(), Some(term));
+    }
+}
+
+/// Reads `bytes` as lines of numbers of every type; what is accepted is written, and reads back as the same.
+pub fn numbers(bytes: &[u8]) {
+    for key_type in KeyType::ALL {
+        let path = Path::new("numbers");
+        let lines = Lines { key_type, path };
+        let (mut keys, mut again, mut text) = (Vec::new(), Vec::new(), Vec::new());
+        if key_type.bytes() == 8 && lines.keys64(bytes, 1, &mut keys).is_ok() {
+            for &key in &keys {
+                write_key64(key_type, key, &mut text);
+                text.push(b'\n');
+            }
+            lines.keys64(&text, 1, &mut again).expect("written so");
+            assert_eq!(keys, again);
+        }
+        let (mut keys, mut again, mut text) = (Vec::new(), Vec::new(), Vec::new());
+        if key_type.bytes() == 4 && lines.keys32(bytes, 1, &mut keys).is_ok() {
+            for &key in &keys {
+                write_key32(key_type, key, &mut text);
+                text.push(b'\n');
+            }
+            lines.keys32(&text, 1, &mut again).expect("written so");
+            assert_eq!(keys, again);
+        }
     }
 }
