@@ -63,16 +63,16 @@ pub(super) fn tasks<W: Word>(runs: &[SortedRun<W>], records: usize) -> Vec<Task<
         let key = firsts[place + step];
         let below = firsts.partition_point(|&first| first < key);
         let upto = firsts.partition_point(|&first| first <= key);
-        if below > place {
-            let to = Some(Cut::Before(key));
-            tasks.extend(Task::merged(runs, from, to));
-            from = to;
+        let before = Some(Cut::Before(key));
+        if from != before {
+            tasks.extend(Task::merged(runs, from, before));
+            from = before;
         }
         place = below.max(place);
-        if upto - below > step || below <= place && upto > place + step {
-            let to = Some(Cut::After(key));
+        // More of one key than a task takes: it cannot be cut, and need not be sorted.
+        if upto > place + step {
             tasks.extend(Task::copied(runs, key, step));
-            from = to;
+            from = Some(Cut::After(key));
             place = upto;
         }
     }
@@ -151,4 +151,60 @@ fn frames_of<W: Word>(
     let start = from.map_or(0, |cut| left_of(cut).saturating_sub(1));
     let end = to.map_or(run.firsts.len(), left_of);
     start..end.max(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::EncodedRun;
+    use super::super::{Cpu, KeyType};
+    use super::*;
+    use crate::scratch::{Job, Scratch, ScratchOptions};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn tasks_of_any_size_give_every_record_in_order(
+            lengths in prop::collection::vec(0..60_000usize, 1..6),
+            distinct in prop::sample::select(vec![1u32, 2, 5, 1000, u32::MAX]),
+            records in prop::sample::select(vec![0usize, 30_000, 100_000, 1 << 20]),
+            seed in any::<u32>(),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let job = Job {
+                name: "a".into(),
+                terms: serde_json::Value::Null,
+                input: None,
+                output: folder.path().to_path_buf(),
+            };
+            let (scratch, _) = Scratch::open(&job, &ScratchOptions::default()).unwrap();
+            let (mut state, mut number) = (seed, 0);
+            let mut all = Columns::<u32>::new(true);
+            let mut runs = Vec::new();
+            for length in lengths {
+                let mut chunk = Columns::<u32>::new(true);
+                for _ in 0..length {
+                    state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+                    // Half of the keys are one and the same.
+                    chunk.keys.push(if state >> 31 == 0 { 7 } else { (state >> 3) % distinct });
+                    chunk.payloads.push(number);
+                    number += 1;
+                }
+                all.append(&chunk, 0..length);
+                chunk.order(KeyType::U32);
+                chunk.sort(&mut Cpu::new()).unwrap();
+                runs.push(EncodedRun::new(scratch.stamp(), &chunk).write(&scratch, true).unwrap());
+            }
+            let mut found = Columns::<u32>::new(true);
+            let (mut merged, mut part) = (Columns::new(true), Columns::new(true));
+            for task in tasks(&runs, records) {
+                task.merge(&runs, &mut Cpu::new(), &mut merged, &mut part).unwrap();
+                let most = (records / FRAME_RECORDS).max(2 * runs.len() + 1) * FRAME_RECORDS;
+                prop_assert!(merged.len() <= most, "{} of {most}", merged.len());
+                found.append(&merged, 0..merged.len());
+            }
+            all.sort(&mut super::super::Reference).unwrap();
+            prop_assert!(found == all);
+        }
+    }
 }
