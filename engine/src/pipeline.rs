@@ -20,6 +20,8 @@ pub(crate) struct Stages {
     /// Whether stages overlap. Otherwise as many items as there are threads are read, then
     /// computed, then written, one after the other: for comparison.
     pub overlap: bool,
+    /// Items under way beside those that are computed: read, waiting, being written.
+    pub beside: usize,
 }
 
 /// Where the time of a pass went.
@@ -41,18 +43,24 @@ pub struct StageTimes {
 type Outcome<O> = std::result::Result<Result<O>, Box<dyn Any + Send>>;
 
 impl Stages {
-    /// Stages that overlap, with as many threads as the pool that this is called in.
-    pub(crate) fn of_pool() -> Self {
+    /// Stages with `threads` threads; one item is read, one waits and one is written meanwhile.
+    pub(crate) fn new(threads: usize, overlap: bool) -> Self {
         Stages {
-            threads: rayon::current_num_threads(),
-            overlap: true,
+            threads,
+            overlap,
+            beside: 3,
         }
     }
 
-    /// Items under way at most: each thread has one, one is read, one waits, one is written.
+    /// Stages that overlap, with as many threads as the pool that this is called in.
+    pub(crate) fn of_pool() -> Self {
+        Stages::new(rayon::current_num_threads(), true)
+    }
+
+    /// Items under way at most.
     pub(crate) fn in_flight(&self) -> usize {
         match self.overlap {
-            true => self.threads + 3,
+            true => self.threads + self.beside,
             false => self.threads,
         }
     }
@@ -219,7 +227,7 @@ mod tests {
                     }
                     Ok(2 * item)
                 };
-                let times = Stages { threads, overlap }
+                let times = Stages::new(threads, overlap)
                     .run(
                         numbers(count),
                         || work,
@@ -238,10 +246,7 @@ mod tests {
     #[test]
     fn no_more_than_a_few_are_under_way() {
         for overlap in BOTH {
-            let stages = Stages {
-                threads: 2,
-                overlap,
-            };
+            let stages = Stages::new(2, overlap);
             let under_way = AtomicUsize::new(0);
             let mut next = numbers(200);
             let read = || {
@@ -263,7 +268,7 @@ mod tests {
         let failed = |n: u64| Err(Error::Limit(n.to_string()));
         for overlap in BOTH {
             for threads in [1, 4] {
-                let stages = Stages { threads, overlap };
+                let stages = Stages::new(threads, overlap);
                 let mut written = 0;
                 let work = |item: u64| if item >= 9 { failed(item) } else { Ok(item) };
                 let error = stages.run(
@@ -306,10 +311,7 @@ mod tests {
     #[test]
     fn a_panic_is_passed_on_and_nothing_hangs() {
         for overlap in BOTH {
-            let stages = Stages {
-                threads: 2,
-                overlap,
-            };
+            let stages = Stages::new(2, overlap);
             let work = |item: u64| -> Result<()> {
                 assert!(item != 3, "three");
                 Ok(())

@@ -89,10 +89,7 @@ pub(super) fn pass(
 ) -> Result<Local> {
     let fallback = Mutex::new(None);
     let engines = Engines::open(&corpus, analyzer, options, pool, &fallback)?;
-    let stages = Stages {
-        threads: pool.current_num_threads(),
-        overlap: !options.no_overlap,
-    };
+    let stages = Stages::new(pool.current_num_threads(), !options.no_overlap);
     let chunk_bytes = corpus.chunk_bytes();
     if let Some(spill) = &spill {
         spill.go_on(&mut corpus)?;

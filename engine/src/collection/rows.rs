@@ -96,6 +96,9 @@ pub(crate) trait ByDocument: Sync {
 
     /// How the pass over the parts runs.
     fn stages(&self) -> Stages;
+
+    /// How groups of their entries are encoded.
+    fn encoding_stages(&self) -> Stages;
 }
 
 /// A collection in memory, weighed by document.
@@ -123,10 +126,11 @@ impl ByDocument for MemoryRows<'_> {
     }
 
     fn stages(&self) -> Stages {
-        Stages {
-            threads: self.collection.pool.current_num_threads(),
-            overlap: true,
-        }
+        Stages::new(self.collection.pool.current_num_threads(), true)
+    }
+
+    fn encoding_stages(&self) -> Stages {
+        self.stages()
     }
 }
 

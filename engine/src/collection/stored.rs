@@ -159,7 +159,8 @@ impl Stored {
     pub fn count_terms(self) -> Result<u64> {
         match self {
             Stored::Memory(collection) => Ok(collection.lexicon().terms.len() as u64),
-            Stored::Scratch(external) => {
+            Stored::Scratch(mut external) => {
+                external.reduce()?;
                 let (terms, _) = external.merge_terms()?;
                 external.remove();
                 Ok(terms.count)
@@ -206,7 +207,8 @@ impl Stored {
                 let weights = collection.weigh(bm25)?;
                 terms = weights.lexicon.terms.len() as u64;
             }
-            Stored::Scratch(external) => {
+            Stored::Scratch(mut external) => {
+                external.reduce()?;
                 let mut tasks = external.tasks(1 << 20)?;
                 let worker = || |task| Ok(external.weigh(task, bm25)?.1);
                 let count = |new_terms: std::ops::Range<usize>| {

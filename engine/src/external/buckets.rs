@@ -196,7 +196,9 @@ impl Buckets {
             (true, Some((term, _))) => {
                 let with_term = self.heads.iter().filter(|head| head.term() == Some(&term));
                 self.pieces = Some(Pieces {
-                    df: with_term.map(|head| head.block.df[head.next]).sum(),
+                    df: with_term
+                        .map(|head| u64::from(head.block.df[head.next]))
+                        .sum(),
                     term,
                     run: 0,
                     first: true,

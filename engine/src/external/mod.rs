@@ -44,6 +44,8 @@ pub struct External {
     memory: Memory,
     threads: usize,
     no_overlap: bool,
+    /// Whether the runs are others than those that the journal knows.
+    rewritten: bool,
     pub(crate) fallback: Option<String>,
     pub(crate) times: StageTimes,
 }
@@ -55,12 +57,7 @@ impl External {
     /// A run cannot be read; scratch cannot be written.
     pub(crate) fn new(mut spill: Spill, threads: usize, no_overlap: bool) -> Result<Self> {
         spill.end()?;
-        let (memory, mut runs, note, mut scratch) = spill.into_parts()?;
-        let stages = Stages {
-            threads: memory.encoding_threads(threads),
-            overlap: !no_overlap,
-        };
-        reduce::reduce(&mut runs, &memory, stages, &mut scratch)?;
+        let (memory, runs, note, scratch) = spill.into_parts()?;
         let mut external = External {
             documents: DocumentTable::open(&runs, memory.documents_bytes())?,
             statistics: Statistics::default(),
@@ -71,6 +68,7 @@ impl External {
             memory,
             threads,
             no_overlap,
+            rewritten: false,
             fallback: None,
             times: StageTimes::default(),
         };
@@ -127,8 +125,23 @@ impl External {
                     .write(&self.scratch, Some(&run.file.path))?;
             }
         }
+        self.rewritten = true;
         self.count();
         self.documents = DocumentTable::open(&self.runs, memory_bytes)?;
+        Ok(())
+    }
+
+    /// Merges runs until there are few enough to be merged by term within the memory. They are then
+    /// too large to be taken document by document.
+    ///
+    /// # Errors
+    /// A run cannot be read; scratch cannot be written.
+    pub(crate) fn reduce(&mut self) -> Result<()> {
+        if self.runs.len() > self.memory.merged_runs() {
+            self.reduce_runs()?;
+            self.count();
+            self.documents = DocumentTable::open(&self.runs, self.memory.documents_bytes())?;
+        }
         Ok(())
     }
 
@@ -166,19 +179,21 @@ impl External {
 
     /// How the global pass runs.
     pub(crate) fn stages(&self) -> Stages {
-        Stages {
-            threads: self.memory.encoding_threads(self.threads),
-            overlap: !self.no_overlap,
-        }
+        self.memory.encoding_stages(self.threads, !self.no_overlap)
     }
 
-    /// How a pass runs that has a whole run in memory on every thread: as the local pass does, whose
-    /// chunks the runs were.
+    /// How a pass runs that has a whole run in memory on every thread.
     pub(crate) fn run_stages(&self) -> Stages {
-        Stages {
-            threads: self.threads,
-            overlap: !self.no_overlap,
-        }
+        let run_bytes = self.largest_run_bytes();
+        self.memory
+            .rows_stages(self.threads, run_bytes, !self.no_overlap)
+    }
+
+    /// What the largest run takes in memory, weighed by document.
+    fn largest_run_bytes(&self) -> u64 {
+        // Measured: 40 bytes a posting, and for every byte of terms in the file six.
+        let run_bytes = |run: &Run| 40 * run.postings + 6 * run.file.length;
+        self.runs.iter().map(run_bytes).max().unwrap_or(0)
     }
 
     /// All postings by term, then by document, `rows` at a time.

@@ -121,6 +121,14 @@ impl External {
     /// # Errors
     /// 2^32 or more distinct terms; a run cannot be read; scratch cannot be written.
     pub(crate) fn merge_terms(&self) -> Result<(RunTerms, TermReader)> {
+        let most = self.memory.merged_terms();
+        if self.runs.len() > most {
+            return Err(Error::Usage(format!(
+                "{} chunks are too many to go through document by document within this memory, \
+                 {most} at most; give more memory, with which chunks are larger, or go by term",
+                self.runs.len()
+            )));
+        }
         let mut buckets = Buckets::new(&self.runs, self.memory.read_buffer_bytes(self.runs.len()))?;
         let mut ids = RunTermsWriter {
             frames: self.scratch.create("ids", None)?,
@@ -134,7 +142,7 @@ impl External {
             |bucket: Arc<Bucket>| {
                 let slices: Vec<TermSlice<'_>> = bucket.term_slices();
                 let mut merged = lexicon::Bucket::merge(&slices, |slice, term| {
-                    bucket.slices[slice].block.df[term]
+                    u64::from(bucket.slices[slice].block.df[term])
                 });
                 if let Some(piece) = bucket.piece {
                     merged.df = vec![piece.df];
@@ -171,6 +179,13 @@ impl External {
         bm25: &Bm25,
     ) -> Result<ExternalRows<'a>> {
         bm25.check()?;
+        if self.largest_run_bytes() > self.memory.bytes() {
+            return Err(Error::Usage(
+                "the interrupted run has merged its chunks to go by term; go on by term, or begin \
+                 again to go by document"
+                    .into(),
+            ));
+        }
         Ok(ExternalRows {
             external: self,
             terms,
@@ -210,6 +225,7 @@ impl External {
             },
         )?;
         self.runs = pruned;
+        self.rewritten = true;
         Ok(())
     }
 }
@@ -287,5 +303,9 @@ impl ByDocument for ExternalRows<'_> {
 
     fn stages(&self) -> Stages {
         self.external.run_stages()
+    }
+
+    fn encoding_stages(&self) -> Stages {
+        self.external.stages()
     }
 }

@@ -92,14 +92,15 @@ impl Task {
     ///
     /// # Errors
     /// A run is damaged.
-    pub(crate) fn merge(self, runs: &[Run], firsts: &[u32]) -> Result<Merged> {
+    pub(crate) fn merge(mut self, runs: &[Run], firsts: &[u32]) -> Result<Merged> {
         let mut merged = Merged {
             offsets: vec![0],
             ..Merged::default()
         };
         let mut continued = 0;
-        for bucket in &self.buckets {
-            merged.append(bucket, runs, firsts, &mut continued)?;
+        // Each is dropped when it has been merged.
+        for bucket in std::mem::take(&mut self.buckets) {
+            merged.append(&bucket, runs, firsts, &mut continued)?;
         }
         merged.clip(&self, continued);
         Ok(merged)
@@ -145,7 +146,7 @@ impl Merged {
         continued: &mut usize,
     ) -> Result<()> {
         let mut terms = lexicon::Bucket::merge(&bucket.term_slices(), |slice, term| {
-            bucket.slices[slice].block.df[term]
+            u64::from(bucket.slices[slice].block.df[term])
         });
         if let Some(piece) = bucket.piece {
             terms.df = vec![piece.df];

@@ -166,7 +166,10 @@ impl Output {
                 let terms = collection.lexicon().terms.len() as u64;
                 (self.stage(collection, bm25)?, terms, None)
             }
-            Stored::Scratch(external) => {
+            Stored::Scratch(mut external) => {
+                if !self.is_by_document() {
+                    external.reduce()?;
+                }
                 // The journal is locked: nobody else writes these.
                 self.files().iter().for_each(|file| remove_left_over(file));
                 let (staged, terms) = self.stage_external(&external, bm25)?;

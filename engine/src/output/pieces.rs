@@ -170,10 +170,7 @@ mod tests {
         count: usize,
         format: impl Fn(usize) -> Result<Text> + Sync,
     ) -> Result<Staged> {
-        let stages = Stages {
-            threads,
-            overlap: true,
-        };
+        let stages = Stages::new(threads, true);
         let format = |unit| Ok((format(unit)?, ()));
         write(path, stages, units(count), format, Ok)
     }

@@ -78,7 +78,7 @@ pub(super) fn write_external(
 pub(super) fn write_by_document(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
     by_document::in_groups(rows, PIECE_POSTINGS, |next| {
         let text = |group: Group| Ok((Text::whole(document_lines(&group)), ()));
-        pieces::write(&output.path, rows.stages(), next, text, Ok)
+        pieces::write(&output.path, rows.encoding_stages(), next, text, Ok)
     })
 }
 

@@ -25,12 +25,12 @@ pub(crate) struct Block {
     /// The terms, ascending.
     pub terms: Strings,
     /// The postings of term `t` here are `offsets[t]..offsets[t + 1]`, counted from the first.
-    pub offsets: Vec<u64>,
+    offsets: Vec<u32>,
     /// The documents of the run that have the term: more than it has postings here where others
     /// stand in other blocks, or were left out.
-    pub df: Vec<u64>,
+    pub df: Vec<u32>,
     /// The bytes of the postings of term `t` are `ends[t]..ends[t + 1]`.
-    ends: Vec<usize>,
+    ends: Vec<u32>,
     bytes: Vec<u8>,
     /// Whether the last term's postings go on in the next block.
     pub continues: bool,
@@ -173,7 +173,7 @@ impl Block {
         };
         block.offsets.push(0);
         block.ends.push(0);
-        let (mut name, mut offset, mut end) = (Vec::new(), 0u64, 0usize);
+        let (mut name, mut offset, mut end) = (Vec::new(), 0u32, 0u32);
         for _ in 0..terms {
             let shared = usize::try_from(varint::take(bytes)?).ok()?;
             let rest = usize::try_from(varint::take(bytes)?).ok()?;
@@ -189,13 +189,14 @@ impl Block {
                 SPLIT => varint::take(bytes)?,
                 _ => count >> 1,
             };
-            offset = offset.checked_add(count >> 1)?;
-            end = end.checked_add(usize::try_from(varint::take(bytes)?).ok()?)?;
-            block.df.push(df);
+            // A block has far fewer than 2^32 bytes, and a run fewer documents.
+            offset = offset.checked_add(u32::try_from(count >> 1).ok()?)?;
+            end = end.checked_add(u32::try_from(varint::take(bytes)?).ok()?)?;
+            block.df.push(u32::try_from(df).ok()?);
             block.offsets.push(offset);
             block.ends.push(end);
         }
-        if end != bytes.len() || offset > bytes.len() as u64 {
+        if end as usize != bytes.len() || offset as usize > bytes.len() {
             return None;
         }
         block.bytes = bytes.to_vec();
@@ -209,7 +210,7 @@ impl Block {
 
     /// The number of postings of the terms in `terms`.
     pub(crate) fn count(&self, terms: Range<usize>) -> u64 {
-        self.offsets[terms.end] - self.offsets[terms.start]
+        u64::from(self.offsets[terms.end] - self.offsets[terms.start])
     }
 
     /// Writes the postings of `term` over `documents` and `tfs`, as long as there are postings; the
@@ -221,7 +222,7 @@ impl Block {
         documents: &mut [u32],
         tfs: &mut [u32],
     ) -> Option<()> {
-        let mut bytes = &self.bytes[self.ends[term]..self.ends[term + 1]];
+        let mut bytes = &self.bytes[self.ends[term] as usize..self.ends[term + 1] as usize];
         let mut document = first;
         for (into, tf) in documents.iter_mut().zip(tfs) {
             let next = varint::take(&mut bytes)?;

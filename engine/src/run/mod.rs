@@ -230,7 +230,7 @@ impl Run {
                     }
                     false => {
                         postings.terms.push(block.terms.get(term));
-                        run.df.push(block.df[term]);
+                        run.df.push(block.df[term].into());
                     }
                 }
                 let start = postings.documents.len();

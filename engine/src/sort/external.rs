@@ -301,10 +301,7 @@ impl Sorter<'_> {
             input.go_to(position)?;
         }
         // The engine uses all threads for a chunk.
-        let stages = Stages {
-            threads: 1,
-            overlap: !self.options.no_overlap,
-        };
+        let stages = Stages::new(1, !self.options.no_overlap);
         let (chunk_bytes, stamp) = (runs.chunk_bytes, runs.scratch.stamp());
         let spare = Mutex::new(Vec::new());
         let take = || {
@@ -346,10 +343,7 @@ impl Sorter<'_> {
         // The journal is locked: nobody else writes this.
         remove_left_over(self.output);
         let threads = rayon::current_num_threads();
-        let stages = Stages {
-            threads,
-            overlap: !self.options.no_overlap,
-        };
+        let stages = Stages::new(threads, !self.options.no_overlap);
         let items = W::items(self.options.pairs);
         // The records of a task, a run's share of them, their bytes, and what the engine takes.
         let room =

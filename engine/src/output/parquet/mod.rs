@@ -126,7 +126,7 @@ pub(super) fn write_by_document(rows: &impl ByDocument, output: &Output) -> Resu
         let encode = |group: Group, columns: &[ColumnDescPtr]| {
             Ok((groups::by_document(&group, columns), ()))
         };
-        file.write(rows.stages(), next, encode, Ok)
+        file.write(rows.encoding_stages(), next, encode, Ok)
     })
 }
 
