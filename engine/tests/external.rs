@@ -82,9 +82,9 @@ fn written(
     let folder = tempfile::tempdir().unwrap();
     let bm25 = Bm25::default();
     let mut stored = build(input, folder.path(), way);
-    let empty = std::fs::metadata(input).unwrap().len() == 0;
+    let empty = stored.statistics().documents == 0;
     let spilled = matches!(stored, Stored::Scratch(_));
-    assert_eq!(spilled, way.held_bytes == 0 && !empty);
+    assert!(spilled == (way.held_bytes == 0) || empty);
     stored.prune(&bm25, prune).unwrap();
     let path = folder.path().join(name);
     let output = Output {
@@ -150,7 +150,7 @@ fn documents() -> impl Strategy<Value = String> {
     let document = (0..200u32, text);
     prop::collection::vec(document, 0..80).prop_map(|documents| {
         let lines = documents.iter().map(|(id, text)| match id % 9 {
-            0 => format!("{{\"text\": \"{text}\"}}\n"),
+            0 => format!("{{\"id\": \"\", \"text\": \"{text}\"}}\n"),
             _ => format!("{{\"id\": \"d{id}\", \"text\": \"{text}\"}}\n"),
         });
         lines.collect()
