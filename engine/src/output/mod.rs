@@ -40,8 +40,8 @@ mod tsv;
 mod vectors;
 
 pub(crate) use parquet::into_io;
-pub use staged::{Staged, remove_unfinished};
-pub(crate) use staged::{StagedFolder, unless_closed};
+pub(crate) use staged::unless_closed;
+pub use staged::{Staged, StagedFolder, remove_unfinished};
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
