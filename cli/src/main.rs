@@ -14,6 +14,8 @@ mod size;
 mod stats;
 mod storage;
 mod summary;
+mod table;
+mod tune;
 mod weigh;
 
 use std::io;
@@ -47,6 +49,7 @@ enum Command {
     Stats(stats::Args),
     Dictionary(dictionary::Args),
     Devices(devices::Args),
+    Tune(tune::Args),
     Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args, threads),
         Command::Stats(args) => stats::run(args, threads),
         Command::Devices(args) => devices::run(&args),
+        Command::Tune(args) => tune::run(args, threads),
         Command::Bench(args) => bench::run(args, threads),
         Command::Dictionary(args) => dictionary::run(args, threads),
         Command::Completions(args) => completions::run(args, Program::command()),
