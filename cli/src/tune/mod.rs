@@ -14,7 +14,7 @@ use std::time::Instant;
 use tokapi::collection::Storage;
 use tokapi::output::{Order, Output, StagedFolder, Target};
 use tokapi::scratch::ScratchOptions;
-use tokapi::tune::{Growth, Measured, Model, Plan, Shape, Store, fastest};
+use tokapi::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fastest};
 use tokapi::{Bm25, BuildOptions, Error};
 
 use crate::input::{self, Sample};
@@ -236,7 +236,7 @@ impl<'a> Bench<'a> {
     /// Runs both passes over the sample.
     fn run(&self, chunk_bytes: u64) -> Result<Measured, Error> {
         self.sample.files.iter().for_each(|file| forget(file));
-        let started = Instant::now();
+        let (started, load) = (Instant::now(), Load::now());
         let stored = self.sample.read(self.bytes, chunk_bytes, &self.storage)?;
         let bytes = stored.bytes();
         let written = self.output.write(stored, &Bm25::default())?;
@@ -247,6 +247,7 @@ impl<'a> Bench<'a> {
             local: written.local,
             global: written.global,
             seconds,
+            others: Load::now().others_since(&load),
         };
         log::info!("{measured:?}");
         std::fs::remove_file(&self.output.path).map_err(Error::writing(&self.output.path))?;

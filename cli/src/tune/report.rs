@@ -65,6 +65,12 @@ impl Report {
         (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
     }
 
+    /// The sizes that others disturbed every run of.
+    fn disturbed(&self) -> usize {
+        let runs = self.measured.iter();
+        runs.filter(|run| run.is_disturbed()).count()
+    }
+
     pub fn text(&self) -> String {
         let mut table = Table::new(&[
             "chunk",
@@ -135,6 +141,14 @@ impl Report {
                 text += &format!("{name:<18}{:>11.1}%\n", 100.0 * error);
             }
         }
+        let disturbed = self.disturbed();
+        if disturbed > 0 {
+            text += &format!(
+                "others used the machine while {disturbed} of {} sizes were measured; better \
+                 measure again when it is idle\n",
+                self.measured.len()
+            );
+        }
         if self.bytes > sample {
             text += &format!(
                 "whole input       {:>12}  {whole_seconds:.2} s predicted for {} bytes\n",
@@ -160,6 +174,7 @@ impl Report {
             json!({
                 "chunk_bytes": run.chunk_bytes,
                 "fitted": size.fitted,
+                "others": run.others,
                 "measured": {
                     "local": pass(measured(&run.local)),
                     "global": pass(measured(&run.global)),
@@ -183,6 +198,7 @@ impl Report {
             "sizes": sizes.collect::<Vec<_>>(),
             "optimum": optimum(self.sample_bytes()),
             "whole_optimum": optimum(self.bytes),
+            "disturbed_sizes": self.disturbed(),
             "stored": self.stored,
             "svg": svg,
         });

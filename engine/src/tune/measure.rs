@@ -16,6 +16,15 @@ pub struct Measured {
     pub global: StageTimes,
     /// The whole run.
     pub seconds: f64,
+    /// The share of the machine's cores that others used meanwhile ([`super::Load`]).
+    pub others: f64,
+}
+
+impl Measured {
+    /// Whether others used so much of the machine that the run says little.
+    pub fn is_disturbed(&self) -> bool {
+        self.others > 0.1
+    }
 }
 
 /// Which chunk sizes are tried.
@@ -73,8 +82,10 @@ impl Plan {
 /// The fastest of `repeats` runs of each size by `run`, which has been warmed up: whatever else the
 /// machine does makes runs slower only.
 ///
-/// All sizes are tried once before any is tried again, so that a machine that gets slower does so for
-/// all of them, and in turns from either end, so that none always follows the same one.
+/// A machine that does other work is slow for seconds or minutes. So all sizes are tried once before
+/// any is tried again, and neighbours in size far from each other: what is slow for a while makes
+/// single runs slow, of sizes all over, rather than all runs of a few sizes. Sizes of which every run
+/// was disturbed are tried again, up to as many times in all as were asked for.
 ///
 /// # Errors
 /// The first of `run`.
@@ -84,13 +95,17 @@ pub fn fastest(
     mut run: impl FnMut(u64) -> Result<Measured>,
 ) -> Result<Vec<Measured>> {
     let mut fastest: Vec<Option<Measured>> = vec![None; sizes.len()];
-    for turn in 0..repeats.max(1) {
+    let mut disturbed = vec![true; sizes.len()];
+    let stride = stride(sizes.len());
+    let turns = repeats.max(1) as usize;
+    for turn in 0..2 * turns {
         for step in 0..sizes.len() {
-            let place = match turn % 2 {
-                0 => step,
-                _ => sizes.len() - 1 - step,
-            };
+            let place = (turn + step) * stride % sizes.len();
+            if turn >= turns && !disturbed[place] {
+                continue;
+            }
             let measured = run(sizes[place])?;
+            disturbed[place] &= measured.is_disturbed();
             let best = fastest[place].get_or_insert(measured);
             if measured.seconds < best.seconds {
                 *best = measured;
@@ -98,4 +113,29 @@ pub fn fastest(
         }
     }
     Ok(fastest.into_iter().flatten().collect())
+}
+
+/// A step with which all of `count` places are visited, about the golden section of them.
+fn stride(count: usize) -> usize {
+    let divides_both =
+        |stride: usize, by: usize| stride.is_multiple_of(by) && count.is_multiple_of(by);
+    let visits_all = |stride: &usize| (2..=*stride).all(|by| !divides_both(*stride, by));
+    let from = (count * 5).div_ceil(8).max(1);
+    (from..).find(visits_all).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_is_tried_in_every_turn() {
+        for count in 1..50 {
+            let stride = stride(count);
+            let mut places: Vec<usize> = (0..count).map(|step| step * stride % count).collect();
+            places.sort();
+            assert!(places.iter().copied().eq(0..count), "{count}");
+        }
+        assert_eq!([7, 13].map(stride), [5, 9]);
+    }
 }

@@ -6,12 +6,14 @@
 //! stage took, and kept ([`Store`]).
 
 mod fit;
+mod load;
 mod measure;
 mod model;
 mod store;
 #[cfg(test)]
 mod tests;
 
+pub use load::Load;
 pub use measure::{Measured, Plan, Size, fastest};
 pub use model::{Growth, Model, PassModel, PassPrediction, Prediction, Shape, Stage};
 pub use store::Store;

@@ -58,6 +58,7 @@ fn run_of(model: &Model, bytes: u64, chunk_bytes: u64, mut noise: impl FnMut() -
         local: times(&whole.local, bytes as f64 / chunk_bytes as f64),
         global: times(&whole.global, bytes as f64 * model.global.items.constant),
         seconds: whole.total * noise(),
+        others: 0.0,
     }
 }
 
@@ -238,6 +239,27 @@ fn the_fastest_run_of_each_size_counts() {
             .collect::<Vec<_>>(),
         sizes
     );
+}
+
+#[test]
+fn what_was_disturbed_is_tried_again_but_not_for_ever() {
+    let (mut runs, mut size) = (0, 0);
+    let run = |chunk| {
+        runs += 1;
+        size = size.max(chunk);
+        // The largest is never left alone, the others from their second run on.
+        let others = if runs <= 7 || chunk == size { 0.5 } else { 0.0 };
+        Ok(Measured {
+            others,
+            ..run_of(&known(), 1 << 30, chunk, || 1.0)
+        })
+    };
+    let once = Plan {
+        repeats: 1,
+        ..plan(false)
+    };
+    once.measure(run).unwrap();
+    assert_eq!(runs, 14);
 }
 
 #[test]
