@@ -184,6 +184,7 @@ fn check(
     let again = fastest(&[optimum, best.chunk_bytes], repeats, run)?;
     Ok(Sweep {
         optimum: again[0],
+        beside: again[1],
         best: match again[1].seconds < best.seconds {
             true => again[1],
             false => best,

@@ -26,14 +26,22 @@ pub struct Report {
 pub struct Sweep {
     /// What the predicted optimum took.
     pub optimum: Measured,
-    /// The fastest of all sizes that were measured.
+    /// What the fastest of the other sizes took in turns with it.
+    pub beside: Measured,
+    /// The fastest run of that size, whenever it was.
     pub best: Measured,
 }
 
 impl Sweep {
-    /// How much longer the predicted optimum takes than the best.
+    /// How much longer the predicted optimum takes than the best of all runs, which may have had the
+    /// machine for itself when this one had not.
     fn loss(&self) -> f64 {
         (self.optimum.seconds / self.best.seconds - 1.0).max(0.0)
+    }
+
+    /// The same beside runs of the best size under the same conditions.
+    fn loss_beside(&self) -> f64 {
+        (self.optimum.seconds / self.beside.seconds - 1.0).max(0.0)
     }
 }
 
@@ -124,13 +132,20 @@ impl Report {
         if let Some(sweep) = &self.sweep {
             text += &format!(
                 "  measured there                 {:.2} s\n\
-                 measured optimum  {:>12}  {:.2} s\n\
-                 loss              {:>11.1}%\n",
+                 measured optimum  {:>12}  {:.2} s\n  \
+                 in turns with it               {:.2} s\n\
+                 loss              {:>11.1}%\n  \
+                 in turns        {:>11.1}%\n",
                 sweep.optimum.seconds,
                 size(sweep.best.chunk_bytes),
                 sweep.best.seconds,
-                100.0 * sweep.loss()
+                sweep.beside.seconds,
+                100.0 * sweep.loss(),
+                100.0 * sweep.loss_beside()
             );
+            if sweep.optimum.is_disturbed() {
+                text += "  others used the machine in those turns: the loss is theirs, too\n";
+            }
         }
         for (name, error) in [
             ("mean error, all  ", self.mean_error(|_| true)),
@@ -209,6 +224,8 @@ impl Report {
                 "at_predicted_optimum": run(&sweep.optimum),
                 "measured_optimum": run(&sweep.best),
                 "loss": sweep.loss(),
+                "loss_in_turns": sweep.loss_beside(),
+                "disturbed": sweep.optimum.is_disturbed(),
                 "mean_absolute_error": self.mean_error(|_| true),
                 "mean_absolute_error_not_fitted": self.mean_error(|size| !size.fitted),
             });
