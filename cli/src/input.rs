@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
-use tokapi::collection::Stored;
+use tokapi::collection::{Storage, Stored};
 use tokapi::corpus::{Format, OnError, Skipped};
 use tokapi::output::{Output, check_apart};
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
@@ -16,6 +16,7 @@ use crate::progress::with_bar;
 use crate::size;
 use crate::storage;
 use crate::summary::note;
+use crate::tune;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
@@ -51,9 +52,12 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "stop", help_heading = "Input")]
     on_error: OnErrorName,
 
-    /// The text that a thread works on at a time [default: 16MiB, less for small inputs]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Input")]
-    chunk_size: Option<u64>,
+    /// The text that a thread works on at a time, or auto
+    ///
+    /// auto is what `tokapi tune` has found to be the best, for an input that does not fit into the memory; otherwise
+    /// 16MiB, and less for small inputs.
+    #[arg(long, value_name = "SIZE", value_parser = chunk_size, default_value = "auto", help_heading = "Input")]
+    chunk_size: ChunkSize,
 
     /// How text is cut into terms
     #[arg(long, value_enum, default_value = "plain", help_heading = "Terms")]
@@ -82,6 +86,19 @@ pub struct Args {
 
     #[command(flatten)]
     engine: engine::Args,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum ChunkSize {
+    Auto,
+    Bytes(u64),
+}
+
+fn chunk_size(text: &str) -> Result<ChunkSize, String> {
+    match text {
+        "auto" => Ok(ChunkSize::Auto),
+        size => size::parse(size).map(ChunkSize::Bytes),
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -124,6 +141,9 @@ impl Args {
         let check = |corpus: &Corpus| output.map_or(Ok(()), |output| output.check_apart(corpus));
         let stored = self.read_checked(threads, check, |corpus, analyzer, mut options| {
             options.no_overlap = storage.no_overlap;
+            if let ChunkSize::Auto = self.chunk_size {
+                options.tuned = tune::load(&options);
+            }
             Stored::build(corpus, analyzer, &options, &storage_options)
         })?;
         note_fallback(stored.fallback());
@@ -142,7 +162,7 @@ impl Args {
 
     /// The lines of the whole input as they are, but for empty ones, and what was left out.
     pub fn read_lines(&self, output: &Path) -> Result<(Strings, Skipped), Error> {
-        let mut corpus = self.corpus(Some(Format::Terms))?;
+        let mut corpus = self.corpus(Some(Format::Terms), self.chunk_size)?;
         check_apart(&[output], &corpus)?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
@@ -173,7 +193,7 @@ impl Args {
         build: impl FnOnce(Corpus, &Analyzer, BuildOptions) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let analyzer = self.analyzer()?;
-        let corpus = self.corpus(None)?;
+        let corpus = self.corpus(None, self.chunk_size)?;
         check(&corpus)?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
@@ -185,15 +205,43 @@ impl Args {
         .map_err(storage::suggest_resuming)
     }
 
+    /// What it takes to read the beginning of the input again and again.
+    pub fn sample(&self, threads: usize) -> Result<Sample<'_>, Error> {
+        if let ChunkSize::Bytes(_) = self.chunk_size {
+            return Err(Error::Usage(
+                "--chunk-size is what is to be found; leave it away".into(),
+            ));
+        }
+        let corpus = self.corpus(None, ChunkSize::Auto)?;
+        if corpus.inputs().any(|input| input.is_stdin()) {
+            return Err(Error::Usage(
+                "standard input cannot be read again; put some of it into a file".into(),
+            ));
+        }
+        let bytes = corpus.total_bytes();
+        Ok(Sample {
+            args: self,
+            analyzer: self.analyzer()?,
+            options: BuildOptions {
+                // What is measured is this engine, and no other.
+                or_cpu: false,
+                ..self.engine.options(threads, bytes)?
+            },
+            files: corpus.inputs().map(|input| input.path.clone()).collect(),
+            bytes,
+        })
+    }
+
     /// Opens the inputs, all as `format` where one is named.
-    fn corpus(&self, format: Option<Format>) -> Result<Corpus, Error> {
+    fn corpus(&self, format: Option<Format>, chunk_size: ChunkSize) -> Result<Corpus, Error> {
         let options = CorpusOptions {
             format: format.or(self.format.map(Into::into)),
             id_field: self.id_field.clone(),
             text_fields: self.text_field.clone(),
-            chunk_bytes: self
-                .chunk_size
-                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            chunk_bytes: match chunk_size {
+                ChunkSize::Auto => None,
+                ChunkSize::Bytes(bytes) => Some(usize::try_from(bytes).unwrap_or(usize::MAX)),
+            },
             on_error: match self.on_error {
                 OnErrorName::Stop => OnError::Stop,
                 OnErrorName::Skip => OnError::Skip,
@@ -218,6 +266,25 @@ impl Args {
             min_length: self.min_length,
             max_length: self.max_length,
         })
+    }
+}
+
+/// The beginning of an input.
+pub struct Sample<'a> {
+    args: &'a Args,
+    analyzer: Analyzer,
+    pub options: BuildOptions,
+    pub files: Vec<PathBuf>,
+    /// The size of the whole input on disk.
+    pub bytes: u64,
+}
+
+impl Sample<'_> {
+    /// Reads and inverts the first `bytes` bytes in chunks of `chunk_bytes`.
+    pub fn read(&self, bytes: u64, chunk_bytes: u64, storage: &Storage) -> Result<Stored, Error> {
+        let mut corpus = self.args.corpus(None, ChunkSize::Bytes(chunk_bytes))?;
+        corpus.limit(bytes);
+        Stored::build(corpus, &self.analyzer, &self.options, storage).map_err(suggest_skipping)
     }
 }
 

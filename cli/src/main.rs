@@ -15,6 +15,8 @@ mod sort;
 mod stats;
 mod storage;
 mod summary;
+mod table;
+mod tune;
 mod weigh;
 
 use std::io;
@@ -49,6 +51,7 @@ enum Command {
     Sort(sort::Args),
     Dictionary(dictionary::Args),
     Devices(devices::Args),
+    Tune(tune::Args),
     Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Stats(args) => stats::run(args, threads),
         Command::Sort(args) => sort::run(&args, threads),
         Command::Devices(args) => devices::run(&args),
+        Command::Tune(args) => tune::run(args, threads),
         Command::Bench(args) => bench::run(args, threads),
         Command::Dictionary(args) => dictionary::run(args, threads),
         Command::Completions(args) => completions::run(args, Program::command()),

@@ -5,6 +5,15 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+/// A bar that counts runs of a benchmark, on a terminal.
+pub fn run_bar(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(runs);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} run {pos} of {len}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// Runs `work` while a bar follows `done` towards `total` bytes, where that is known.
 pub fn with_bar<T>(total: Option<u64>, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
     with_bars(total, [done], work)

@@ -8,9 +8,10 @@ use tokapi::{Error, Memory};
 
 use crate::size;
 
+/// How much memory there is, and where the rest goes.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-pub struct Args {
+pub struct Room {
     /// The most memory to have resident [default: four fifths of what is available]
     ///
     /// What does not fit goes to scratch files.
@@ -21,7 +22,14 @@ pub struct Args {
     ///
     /// With two disks one is read while the other is written to.
     #[arg(long, value_name = "FOLDER", help_heading = "Memory")]
-    scratch: Vec<PathBuf>,
+    pub scratch: Vec<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Args {
+    #[command(flatten)]
+    room: Room,
 
     /// Continue an interrupted run of the same job
     #[arg(long, help_heading = "Memory")]
@@ -36,14 +44,21 @@ pub struct Args {
     pub no_overlap: bool,
 }
 
-impl Args {
-    /// Where the collection for `output` goes.
-    pub fn storage(&self, output: Option<&Path>) -> Result<Storage, Error> {
+impl Room {
+    /// The budget.
+    pub fn memory(&self) -> Result<Memory, Error> {
         let memory = self.memory.map(Memory::new).transpose()?;
         if memory.is_some() {
             share_freed_memory();
         }
-        let memory = memory.unwrap_or_else(Memory::available);
+        Ok(memory.unwrap_or_else(Memory::available))
+    }
+}
+
+impl Args {
+    /// Where the collection for `output` goes.
+    pub fn storage(&self, output: Option<&Path>) -> Result<Storage, Error> {
+        let memory = self.room.memory()?;
         Ok(Storage {
             memory: match self.spill {
                 true => memory.holding(0),
@@ -56,7 +71,7 @@ impl Args {
 
     fn scratch(&self) -> ScratchOptions {
         ScratchOptions {
-            folders: self.scratch.clone(),
+            folders: self.room.scratch.clone(),
             resume: self.resume,
         }
     }

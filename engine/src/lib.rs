@@ -39,8 +39,9 @@
 //! Modules follow the path of the data: [`corpus`] reads documents into chunks, [`analyze`] cuts
 //! them into terms, [`invert`] gives a chunk's [`postings`], [`lexicon`] puts the terms of all
 //! chunks together, [`collection`] runs the passes, [`weigh`] has the formulas, [`output`] writes.
-//! [`dictionary`] is a lexicon as a succinct trie, in a file that is mapped. [`sort`] sorts numbers in memory. [`generate`] makes synthetic collections. The library never prints and never exits; errors say
-//! what is wrong, where, and what to do.
+//! [`dictionary`] is a lexicon as a succinct trie, in a file that is mapped. [`sort`] sorts files of
+//! numbers. [`generate`] makes synthetic collections. [`tune`] finds the size of chunks. The library
+//! never prints and never exits; errors say what is wrong, where, and what to do.
 
 pub mod analyze;
 pub mod collection;
@@ -63,6 +64,7 @@ mod run;
 pub mod scratch;
 pub mod sort;
 mod strings;
+pub mod tune;
 mod varint;
 pub mod weigh;
 

@@ -88,9 +88,15 @@ impl Memory {
         self.held_bytes.unwrap_or(self.usable() / 5)
     }
 
+    /// Whether so much text surely does not stay in memory when it is inverted.
+    pub(crate) fn spills(&self, text_bytes: u64) -> bool {
+        // 5 bytes a posting and the terms of each chunk: 0.55 of Cranfield and of generated text.
+        text_bytes / 2 > self.held_bytes()
+    }
+
     /// The largest chunk with which `threads` threads and the queues between the stages stay within
     /// the budget, inverted chunks that are held included.
-    pub(crate) fn chunk_bytes(&self, threads: usize) -> u64 {
+    pub fn chunk_bytes(&self, threads: usize) -> u64 {
         let threads = threads as u64;
         // Three chunks are read, waiting or being written beside those that are inverted.
         let parts = threads * INVERTED_BYTES + 4;

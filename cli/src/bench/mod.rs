@@ -7,7 +7,6 @@ mod gpu;
 #[path = "no_gpu.rs"]
 mod gpu;
 mod sort;
-mod table;
 mod weigh;
 
 use tokapi::Error;

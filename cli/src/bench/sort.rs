@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokapi::Error;
 
 use super::gpu;
-use super::table::Table;
 use crate::summary::{grouped, print};
+use crate::table::Table;
 
 /// Sort random integers in memory, on the GPU
 #[derive(Debug, clap::Args)]

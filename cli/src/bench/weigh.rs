@@ -14,9 +14,9 @@ use tokapi::{Bm25, BuildOptions, Collection, Error};
 
 use super::collection::Generated;
 use super::gpu;
-use super::table::Table;
 use crate::size;
 use crate::summary::{grouped, note, print};
+use crate::table::Table;
 
 /// Weigh generated collections in memory, on the CPU and on the GPU
 #[derive(Debug, clap::Args)]

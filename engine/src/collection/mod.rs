@@ -31,6 +31,7 @@ use crate::invert::Inverted;
 use crate::lexicon::{Lexicon, PartTerms};
 use crate::pipeline::StageTimes;
 use crate::postings::Postings;
+use crate::tune::Model;
 use crate::weigh::{Bm25, Prune};
 use local::Local;
 
@@ -48,6 +49,20 @@ pub enum Engine {
 }
 
 impl Engine {
+    /// What tells it from others where constants are kept ([`crate::tune`]).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Engine::Cpu => "cpu",
+            Engine::Reference => "reference",
+            #[cfg(feature = "kernels")]
+            Engine::Gpu(options) => match options.method {
+                crate::gpu::Method::Hash => "gpu hash",
+                crate::gpu::Method::Pp => "gpu pp",
+                crate::gpu::Method::Ppd => "gpu ppd",
+            },
+        }
+    }
+
     /// In what the terms that it gives differ from those of others.
     fn terms_description(&self) -> &'static str {
         match self {
@@ -73,6 +88,9 @@ pub struct BuildOptions {
     pub or_cpu: bool,
     /// Whether input, computation and output wait for each other: for comparison.
     pub no_overlap: bool,
+    /// What has been measured on this machine: what goes to scratch does so in the chunks that this
+    /// predicts to be the best, where no size was asked for.
+    pub tuned: Option<Arc<Model>>,
 }
 
 /// The numbers that weights depend on beside df.

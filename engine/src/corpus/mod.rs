@@ -86,6 +86,8 @@ pub struct Corpus {
     chunk_bytes: usize,
     /// A larger document is an error.
     document_bytes: usize,
+    /// What may still be read.
+    left_bytes: u64,
 }
 
 impl Corpus {
@@ -123,7 +125,16 @@ impl Corpus {
             sequence: 0,
             chunk_bytes,
             document_bytes: usize::MAX,
+            left_bytes: u64::MAX,
         }
+    }
+
+    /// Ends the corpus after the documents that the first `bytes` bytes hold, decompressed: a
+    /// sample. The last document may go beyond.
+    pub fn limit(&mut self, bytes: u64) {
+        self.left_bytes = bytes;
+        let total = &self.progress.total_bytes;
+        total.fetch_min(bytes, Ordering::Relaxed);
     }
 
     /// Makes chunks small enough, unless their size was given, that `threads` have enough of them
@@ -153,6 +164,11 @@ impl Corpus {
         self.chunk_bytes = bytes.max(1);
         self.document_bytes = document_bytes;
         log::info!("chunks of {bytes} bytes");
+    }
+
+    /// The size of all inputs on disk, or of the sample that is read of them; 0 while unknown.
+    pub fn total_bytes(&self) -> u64 {
+        self.progress.total_bytes.load(Ordering::Relaxed)
     }
 
     /// The size of chunks that was asked for.
@@ -204,10 +220,11 @@ impl Corpus {
     /// A file that cannot be read or decompressed; with [`OnError::Skip`] the rest of the file is
     /// left out instead and noted in the block.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let left = usize::try_from(self.left_bytes).unwrap_or(usize::MAX);
         block.start(
             self.sequence,
             &self.options,
-            self.chunk_bytes,
+            self.chunk_bytes.min(left),
             self.document_bytes,
         );
         // Also where this fails: no two blocks have one number.
@@ -235,6 +252,7 @@ impl Corpus {
                 Err(error) => block.skip(error)?,
             }
         }
+        self.left_bytes = self.left_bytes.saturating_sub(block.len() as u64);
         Ok(!block.is_empty())
     }
 
@@ -275,5 +293,25 @@ mod tests {
             documents += chunk.len();
         }
         assert_eq!(documents, 1000);
+    }
+
+    #[test]
+    fn a_sample_is_the_first_documents_whatever_the_chunks() {
+        let text = "one\ntwo\n\n".repeat(1000);
+        for chunk_bytes in [1, 9, 100, 450, 1 << 20] {
+            for (limit, expected) in [(0, 0), (450, 50), (1 << 20, 1000)] {
+                let options = CorpusOptions {
+                    chunk_bytes: Some(chunk_bytes),
+                    ..Default::default()
+                };
+                let mut corpus = Corpus::from_bytes("x.terms", text.clone(), options);
+                corpus.limit(limit);
+                let mut documents = 0;
+                while let Some((chunk, _)) = corpus.next_chunk().unwrap() {
+                    documents += chunk.len();
+                }
+                assert_eq!(documents, expected, "{chunk_bytes} {limit}");
+            }
+        }
     }
 }

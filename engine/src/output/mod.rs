@@ -55,8 +55,8 @@ mod tsv;
 mod vectors;
 
 pub(crate) use parquet::into_io;
-pub use staged::{Staged, remove_unfinished};
-pub(crate) use staged::{StagedFolder, remove_left_over, sync_folder, unless_closed};
+pub use staged::{Staged, StagedFolder, remove_unfinished};
+pub(crate) use staged::{remove_left_over, sync_folder, unless_closed};
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

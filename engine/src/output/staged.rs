@@ -150,7 +150,9 @@ impl Seek for Staged {
 }
 
 /// A folder being filled under a temporary name beside its final one, as [`Staged`] is for a file.
-pub(crate) struct StagedFolder {
+///
+/// Dropped before it is renamed, it vanishes with all that is in it.
+pub struct StagedFolder {
     path: PathBuf,
     temporary: TempDir,
     _listed: Listed,
@@ -162,7 +164,7 @@ impl StagedFolder {
     /// # Errors
     /// [`Error::Usage`] when something is there; [`Error::Write`] when the folder around it does not exist or cannot be
     /// written to.
-    pub(crate) fn create(path: &Path) -> Result<Self> {
+    pub fn create(path: &Path) -> Result<Self> {
         let occupied = match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_some(),
             Err(_) => path.exists(),
@@ -183,7 +185,7 @@ impl StagedFolder {
     }
 
     /// Where the files go until the folder is whole.
-    pub(crate) fn temporary(&self) -> &Path {
+    pub fn temporary(&self) -> &Path {
         self.temporary.path()
     }
 

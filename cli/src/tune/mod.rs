@@ -1,0 +1,270 @@
+//! `tokapi tune`: which chunk size is the best for an input, an engine and its disks.
+//!
+//! The beginning of the input goes through both passes, by scratch, to Parquet, in chunks of several
+//! sizes. The library fits its cost model to where the time went, and keeps the constants, which
+//! `--chunk-size auto` uses.
+
+mod report;
+mod svg;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokapi::collection::Storage;
+use tokapi::output::{Order, Output, StagedFolder, Target};
+use tokapi::scratch::ScratchOptions;
+use tokapi::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fastest};
+use tokapi::{Bm25, BuildOptions, Error};
+
+use crate::input::{self, Sample};
+use crate::progress::run_bar;
+use crate::size;
+use crate::storage;
+use crate::summary::{note, print};
+use report::{Report, Sweep};
+
+/// Find the best chunk size for an input, an engine and its disks
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi tune docs.jsonl -o weights.parquet
+  tokapi tune docs/ --scratch /disk1 --scratch /disk2 --sample 1GB
+  tokapi tune docs.jsonl --sweep --svg tune.svg")]
+pub struct Args {
+    #[command(flatten)]
+    input: input::Args,
+
+    #[command(flatten)]
+    room: storage::Room,
+
+    /// Where the output would go: measured files are written beside it, and removed
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "tune.parquet",
+        help_heading = "Output"
+    )]
+    output: PathBuf,
+
+    /// How much of the input to measure, from its beginning
+    ///
+    /// Chunks are as large as this allows every thread one.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "256MB")]
+    sample: u64,
+
+    /// How often each size is measured; the fastest counts
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+
+    /// Measure more sizes, to see how well they are predicted
+    #[arg(long)]
+    sweep: bool,
+
+    /// Draw what was measured and predicted [default: with --sweep, tune.svg]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// Of the largest chunk size to the smallest.
+const RANGE: u64 = 128;
+/// No larger chunks, however large the sample.
+const MOST_BYTES: u64 = 256 << 20;
+/// Times as often as others are the predicted and the measured optimum measured: what is compared is
+/// a few percent.
+const CHECKS: u32 = 2;
+
+pub fn run(args: Args, threads: usize) -> Result<(), Error> {
+    let sample = args.input.sample(threads)?;
+    let bench = Bench::new(&args, &sample)?;
+    // Warms up, and tells how much text there is.
+    let bytes = bench.run(tokapi::corpus::DEFAULT_CHUNK_BYTES as u64)?.bytes;
+    if bytes == 0 {
+        return Err(Error::Usage(
+            "the input has no text; there is nothing to measure".into(),
+        ));
+    }
+    let memory_most = args.room.memory()?.chunk_bytes(threads);
+    let most = (bytes / threads as u64)
+        .min(memory_most)
+        .clamp(1, MOST_BYTES);
+    let plan = Plan {
+        least: (most / RANGE).max(1),
+        most,
+        sweep: args.sweep,
+        repeats: args.repeat,
+    };
+    let sizes = plan.sizes();
+    let checks = if args.sweep { 2 * CHECKS } else { 0 };
+    let bar = run_bar(u64::from(args.repeat) * (sizes.len() as u64 + u64::from(checks)));
+    let mut run = |chunk_bytes| {
+        let measured = bench.run(chunk_bytes);
+        bar.inc(1);
+        measured
+    };
+    let measured = plan.measure(&mut run)?;
+    let of_fit = measured.iter().zip(&sizes).filter(|(_, size)| size.fitted);
+    let of_fit: Vec<Measured> = of_fit.map(|(run, _)| *run).collect();
+    let model = Model::fit(&of_fit, threads as u64, INVERTING, MERGING);
+    let sweep = match args.sweep {
+        true => Some(check(&model, &measured, CHECKS * args.repeat, &mut run)?),
+        false => None,
+    };
+    bar.finish_and_clear();
+    let store = Store::of_user();
+    if let Some(store) = &store {
+        store.save(&engine_name(&sample.options), &model)?;
+    }
+    let report = Report {
+        engine: engine_name(&sample.options),
+        bytes: sample.bytes.max(bytes),
+        model,
+        measured,
+        sizes,
+        sweep,
+        stored: store.map(|store| store.path().to_path_buf()),
+    };
+    let default_svg = || args.sweep.then(|| PathBuf::from("tune.svg"));
+    let svg = args.svg.clone().or_else(default_svg);
+    if let Some(path) = &svg {
+        svg::write(&report, path)?;
+    }
+    match args.json {
+        true => print((report.json(svg.as_deref()).to_string() + "\n").as_bytes()),
+        false => {
+            print(report.text().as_bytes())?;
+            if let Some(path) = svg {
+                note(&format!("wrote {}\n", path.display()));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The constants that are known for how `options` builds on this machine.
+pub fn load(options: &BuildOptions) -> Option<Arc<Model>> {
+    let engine = engine_name(options);
+    let model = Store::of_user()?.load(&engine, options.threads as u64);
+    if model.is_none() {
+        log::info!("{engine}: chunk sizes have not been measured here; `tokapi tune` does that");
+    }
+    model.map(Arc::new)
+}
+
+fn engine_name(options: &BuildOptions) -> String {
+    format!("weigh {}", options.engine.name())
+}
+
+const INVERTING: Shape = Shape {
+    growth: Growth::Log,
+    terms: true,
+};
+const MERGING: Shape = Shape {
+    growth: Growth::Constant,
+    terms: true,
+};
+
+/// Measures the predicted optimum beside the best of the sizes, in turns, so that whatever else the
+/// machine does hits both.
+fn check(
+    model: &Model,
+    measured: &[Measured],
+    repeats: u32,
+    run: impl FnMut(u64) -> Result<Measured, Error>,
+) -> Result<Sweep, Error> {
+    let seconds = |a: &&Measured, b: &&Measured| a.seconds.total_cmp(&b.seconds);
+    // There is always one.
+    let best = *measured.iter().min_by(seconds).unwrap_or(&measured[0]);
+    let optimum = model.best(best.bytes, model.range.0, model.range.1);
+    let again = fastest(&[optimum, best.chunk_bytes], repeats, run)?;
+    Ok(Sweep {
+        optimum: again[0],
+        beside: again[1],
+        best: match again[1].seconds < best.seconds {
+            true => again[1],
+            false => best,
+        },
+    })
+}
+
+/// A job that can be run again and again.
+struct Bench<'a> {
+    sample: &'a Sample<'a>,
+    bytes: u64,
+    storage: Storage,
+    output: Output,
+    /// They vanish with this.
+    _folders: Vec<StagedFolder>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(args: &Args, sample: &'a Sample<'a>) -> Result<Self, Error> {
+        let beside = StagedFolder::create(&args.output.with_file_name(".tune"))?;
+        let scratch = args.room.scratch.iter();
+        let scratch: Vec<StagedFolder> = scratch
+            .map(|folder| StagedFolder::create(&folder.join(".tune")))
+            .collect::<Result<_, _>>()?;
+        let path = beside.temporary().join("weights.parquet");
+        let folders = scratch
+            .iter()
+            .map(|folder| folder.temporary().to_path_buf());
+        Ok(Bench {
+            sample,
+            bytes: args.sample,
+            storage: Storage {
+                memory: args.room.memory()?.holding(0),
+                scratch: ScratchOptions {
+                    folders: folders.collect(),
+                    resume: false,
+                },
+                output: Some(path.clone()),
+            },
+            output: Output {
+                path,
+                target: Target::Parquet,
+                tables: false,
+                order: Order::Term,
+            },
+            _folders: scratch.into_iter().chain([beside]).collect(),
+        })
+    }
+
+    /// Runs both passes over the sample.
+    fn run(&self, chunk_bytes: u64) -> Result<Measured, Error> {
+        self.sample.files.iter().for_each(|file| forget(file));
+        let (started, load) = (Instant::now(), Load::now());
+        let stored = self.sample.read(self.bytes, chunk_bytes, &self.storage)?;
+        let bytes = stored.bytes();
+        let written = self.output.write(stored, &Bm25::default())?;
+        let seconds = started.elapsed().as_secs_f64();
+        let measured = Measured {
+            chunk_bytes,
+            bytes,
+            local: written.local,
+            global: written.global,
+            seconds,
+            others: Load::now().others_since(&load),
+        };
+        log::info!("{measured:?}");
+        std::fs::remove_file(&self.output.path).map_err(Error::writing(&self.output.path))?;
+        Ok(measured)
+    }
+}
+
+/// Lets the system forget what it has read of a file, where it can: an input larger than the memory
+/// comes from the disk.
+fn forget(path: &Path) {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = std::fs::File::open(path) {
+        use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+        // Advice; what stays in memory makes reading faster, nothing else.
+        let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = path;
+}
