@@ -48,7 +48,7 @@ enum Command {
     Weigh(weigh::Args),
     Generate(generate::Args),
     Stats(stats::Args),
-    Sort(sort::Args),
+    Sort(sort::Verb),
     Dictionary(dictionary::Args),
     Devices(devices::Args),
     Tune(tune::Args),

@@ -15,25 +15,21 @@ use crate::progress::with_bars;
 use crate::size;
 use crate::storage;
 use crate::summary::{grouped, note, peak_memory_bytes, print};
+use crate::tune;
 
-/// Sort a file of numbers, larger than memory or not
+/// What is sorted, and how.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  tokapi sort keys.u32 -o sorted.u32
-  tokapi sort measurements.f64 -o sorted.f64 --memory 2GB --scratch /disk1 --scratch /disk2
-  tokapi sort pairs.bin --type u64 --pairs -o sorted.bin
-  tokapi sort numbers.txt --type i64 -o sorted.txt")]
+#[group(skip)]
 pub struct Args {
     /// The file to sort, or - for standard input
     #[arg(value_name = "INPUT")]
-    input: PathBuf,
+    pub input: PathBuf,
 
     /// The file to write, in the layout of the input; - is standard output
     ///
     /// The file appears under its name when it is whole.
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    pub output: PathBuf,
 
     /// The type of the keys [default: told from the name of the input, such as keys.u32]
     ///
@@ -72,6 +68,19 @@ pub struct Args {
 
     #[command(flatten)]
     storage: storage::Args,
+}
+
+/// Sort a file of numbers, larger than memory or not
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi sort keys.u32 -o sorted.u32
+  tokapi sort measurements.f64 -o sorted.f64 --memory 2GB --scratch /disk1 --scratch /disk2
+  tokapi sort pairs.bin --type u64 --pairs -o sorted.bin
+  tokapi sort numbers.txt --type i64 -o sorted.txt")]
+pub struct Verb {
+    #[command(flatten)]
+    args: Args,
 
     /// Print the summary as one JSON object
     #[arg(long)]
@@ -111,9 +120,13 @@ fn key_type(name: &str) -> Result<KeyType, String> {
     found.ok_or_else(|| "the types are u32, u64, i32, i64, f32 and f64".into())
 }
 
-pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    let options = args.options()?;
+    let args = &verb.args;
+    let mut options = args.options()?;
+    if options.chunk_bytes.is_none() {
+        options.tuned = tune::load_sort(&args.engine_name(&options));
+    }
     check_file_apart(&args.output, &args.input)?;
     let engine = args.engine()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -134,7 +147,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         seconds: started.elapsed().as_secs_f64(),
     };
     let to_stdout = args.output == Path::new("-");
-    match (args.json, to_stdout) {
+    match (verb.json, to_stdout) {
         (true, false) => print((summary.json() + "\n").as_bytes())?,
         (true, true) => note(&(summary.json() + "\n")),
         (false, _) => note(&summary.text()),
@@ -177,10 +190,31 @@ impl Summary {
     }
 }
 
-type Engines = Box<dyn Fn() -> Result<Box<dyn Sort>, Error> + Sync>;
+pub type Engines = Box<dyn Fn() -> Result<Box<dyn Sort>, Error> + Sync>;
 
 impl Args {
-    fn options(&self) -> Result<SortOptions, Error> {
+    /// By which algorithm.
+    pub fn algorithm(&self) -> Algorithm {
+        match self.algorithm {
+            AlgorithmName::Radix => Algorithm::Radix,
+            AlgorithmName::Merge => Algorithm::Merge,
+            AlgorithmName::Bitonic => Algorithm::Bitonic,
+        }
+    }
+
+    /// Who sorts, and what, in words.
+    pub fn engine_name(&self, options: &SortOptions) -> String {
+        let engine = match self.engine {
+            EngineName::Cpu => "cpu",
+            EngineName::Gpu => "gpu",
+            EngineName::Reference => "reference",
+        };
+        let pairs = if options.pairs { " pairs" } else { "" };
+        let (algorithm, key) = (self.algorithm().name(), options.key_type.name());
+        format!("{engine} {algorithm} {key}{pairs}")
+    }
+
+    pub fn options(&self) -> Result<SortOptions, Error> {
         let extension = self.input.extension().unwrap_or_default().to_string_lossy();
         let key_type = self.key_type.or_else(|| key_type(&extension).ok());
         let key_type = key_type.ok_or_else(|| {
@@ -209,10 +243,11 @@ impl Args {
                 .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             spill: self.storage.spill,
             no_overlap: self.storage.no_overlap,
+            tuned: None,
         })
     }
 
-    fn engine(&self) -> Result<Engines, Error> {
+    pub fn engine(&self) -> Result<Engines, Error> {
         Ok(match self.engine {
             EngineName::Cpu => Box::new(|| Ok(Box::new(Cpu::new()))),
             EngineName::Reference => Box::new(|| Ok(Box::new(Reference))),
@@ -222,17 +257,13 @@ impl Args {
 
     #[cfg(not(feature = "cuda"))]
     fn gpu(&self) -> Result<Engines, Error> {
-        let _ = (self.device, Algorithm::ALL);
+        let _ = self.device;
         Err(crate::engine::without_cuda())
     }
 
     #[cfg(feature = "cuda")]
     fn gpu(&self) -> Result<Engines, Error> {
-        let algorithm = match self.algorithm {
-            AlgorithmName::Radix => Algorithm::Radix,
-            AlgorithmName::Merge => Algorithm::Merge,
-            AlgorithmName::Bitonic => Algorithm::Bitonic,
-        };
+        let algorithm = self.algorithm();
         let gpu = tokapi::sort::Gpu::new(tokapi::gpu::Build::Cuda, self.device, algorithm)?;
         Ok(Box::new(move || Ok(Box::new(gpu.clone()))))
     }

@@ -20,7 +20,7 @@ const ROW_GROUP_BYTES: u64 = 120 << 20;
 /// What those cost that are read, wait and are written meanwhile.
 const ROW_GROUPS_BESIDE_BYTES: u64 = 120 << 20;
 /// What a run costs while it is merged: a block, decoded, and the buffer it is read through.
-const RUN_BYTES: u64 = 384 << 10;
+const RUN_BYTES: u64 = 352 << 10;
 
 impl Memory {
     /// The program, its stacks, and what an allocator holds back.

@@ -21,6 +21,7 @@ fn options(key_type: KeyType, pairs: bool) -> SortOptions {
         chunk_bytes: None,
         spill: false,
         no_overlap: false,
+        tuned: None,
     }
 }
 

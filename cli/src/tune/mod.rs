@@ -5,6 +5,7 @@
 //! `--chunk-size auto` uses.
 
 mod report;
+mod sort;
 mod svg;
 
 use std::path::{Path, PathBuf};
@@ -30,7 +31,9 @@ use report::{Report, Sweep};
 Examples:
   tokapi tune docs.jsonl -o weights.parquet
   tokapi tune docs/ --scratch /disk1 --scratch /disk2 --sample 1GB
-  tokapi tune docs.jsonl --sweep --svg tune.svg")]
+  tokapi tune docs.jsonl --sweep --svg tune.svg
+  tokapi tune sort keys.u32 -o sorted.u32 --engine gpu --algorithm bitonic --sweep")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,
@@ -48,6 +51,22 @@ pub struct Args {
     )]
     output: PathBuf,
 
+    #[command(flatten)]
+    how: How,
+
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Sort(sort::Args),
+}
+
+/// How it is measured, and told.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct How {
     /// How much of the input to measure, from its beginning
     ///
     /// Chunks are as large as this allows every thread one.
@@ -80,68 +99,103 @@ const MOST_BYTES: u64 = 256 << 20;
 const CHECKS: u32 = 2;
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
+    if let Some(What::Sort(sort)) = args.what {
+        return sort::run(&sort, threads);
+    }
     let sample = args.input.sample(threads)?;
     let bench = Bench::new(&args, &sample)?;
     // Warms up, and tells how much text there is.
     let bytes = bench.run(tokapi::corpus::DEFAULT_CHUNK_BYTES as u64)?.bytes;
-    if bytes == 0 {
-        return Err(Error::Usage(
-            "the input has no text; there is nothing to measure".into(),
-        ));
-    }
     let memory_most = args.room.memory()?.chunk_bytes(threads);
-    let most = (bytes / threads as u64)
-        .min(memory_most)
-        .clamp(1, MOST_BYTES);
-    let plan = Plan {
-        least: (most / RANGE).max(1),
-        most,
-        sweep: args.sweep,
-        repeats: args.repeat,
-    };
-    let sizes = plan.sizes();
-    let checks = if args.sweep { 2 * CHECKS } else { 0 };
-    let bar = run_bar(u64::from(args.repeat) * (sizes.len() as u64 + u64::from(checks)));
-    let mut run = |chunk_bytes| {
-        let measured = bench.run(chunk_bytes);
-        bar.inc(1);
-        measured
-    };
-    let measured = plan.measure(&mut run)?;
-    let of_fit = measured.iter().zip(&sizes).filter(|(_, size)| size.fitted);
-    let of_fit: Vec<Measured> = of_fit.map(|(run, _)| *run).collect();
-    let model = Model::fit(&of_fit, threads as u64, INVERTING, MERGING);
-    let sweep = match args.sweep {
-        true => Some(check(&model, &measured, CHECKS * args.repeat, &mut run)?),
-        false => None,
-    };
-    bar.finish_and_clear();
-    let store = Store::of_user();
-    if let Some(store) = &store {
-        store.save(&engine_name(&sample.options), &model)?;
-    }
-    let report = Report {
+    Tuned {
         engine: engine_name(&sample.options),
+        threads: threads as u64,
+        local: INVERTING,
+        global: MERGING,
         bytes: sample.bytes.max(bytes),
-        model,
-        measured,
-        sizes,
-        sweep,
-        stored: store.map(|store| store.path().to_path_buf()),
-    };
-    let default_svg = || args.sweep.then(|| PathBuf::from("tune.svg"));
-    let svg = args.svg.clone().or_else(default_svg);
-    if let Some(path) = &svg {
-        svg::write(&report, path)?;
+        sample_bytes: bytes,
+        most: (bytes / threads as u64).min(memory_most).min(MOST_BYTES),
     }
-    match args.json {
-        true => print((report.json(svg.as_deref()).to_string() + "\n").as_bytes()),
-        false => {
-            print(report.text().as_bytes())?;
-            if let Some(path) = svg {
-                note(&format!("wrote {}\n", path.display()));
+    .measure(&args.how, |chunk_bytes| bench.run(chunk_bytes))
+}
+
+/// A job whose chunk size is sought.
+struct Tuned {
+    /// The name under which the constants are kept.
+    engine: String,
+    threads: u64,
+    local: Shape,
+    global: Shape,
+    /// The size of the whole input, and of what is measured.
+    bytes: u64,
+    sample_bytes: u64,
+    /// The largest chunk.
+    most: u64,
+}
+
+impl Tuned {
+    /// Measures, fits, keeps and reports.
+    fn measure(
+        self,
+        how: &How,
+        bench: impl Fn(u64) -> Result<Measured, Error>,
+    ) -> Result<(), Error> {
+        if self.sample_bytes == 0 {
+            return Err(Error::Usage(
+                "the input has no text; there is nothing to measure".into(),
+            ));
+        }
+        let most = self.most.max(1);
+        let plan = Plan {
+            least: (most / RANGE).max(1),
+            most,
+            sweep: how.sweep,
+            repeats: how.repeat,
+        };
+        let sizes = plan.sizes();
+        let checks = if how.sweep { 2 * CHECKS } else { 0 };
+        let bar = run_bar(u64::from(how.repeat) * (sizes.len() as u64 + u64::from(checks)));
+        let mut run = |chunk_bytes| {
+            let measured = bench(chunk_bytes);
+            bar.inc(1);
+            measured
+        };
+        let measured = plan.measure(&mut run)?;
+        let of_fit = measured.iter().zip(&sizes).filter(|(_, size)| size.fitted);
+        let of_fit: Vec<Measured> = of_fit.map(|(run, _)| *run).collect();
+        let model = Model::fit(&of_fit, self.threads, self.local, self.global);
+        let sweep = match how.sweep {
+            true => Some(check(&model, &measured, CHECKS * how.repeat, &mut run)?),
+            false => None,
+        };
+        bar.finish_and_clear();
+        let store = Store::of_user();
+        if let Some(store) = &store {
+            store.save(&self.engine, &model)?;
+        }
+        let report = Report {
+            engine: self.engine,
+            bytes: self.bytes,
+            model,
+            measured,
+            sizes,
+            sweep,
+            stored: store.map(|store| store.path().to_path_buf()),
+        };
+        let default_svg = || how.sweep.then(|| PathBuf::from("tune.svg"));
+        let svg = how.svg.clone().or_else(default_svg);
+        if let Some(path) = &svg {
+            svg::write(&report, path)?;
+        }
+        match how.json {
+            true => print((report.json(svg.as_deref()).to_string() + "\n").as_bytes()),
+            false => {
+                print(report.text().as_bytes())?;
+                if let Some(path) = svg {
+                    note(&format!("wrote {}\n", path.display()));
+                }
+                Ok(())
             }
-            Ok(())
         }
     }
 }
@@ -154,6 +208,13 @@ pub fn load(options: &BuildOptions) -> Option<Arc<Model>> {
         log::info!("{engine}: chunk sizes have not been measured here; `tokapi tune` does that");
     }
     model.map(Arc::new)
+}
+
+/// The same for sorting by the engine of this name.
+pub fn load_sort(engine: &str) -> Option<Arc<Model>> {
+    Store::of_user()?
+        .load(&format!("sort {engine}"), 1)
+        .map(Arc::new)
 }
 
 fn engine_name(options: &BuildOptions) -> String {
@@ -215,7 +276,7 @@ impl<'a> Bench<'a> {
             .map(|folder| folder.temporary().to_path_buf());
         Ok(Bench {
             sample,
-            bytes: args.sample,
+            bytes: args.how.sample,
             storage: Storage {
                 memory: args.room.memory()?.holding(0),
                 scratch: ScratchOptions {

@@ -167,12 +167,11 @@ pub(super) fn pass(
     };
     let times = stages.run(read, worker, write)?;
     log::info!("local pass: {times:?}");
-    drop(engines);
     for chunk in &mut local.chunks {
         local.note.append(std::mem::take(&mut chunk.note));
     }
     local.times = times;
-    local.fallback = fallback.into_inner().unwrap_or_default();
+    local.fallback = lock(&fallback).take();
     Ok(local)
 }
 

@@ -68,8 +68,8 @@ impl Stored {
         corpus.share_among(threads);
         let most = storage.memory.chunk_bytes(threads);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let tuned = tuned_chunk_bytes(&corpus, options, &storage.memory, most);
-        let chunk_bytes = chunk_bytes(&corpus, spill.chunk_bytes(), tuned, most)?;
+        let external = external_chunk_bytes(&corpus, options, &storage.memory, most);
+        let chunk_bytes = chunk_bytes(&corpus, spill.chunk_bytes(), external, most)?;
         corpus.bound(chunk_bytes, storage.memory.document_bytes());
         let described = corpus.description();
         let on_error = corpus.on_error();
@@ -282,22 +282,28 @@ fn can_go_on(error: &Error) -> bool {
     )
 }
 
-/// The size of chunks that is predicted to be the best, for what will go to scratch on a machine that
-/// has been measured.
-fn tuned_chunk_bytes(
+/// The size of chunks for what will go to scratch: on a machine that has been measured, that which is
+/// predicted to be the best; always so large that the runs can be merged at a time, if there is the
+/// memory.
+fn external_chunk_bytes(
     corpus: &Corpus,
     options: &BuildOptions,
     memory: &Memory,
     most: usize,
 ) -> Option<usize> {
-    let model = options.tuned.as_deref()?;
     let bytes = corpus.total_bytes();
     if corpus.asked_chunk_bytes().is_some() || !memory.spills(bytes) {
         return None;
     }
-    let most = model.range.1.min(most as u64);
     // More runs than can be merged at a time would be merged twice.
-    let least = model.range.0.max(bytes / memory.merged_runs() as u64);
+    // Chunks end with a document, so that there are a few more than their size tells.
+    let least = bytes / (memory.merged_runs() as u64 * 19 / 20).max(1) + 1;
+    let Some(model) = options.tuned.as_deref() else {
+        let usual = corpus.chunk_bytes() as u64;
+        return usize::try_from(least.max(usual)).ok();
+    };
+    let most = model.range.1.min(most as u64);
+    let least = model.range.0.max(least).min(most);
     let best = model.best(bytes, least, most);
     log::info!(
         "chunks of {best} bytes are the best by what was measured here: {:.1} s for {bytes} bytes",
@@ -306,12 +312,12 @@ fn tuned_chunk_bytes(
     usize::try_from(best).ok()
 }
 
-/// The size of chunks: that of the interrupted job, that which was asked for, the best one where it
-/// is known, or the usual one, as far as the memory allows.
+/// The size of chunks: that of the interrupted job, that which was asked for, the one for scratch, or
+/// the usual one, as far as the memory allows.
 fn chunk_bytes(
     corpus: &Corpus,
     begun: Option<usize>,
-    tuned: Option<usize>,
+    external: Option<usize>,
     most: usize,
 ) -> Result<usize> {
     let asked = corpus.asked_chunk_bytes();
@@ -326,7 +332,7 @@ fn chunk_bytes(
         (None, Some(asked)) if asked > most => Err(Error::Usage(format!(
             "chunks of {asked} bytes need more memory; at most {most} bytes fit, or use fewer threads"
         ))),
-        (None, _) => Ok(tuned.unwrap_or(corpus.chunk_bytes()).min(most)),
+        (None, _) => Ok(external.unwrap_or(corpus.chunk_bytes()).min(most)),
     }
 }
 

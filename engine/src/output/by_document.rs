@@ -56,7 +56,6 @@ pub(super) fn in_groups<T>(
             Ok((!group.slices.is_empty()).then_some(group))
         };
         let taken = take(&mut next);
-        drop(next);
         drop(weighed);
         match weighing.join() {
             Ok(weighing) => weighing?,

@@ -26,7 +26,7 @@ pub(super) fn write(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
 /// The lines of consecutive documents.
 fn lines(rows: &Rows) -> Text {
     let mut text = Text {
-        goes_on: rows.first % PIECE_DOCUMENTS != 0,
+        goes_on: !rows.first.is_multiple_of(PIECE_DOCUMENTS),
         ..Text::default()
     };
     let bytes = &mut text.bytes;

@@ -102,11 +102,13 @@ impl Encoder {
             || self.terms == BLOCK_TERMS
     }
 
-    /// Adds postings until the block is full; at least one, if there is one. Gives how many.
+    /// Adds postings until those of this term fill a block by themselves: whoever merges blocks wants
+    /// all postings of a term in one. Gives how many.
     fn push_postings(&mut self, documents: &[u32], tfs: &[u32]) -> usize {
+        let full = self.postings.len() + BLOCK_BYTES;
         let mut before = 0;
         for (place, (&document, &tf)) in documents.iter().zip(tfs).enumerate() {
-            if self.postings.len() >= BLOCK_BYTES && place > 0 {
+            if self.postings.len() >= full {
                 return place;
             }
             let gap = u64::from(document - before);
@@ -125,7 +127,8 @@ impl Encoder {
         varint::push(shared as u64, &mut self.head);
         varint::push((name.len() - shared) as u64, &mut self.head);
         self.head.extend_from_slice(&name[shared..]);
-        varint::push(count << 1 | u64::from(df.is_some()) * SPLIT, &mut self.head);
+        let split = if df.is_some() { SPLIT } else { 0 };
+        varint::push((count << 1) | split, &mut self.head);
         if let Some(df) = df {
             varint::push(df, &mut self.head);
         }

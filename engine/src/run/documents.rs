@@ -61,8 +61,8 @@ pub(super) fn encode(stamp: u64, lengths: &[u32], ids: &Strings, bytes: &mut Vec
         }
         frames::push(stamp, 0, bytes, |bytes| {
             varint::push((to - from) as u64, bytes);
-            for document in from..to {
-                varint::push(u64::from(lengths[document]), bytes);
+            for (document, &length) in (from..).zip(&lengths[from..to]) {
+                varint::push(u64::from(length), bytes);
                 let id = ids.get(document);
                 varint::push(id.len() as u64, bytes);
                 bytes.extend_from_slice(id);

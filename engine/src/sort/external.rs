@@ -6,8 +6,8 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
@@ -20,9 +20,10 @@ use crate::memory::Memory;
 use crate::output::{Staged, remove_left_over, sync_folder};
 use crate::pipeline::{StageTimes, Stages};
 use crate::scratch::{Job, Scratch, ScratchOptions};
+use crate::tune::Model;
 
 /// How a file is sorted.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SortOptions {
     /// The type of keys.
     pub key_type: KeyType,
@@ -36,6 +37,8 @@ pub struct SortOptions {
     pub scratch: ScratchOptions,
     /// The most bytes of a chunk; as many as the memory allows where none are given.
     pub chunk_bytes: Option<usize>,
+    /// What chunks take, measured: they are then as large as is predicted to be the best.
+    pub tuned: Option<Arc<Model>>,
     /// Whether every chunk goes to scratch, even where all fit into memory.
     pub spill: bool,
     /// Whether input, computation and output wait for each other: for comparison.
@@ -91,6 +94,31 @@ pub fn sort_file(
     }
 }
 
+/// The largest chunk that can be sorted within the memory.
+///
+/// # Errors
+/// What the engine says.
+pub fn chunk_limit(
+    options: &SortOptions,
+    engine: &(dyn Fn() -> Result<Box<dyn Sort>> + Sync),
+) -> Result<usize> {
+    let mut options = options.clone();
+    options.chunk_bytes = None;
+    let nothing = Path::new("");
+    let sorter = Sorter {
+        input: nothing,
+        output: nothing,
+        options: &options,
+        engine,
+        progress: &SortProgress::default(),
+    };
+    let (_, chunk) = match options.key_type.bytes() {
+        4 => sorter.chunk_bytes::<u32>()?,
+        _ => sorter.chunk_bytes::<u64>()?,
+    };
+    Ok(chunk)
+}
+
 struct Sorter<'a> {
     input: &'a Path,
     output: &'a Path,
@@ -127,6 +155,14 @@ impl Sorter<'_> {
         if fits && !self.options.spill && !resumed {
             return self.in_memory::<W>(&mut input, whole);
         }
+        let chunk = match (&self.options.tuned, input.bytes) {
+            (Some(model), Some(bytes)) if self.options.chunk_bytes.is_none() => {
+                let best = model.best(bytes, model.range.0, model.range.1.min(chunk as u64));
+                log::info!("chunks of {best} bytes are predicted to be the best");
+                usize::try_from(best).map_or(chunk, |best| best.clamp(record_bytes, chunk))
+            }
+            _ => chunk,
+        };
         let mut runs = Runs::<W>::open(&job, scratch, *pairs, chunk)?;
         let local = self.local(&mut input, &mut runs);
         if let Err(error) = local {

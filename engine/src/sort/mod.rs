@@ -33,7 +33,7 @@ mod tests;
 pub mod text;
 
 pub use cpu::Cpu;
-pub use external::{SortOptions, SortProgress, Sorted, sort_file};
+pub use external::{SortOptions, SortProgress, Sorted, chunk_limit, sort_file};
 #[cfg(feature = "kernels")]
 pub use gpu::Gpu;
 pub use input::Layout;
