@@ -222,7 +222,7 @@ mod tests {
             for (threads, count) in [(1, 0), (1, 5), (2, 1), (3, 100), (8, 7), (2, 4)] {
                 let mut written = Vec::new();
                 let work = |item: u64| {
-                    if item % 3 == 0 {
+                    if item.is_multiple_of(3) {
                         std::thread::sleep(Duration::from_micros(300));
                     }
                     Ok(2 * item)

@@ -152,7 +152,7 @@ mod tests {
     /// The numbers of a range, one a line; a piece ends after every third.
     fn lines(numbers: Range<usize>) -> Text {
         let mut text = Text {
-            goes_on: numbers.start % 3 != 0,
+            goes_on: !numbers.start.is_multiple_of(3),
             ..Text::default()
         };
         for number in numbers {

@@ -1,7 +1,7 @@
 //! Scratch space: the files of a job that is larger than the memory.
 //!
 //! Every scratch folder gets a folder of the job's name. All files in it carry the job's stamp and
-//! are checked when they are read ([`frames`]). What has been done stands in a journal in the first
+//! are checked when they are read (`frames.rs`). What has been done stands in a journal in the first
 //! folder; an interrupted job continues from there. At the end everything is removed.
 
 pub(crate) mod frames;
