@@ -7,6 +7,7 @@ use crate::pipeline::Stages;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     bytes: u64,
+    asked_for: bool,
     held_bytes: Option<u64>,
     merged_runs: Option<usize>,
 }
@@ -14,6 +15,8 @@ pub struct Memory {
 /// What a chunk costs at most while it is inverted, for each byte of its text: measured 9.3 for
 /// text in which every term is new, 5.5 for terms of one character, 3 for generated text.
 const INVERTED_BYTES: u64 = 10;
+/// The same for usual text, everything that is under way at a time included.
+const USUAL_INVERTED_BYTES: u64 = 5;
 /// What a row group costs at most while it is merged, weighed and encoded: measured where every
 /// posting has a term of its own.
 const ROW_GROUP_BYTES: u64 = 120 << 20;
@@ -36,6 +39,7 @@ impl Memory {
         match bytes >= Self::LEAST_BYTES {
             true => Ok(Memory {
                 bytes,
+                asked_for: true,
                 held_bytes: None,
                 merged_runs: None,
             }),
@@ -52,6 +56,7 @@ impl Memory {
         let bytes = available_bytes().unwrap_or(4 << 30) / 5 * 4;
         Memory {
             bytes: bytes.max(Self::LEAST_BYTES),
+            asked_for: false,
             held_bytes: None,
             merged_runs: None,
         }
@@ -103,10 +108,14 @@ impl Memory {
         self.inverting_bytes() / parts
     }
 
-    /// The largest document: it is inverted alone.
+    /// The largest document, which is inverted alone: what the budget allows whatever its text, or, where
+    /// nobody asked for a budget, what it allows of usual text.
     pub(crate) fn document_bytes(&self) -> usize {
-        let bytes = self.inverting_bytes() / (INVERTED_BYTES + 4);
-        usize::try_from(bytes).unwrap_or(usize::MAX)
+        let each = match self.asked_for {
+            true => INVERTED_BYTES + 4,
+            false => USUAL_INVERTED_BYTES,
+        };
+        usize::try_from(self.inverting_bytes() / each).unwrap_or(usize::MAX)
     }
 
     fn inverting_bytes(&self) -> u64 {

@@ -329,10 +329,14 @@ fn chunk_bytes(
             "the interrupted run had chunks of {begun} bytes, for which this is not enough memory"
         ))),
         (Some(begun), _) => Ok(begun),
-        (None, Some(asked)) if asked > most => Err(Error::Usage(format!(
-            "chunks of {asked} bytes need more memory; at most {most} bytes fit, or use fewer threads"
-        ))),
-        (None, _) => Ok(external.unwrap_or(corpus.chunk_bytes()).min(most)),
+        // Of an input that is smaller there is no such chunk.
+        (None, Some(asked)) if asked > most && corpus.total_bytes() > most as u64 => {
+            Err(Error::Usage(format!(
+                "chunks of {asked} bytes need more memory; at most {most} bytes fit, or use fewer threads"
+            )))
+        }
+        (None, Some(asked)) => Ok(asked.min(most)),
+        (None, None) => Ok(external.unwrap_or(corpus.chunk_bytes()).min(most)),
     }
 }
 
