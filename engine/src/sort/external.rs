@@ -229,9 +229,10 @@ impl Sorter<'_> {
         let fixed = engine.scratch_bytes(items, 0);
         let beside = engine.scratch_bytes(items, probe / items.bytes()) - fixed;
         let each = 64 + (64 * beside).div_ceil(probe);
-        // A line is read, and may become a record of more bytes than it has: `0\n` of 16 with pairs.
+        // What is read is there until it has become records. A line may become one of more bytes than it
+        // has: `0\n` one of 16 with pairs.
         let (raw, grown) = match self.options.layout {
-            Layout::Binary => (0, 1),
+            Layout::Binary => (64, 1),
             Layout::Text => (64, items.bytes() / 2),
         };
         let usable = self.options.memory.sorting_bytes().saturating_sub(fixed);
