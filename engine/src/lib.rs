@@ -44,6 +44,7 @@
 //! never prints and never exits; errors say what is wrong, where, and what to do.
 
 pub mod analyze;
+mod bits;
 pub mod collection;
 mod compress;
 pub mod corpus;

@@ -34,7 +34,7 @@ impl Ranks {
     }
 
     /// The members, ascending.
-    pub(crate) fn members(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn members(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.bits.iter().enumerate().flat_map(|(place, &word)| {
             let next = |&rest: &u64| Some(rest & rest.wrapping_sub(1)).filter(|&rest| rest != 0);
             let rests = std::iter::successors(Some(word).filter(|&word| word != 0), next);

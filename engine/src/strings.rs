@@ -86,7 +86,7 @@ impl Strings {
     }
 
     /// Every string, in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone + '_ {
         (0..self.len()).map(|index| self.get(index))
     }
 

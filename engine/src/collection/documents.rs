@@ -22,6 +22,16 @@ pub struct Documents {
 }
 
 impl Documents {
+    /// None yet, with room for `count` of usual ids.
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        const USUAL_ID_BYTES: usize = 8;
+        Documents {
+            ids: Strings::with_capacity(count, count * USUAL_ID_BYTES),
+            lengths: Vec::with_capacity(count),
+            numbered: false,
+        }
+    }
+
     /// The number of documents.
     pub fn len(&self) -> usize {
         self.lengths.len()

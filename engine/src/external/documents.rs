@@ -76,12 +76,16 @@ impl DocumentTable {
         })
     }
 
-    /// The documents numbered `members`, ascending.
+    /// The `count` documents numbered `members`, ascending.
     ///
     /// # Errors
     /// A run cannot be read, or is damaged.
-    pub(crate) fn fetch(&self, members: impl Iterator<Item = usize>) -> Result<Documents> {
-        let mut documents = Documents::default();
+    pub(crate) fn fetch(
+        &self,
+        count: usize,
+        members: impl Iterator<Item = usize>,
+    ) -> Result<Documents> {
+        let mut documents = Documents::with_capacity(count);
         match &self.store {
             Store::Memory { lengths, ids } => {
                 for member in members {

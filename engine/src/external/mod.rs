@@ -150,7 +150,7 @@ impl External {
         let run = self.firsts.partition_point(|&first| first <= repeat) - 1;
         let in_run = u64::from(repeat - self.firsts[run]);
         let path = self.runs[run].file_of(in_run).unwrap_or_default();
-        let documents = self.documents.fetch([repeat as usize].into_iter());
+        let documents = self.documents.fetch(1, [repeat as usize].into_iter());
         let id = documents.map_or(String::new(), |documents| {
             documents.ids.text(0).into_owned()
         });
@@ -212,7 +212,7 @@ impl External {
         let merged = task.merge(&self.runs, &self.firsts)?;
         // Fewer than 2^32.
         let ranks = Ranks::new(&merged.documents, self.statistics.documents as usize);
-        let documents = self.documents.fetch(ranks.members())?;
+        let documents = self.documents.fetch(ranks.len(), ranks.members())?;
         let norms = documents.norms(bm25, &self.statistics);
         let Merged {
             lexicon,
@@ -268,7 +268,7 @@ impl External {
             from = batch.end;
             match batch.is_empty() {
                 true => Ok(None),
-                false => self.documents.fetch(batch).map(Some),
+                false => self.documents.fetch(batch.len(), batch).map(Some),
             }
         }
     }

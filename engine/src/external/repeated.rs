@@ -64,7 +64,7 @@ fn same_ids(
     repeated: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
     let members = group.iter().map(|&(_, document)| document as usize);
-    let ids = table.fetch(members)?.ids;
+    let ids = table.fetch(group.len(), members)?.ids;
     for place in 1..group.len() {
         let same = (0..place).find(|&earlier| ids.get(earlier) == ids.get(place));
         repeated.extend(same.map(|earlier| (group[place].1, group[earlier].1)));

@@ -1,14 +1,65 @@
 //! The encodings of Parquet pages (parquet-format, Encodings.md) that the writer needs.
 
+use crate::bits;
 use crate::varint;
 
 /// PLAIN: every string behind its length.
-pub(super) fn strings<'a>(strings: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut bytes = Vec::new();
+pub(super) fn strings<'a>(strings: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+    let size = strings.clone().map(|string| 4 + string.len()).sum();
+    let mut bytes = Vec::with_capacity(size);
     for string in strings {
         // A page of over 2^31 bytes is refused, so a longer string never gets into a file.
         bytes.extend_from_slice(&(string.len() as u32).to_le_bytes());
         bytes.extend_from_slice(string);
+    }
+    bytes
+}
+
+/// DELTA_LENGTH_BYTE_ARRAY: the lengths of all strings, then all strings.
+pub(super) fn strings_behind_lengths<'a>(
+    strings: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+) -> Vec<u8> {
+    // As in `strings`, a longer one than 2^31 never gets into a file.
+    let lengths: Vec<u32> = strings.clone().map(|string| string.len() as u32).collect();
+    let mut bytes = delta_packed(&lengths);
+    bytes.reserve(lengths.iter().map(|&length| length as usize).sum());
+    strings.for_each(|string| bytes.extend_from_slice(string));
+    bytes
+}
+
+/// DELTA_BINARY_PACKED: the first value, then the differences in blocks, each less the least of its
+/// block, in as few bits as a quarter of a block needs. Values are below 2^31.
+fn delta_packed(values: &[u32]) -> Vec<u8> {
+    const BLOCK: usize = 128;
+    const QUARTER: usize = BLOCK / 4;
+    let zigzag = |value: i64| (value << 1 ^ value >> 63) as u64;
+    let mut bytes = Vec::new();
+    let first = values.first().copied().unwrap_or(0);
+    for number in [BLOCK as u64, 4, values.len() as u64, zigzag(first.into())] {
+        varint::push(number, &mut bytes);
+    }
+    let deltas: Vec<i64> = values
+        .windows(2)
+        .map(|pair| i64::from(pair[1]) - i64::from(pair[0]))
+        .collect();
+    for block in deltas.chunks(BLOCK) {
+        let least = block.iter().copied().min().unwrap_or(0);
+        varint::push(zigzag(least), &mut bytes);
+        let widths_at = bytes.len();
+        bytes.extend_from_slice(&[0; 4]);
+        for (place, quarter) in block.chunks(QUARTER).enumerate() {
+            // Differences of values below 2^31.
+            let mut rest = [0; QUARTER];
+            for (rest, delta) in rest.iter_mut().zip(quarter) {
+                *rest = (delta - least) as u32;
+            }
+            let most = rest.iter().copied().max().unwrap_or(0);
+            if most > 0 {
+                let width = bits::width(most);
+                bytes[widths_at + place] = width as u8;
+                bits::push(rest.into_iter(), width, &mut bytes);
+            }
+        }
     }
     bytes
 }
@@ -29,7 +80,8 @@ pub(super) fn byte_stream_split(values: &[f32]) -> Vec<u8> {
 
 /// The bits of an index into a dictionary of `entries` entries.
 pub(super) fn width(entries: usize) -> u32 {
-    (usize::BITS - entries.saturating_sub(1).leading_zeros()).max(1)
+    // Indices are numbers of documents or terms, all below 2^32.
+    bits::width(entries.saturating_sub(1) as u32)
 }
 
 /// RLE_DICTIONARY as one bit-packed run: `indices` with `width` bits each.
@@ -40,17 +92,7 @@ pub(super) fn bit_packed(indices: impl ExactSizeIterator<Item = u32>, width: u32
     bytes.push(width as u8);
     varint::push((groups as u64) << 1 | 1, &mut bytes);
     let end = bytes.len() + groups * width as usize;
-    let (mut word, mut filled) = (0u64, 0);
-    for index in indices {
-        word |= u64::from(index) << filled;
-        filled += width;
-        if filled >= 32 {
-            bytes.extend_from_slice(&(word as u32).to_le_bytes());
-            word >>= 32;
-            filled -= 32;
-        }
-    }
-    bytes.extend_from_slice(&word.to_le_bytes());
+    bits::push(indices, width, &mut bytes);
     bytes.resize(end, 0);
     bytes
 }
@@ -116,6 +158,19 @@ mod tests {
             bit_packed(std::iter::empty::<u32>().collect::<Vec<_>>().into_iter(), 5),
             [5, 1]
         );
+    }
+
+    #[test]
+    fn deltas_as_in_the_specification() {
+        // The examples of Encodings.md: equal differences take no bits, others those of the largest.
+        assert_eq!(
+            delta_packed(&[1, 2, 3, 4, 5]),
+            [128, 1, 4, 5, 2, 2, 0, 0, 0, 0]
+        );
+        let packed = delta_packed(&[7, 5, 3, 1, 2, 3, 4, 5]);
+        assert_eq!(packed[..10], [128, 1, 4, 8, 14, 3, 2, 0, 0, 0]);
+        assert_eq!(packed[10..], [0b1100_0000, 0b0011_1111, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(delta_packed(&[]), [128, 1, 4, 0, 0]);
     }
 
     #[test]

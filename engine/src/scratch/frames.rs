@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8; 8] = b"tokapi\x011";
+const MAGIC: &[u8; 8] = b"tokapi\x012";
 /// Bytes before the first frame.
 pub(crate) const HEADER_BYTES: u64 = 16;
 /// Bytes of a frame beside its content.

@@ -25,8 +25,54 @@ pub(super) type Encoded = std::result::Result<Vec<Column>, ParquetError>;
 
 type Built = std::result::Result<ColumnBuilder, ParquetError>;
 
-/// One row group of the weights, by term.
+/// Rows of the weights as one row group, by term.
 pub(super) fn by_term(weights: &Weights, rows: Range<usize>, columns: &[ColumnDescPtr]) -> Encoded {
+    let documents = &weights.posting_documents[rows.clone()];
+    let ids = &weights.documents.ids;
+    let ranks = Ranks::new(documents, ids.len());
+    let doc = match pays(ranks.len(), documents.len()) {
+        false => string_column(&columns[1], documents, ids)?,
+        true => index_column(
+            &columns[1],
+            &encode::strings(ranks.members().map(|document| ids.get(document))),
+            ranks.len(),
+            documents.len(),
+            |row| ranks.rank(documents[row]),
+        )?,
+    };
+    row_group(weights, rows, doc, columns)
+}
+
+/// All of the weights as one row group, by term. Every document has a posting.
+pub(super) fn whole(weights: &Weights, columns: &[ColumnDescPtr]) -> Encoded {
+    let documents = &weights.posting_documents;
+    let ids = &weights.documents.ids;
+    let doc = match pays(ids.len(), documents.len()) {
+        false => string_column(&columns[1], documents, ids)?,
+        true => index_column(
+            &columns[1],
+            &encode::strings(ids.iter()),
+            ids.len(),
+            documents.len(),
+            |row| documents[row],
+        )?,
+    };
+    row_group(weights, 0..weights.len(), doc, columns)
+}
+
+/// Whether a dictionary of `values` is worth its bytes in a column of `rows`: one that is used once
+/// or twice a value takes more than the values where they stand.
+fn pays(values: usize, rows: usize) -> bool {
+    values <= rows / 2
+}
+
+/// One row group with its column of documents.
+fn row_group(
+    weights: &Weights,
+    rows: Range<usize>,
+    doc: ColumnBuilder,
+    columns: &[ColumnDescPtr],
+) -> Encoded {
     let offsets = &weights.offsets;
     let first_term = offsets.partition_point(|&offset| offset <= rows.start as u64) - 1;
     let end_term = offsets.partition_point(|&offset| offset < rows.end as u64);
@@ -39,18 +85,6 @@ pub(super) fn by_term(weights: &Weights, rows: Range<usize>, columns: &[ColumnDe
         rows.clone(),
     )?;
     let term = with_range(term, terms.get(first_term), terms.get(end_term - 1));
-    let documents = &weights.posting_documents[rows.clone()];
-    let ranks = Ranks::new(documents, weights.documents.len());
-    let ids = ranks
-        .members()
-        .map(|document| weights.documents.ids.get(document));
-    let doc = index_column(
-        &columns[1],
-        &encode::strings(ids),
-        ranks.len(),
-        documents.len(),
-        |row| ranks.rank(documents[row]),
-    )?;
     let tf = tf_column(&columns[2], &weights.frequencies.expand(rows.clone()))?;
     let weight = weight_column(&columns[3], &weights.weights[rows.clone()])?;
     finish([term, doc, tf, weight], rows.len())
@@ -119,6 +153,20 @@ fn index_column(
         let count = page.len();
         let indices = encode::bit_packed(page.map(&index), encode::width(values));
         builder.page(indices, count, Encoding::RLE_DICTIONARY)?;
+    }
+    Ok(builder)
+}
+
+/// A column in which row `r` has string `indices[r]` of `strings`, without a dictionary.
+fn string_column(column: &ColumnDescPtr, indices: &[u32], strings: &Strings) -> Built {
+    let mut builder = ColumnBuilder::new(column);
+    for page in pages(indices.len()) {
+        let count = page.len();
+        let page = indices[page]
+            .iter()
+            .map(|&index| strings.get(index as usize));
+        let values = encode::strings_behind_lengths(page);
+        builder.page(values, count, Encoding::DELTA_LENGTH_BYTE_ARRAY)?;
     }
     Ok(builder)
 }
