@@ -7,19 +7,20 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
 use super::columns::{Columns, Word};
 use super::input::{Input, Layout, RawChunk};
-use super::run::{EncodedRun, SortedRun};
+use super::run::EncodedRun;
+use super::runs::Runs;
 use super::{KeyType, Sort, merge};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::output::{Staged, remove_left_over, sync_folder};
 use crate::pipeline::{StageTimes, Stages};
-use crate::scratch::{Job, Scratch, ScratchOptions};
+use crate::scratch::{Job, ScratchOptions};
 use crate::tune::Model;
 
 /// How a file is sorted.
@@ -125,6 +126,25 @@ struct Sorter<'a> {
     options: &'a SortOptions,
     engine: &'a (dyn Fn() -> Result<Box<dyn Sort>> + Sync),
     progress: &'a SortProgress,
+}
+
+/// Buffers of chunks that have gone through: fresh memory for every chunk would cost as much time as
+/// sorting it.
+#[derive(Default)]
+struct Spare(Mutex<Vec<Vec<u8>>>);
+
+impl Spare {
+    fn buffers(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Vec<u8> {
+        self.buffers().pop().unwrap_or_default()
+    }
+
+    fn give(&self, buffer: Vec<u8>) {
+        self.buffers().push(buffer);
+    }
 }
 
 /// Records that are written at a time.
@@ -340,13 +360,9 @@ impl Sorter<'_> {
         // The engine uses all threads for a chunk.
         let stages = Stages::new(1, !self.options.no_overlap);
         let (chunk_bytes, stamp) = (runs.chunk_bytes, runs.scratch.stamp());
-        let spare = Mutex::new(Vec::new());
-        let take = || {
-            let mut spare = spare.lock().unwrap_or_else(|lock| lock.into_inner());
-            spare.pop().unwrap_or_default()
-        };
+        let spare = Spare::default();
         let read = || {
-            let raw = input.next(chunk_bytes, take())?;
+            let raw = input.next(chunk_bytes, spare.take())?;
             raw.iter().for_each(|raw| self.read_bytes(raw));
             Ok(raw)
         };
@@ -356,20 +372,22 @@ impl Sorter<'_> {
             let spare = &spare;
             move |raw: RawChunk| {
                 let position = raw.position.clone();
-                let bytes = self.parse(raw, &mut columns)?;
-                let mut spare = spare.lock().unwrap_or_else(|lock| lock.into_inner());
-                spare.push(bytes);
-                drop(spare);
+                spare.give(self.parse(raw, &mut columns)?);
                 if engine.is_none() {
                     engine = Some((self.engine)()?);
                 }
                 if let Some(engine) = &mut engine {
                     columns.sort(&mut **engine)?;
                 }
-                Ok((EncodedRun::new(stamp, &columns), position))
+                Ok((EncodedRun::new(stamp, &columns, spare.take()), position))
             }
         };
-        let times = stages.run(read, worker, |(run, position)| runs.push(run, position))?;
+        let write = |(run, position): (EncodedRun, Value)| {
+            runs.push(&run, &position)?;
+            spare.give(run.bytes);
+            Ok(())
+        };
+        let times = stages.run(read, worker, write)?;
         runs.end()?;
         log::info!("local pass: {times:?}");
         Ok(times)
@@ -425,59 +443,5 @@ impl Sorter<'_> {
         sync_folder(self.output);
         log::info!("global pass: {times:?}");
         Ok(times)
-    }
-}
-
-/// The runs of a job on scratch.
-struct Runs<W> {
-    scratch: Scratch,
-    runs: Vec<SortedRun<W>>,
-    chunk_bytes: usize,
-    /// Where the next chunk begins, if any has been sorted.
-    position: Option<Value>,
-    complete: bool,
-    pairs: bool,
-}
-
-impl<W: Word> Runs<W> {
-    fn open(job: &Job, options: &ScratchOptions, pairs: bool, chunk_bytes: usize) -> Result<Self> {
-        let (mut scratch, entries) = Scratch::open(job, options)?;
-        let (mut runs, mut position, mut complete) = (Vec::new(), None, false);
-        let mut begun_with = None;
-        for entry in &entries {
-            begun_with = entry["chunk_bytes"].as_u64().or(begun_with);
-            complete |= entry["complete"] == true;
-            if let Some(run) = SortedRun::of_entry(&entry["run"], &scratch, pairs) {
-                runs.push(run?);
-                position = Some(entry["position"].clone());
-            }
-        }
-        let kept: Vec<&Path> = runs.iter().map(SortedRun::path).collect();
-        scratch.remove_others(&kept);
-        if begun_with.is_none() {
-            scratch.append(&json!({"chunk_bytes": chunk_bytes}))?;
-        }
-        let begun_with = begun_with.and_then(|bytes| usize::try_from(bytes).ok());
-        Ok(Runs {
-            scratch,
-            runs,
-            chunk_bytes: begun_with.map_or(chunk_bytes, |begun| begun.min(chunk_bytes)),
-            position,
-            complete,
-            pairs,
-        })
-    }
-
-    fn push(&mut self, run: EncodedRun, position: Value) -> Result<()> {
-        let run = run.write(&self.scratch, self.pairs)?;
-        let entry = json!({"run": run.entry(), "position": position});
-        self.scratch.append(&entry)?;
-        self.runs.push(run);
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        self.complete = true;
-        self.scratch.append(&json!({"complete": true}))
     }
 }

@@ -193,7 +193,7 @@ mod tests {
                 all.append(&chunk, 0..length);
                 chunk.order(KeyType::U32);
                 chunk.sort(&mut Cpu::new()).unwrap();
-                runs.push(EncodedRun::new(scratch.stamp(), &chunk).write(&scratch, true).unwrap());
+                runs.push(EncodedRun::new(scratch.stamp(), &chunk, Vec::new()).write(&scratch, true).unwrap());
             }
             let mut found = Columns::<u32>::new(true);
             let (mut merged, mut part) = (Columns::new(true), Columns::new(true));

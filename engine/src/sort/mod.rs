@@ -28,6 +28,7 @@ mod key;
 mod merge;
 mod reference;
 mod run;
+mod runs;
 #[cfg(test)]
 mod tests;
 pub mod text;

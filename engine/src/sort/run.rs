@@ -17,17 +17,19 @@ pub(super) const FRAME_RECORDS: usize = 4 << 10;
 
 /// A run as it is to be written.
 pub(super) struct EncodedRun {
-    bytes: Vec<u8>,
+    /// The whole file.
+    pub bytes: Vec<u8>,
     records: u64,
 }
 
 impl EncodedRun {
-    /// Encodes sorted records, for the job of `stamp`.
-    pub(super) fn new<W: Word>(stamp: u64, sorted: &Columns<W>) -> Self {
+    /// Encodes sorted records, for the job of `stamp`, over what `bytes` held.
+    pub(super) fn new<W: Word>(stamp: u64, sorted: &Columns<W>, mut bytes: Vec<u8>) -> Self {
         let record_bytes = Columns::<W>::record_bytes(sorted.pairs);
         let frame_count = sorted.len().div_ceil(FRAME_RECORDS);
         let size = sorted.len() * record_bytes + frame_count * (FRAME_BYTES + W::BYTES);
-        let mut bytes = Vec::with_capacity(size + 64);
+        bytes.clear();
+        bytes.reserve_exact(size + 64);
         bytes.extend_from_slice(&frames::header(stamp));
         for from in (0..sorted.len()).step_by(FRAME_RECORDS) {
             let to = sorted.len().min(from + FRAME_RECORDS);
@@ -47,7 +49,7 @@ impl EncodedRun {
     }
 
     /// Writes the run to scratch, and waits until it is on disk.
-    pub(super) fn write<W: Word>(self, scratch: &Scratch, pairs: bool) -> Result<SortedRun<W>> {
+    pub(super) fn write<W: Word>(&self, scratch: &Scratch, pairs: bool) -> Result<SortedRun<W>> {
         let file = scratch.write("run", &self.bytes, None)?;
         SortedRun::open(file, self.records, pairs)
     }
