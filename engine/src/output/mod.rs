@@ -50,6 +50,7 @@ pub fn check_file_apart(written: &Path, read: &Path) -> Result<()> {
 #[cfg(test)]
 mod sample;
 mod staged;
+mod streamed;
 mod tables;
 mod tsv;
 mod vectors;
@@ -57,6 +58,7 @@ mod vectors;
 pub(crate) use parquet::into_io;
 pub use staged::{Staged, StagedFolder, remove_unfinished};
 pub(crate) use staged::{remove_left_over, sync_folder, unless_closed};
+pub(crate) use streamed::Streamed;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

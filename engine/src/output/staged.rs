@@ -66,6 +66,24 @@ impl Staged {
         self.rename()
     }
 
+    /// Writes past the cache of the system from now on, or through it again.
+    ///
+    /// # Errors
+    /// It cannot be passed by.
+    pub(super) fn pass_by_cache(&self, pass: bool) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if let Destination::Temporary { file, .. } = &self.file {
+            use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+            let mut flags = fcntl_getfl(file.as_file())?;
+            flags.set(OFlags::DIRECT, pass);
+            return Ok(fcntl_setfl(file.as_file(), flags)?);
+        }
+        match pass {
+            true => Err(io::ErrorKind::Unsupported.into()),
+            false => Ok(()),
+        }
+    }
+
     /// Waits until what has been written is on disk.
     pub(crate) fn sync(&self) -> Result<()> {
         match &self.file {

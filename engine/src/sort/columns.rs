@@ -12,6 +12,7 @@ pub(crate) trait Word: bytemuck::Pod + Ord + Send + Sync {
     const BYTES: usize;
 
     fn sort(engine: &mut dyn Sort, columns: &mut Columns<Self>) -> Result<()>;
+    fn sort_keys(engine: &mut dyn Sort, keys: &mut [Self]) -> Result<()>;
     fn order(key_type: KeyType, keys: &mut [Self]);
     fn restore(key_type: KeyType, keys: &mut [Self]);
     fn parse(lines: &Lines<'_>, text: &[u8], line: u64, columns: &mut Columns<Self>) -> Result<()>;
@@ -39,6 +40,10 @@ macro_rules! word {
                     true => engine.$pairs(&mut columns.keys, &mut columns.payloads),
                     false => engine.$keys(&mut columns.keys),
                 }
+            }
+
+            fn sort_keys(engine: &mut dyn Sort, keys: &mut [Self]) -> Result<()> {
+                engine.$keys(keys)
             }
 
             fn order(key_type: KeyType, keys: &mut [Self]) {
@@ -97,6 +102,18 @@ word!(
 
 /// Words that one thread turns at a time.
 const SHARE: usize = 1 << 18;
+
+/// Turns the bits of keys into words of the same order, on all threads.
+pub(super) fn order<W: Word>(keys: &mut [W], key_type: KeyType) {
+    let shares = keys.par_chunks_mut(SHARE);
+    shares.for_each(|keys| W::order(key_type, keys));
+}
+
+/// The other way round.
+pub(super) fn restore<W: Word>(keys: &mut [W], key_type: KeyType) {
+    let shares = keys.par_chunks_mut(SHARE);
+    shares.for_each(|keys| W::restore(key_type, keys));
+}
 
 impl<W: Word> Columns<W> {
     /// No records yet.
@@ -175,18 +192,6 @@ impl<W: Word> Columns<W> {
         if self.pairs {
             self.payloads.extend_from_slice(&other.payloads[range]);
         }
-    }
-
-    /// Turns the bits of keys into words of the same order, on all threads.
-    pub(crate) fn order(&mut self, key_type: KeyType) {
-        let shares = self.keys.par_chunks_mut(SHARE);
-        shares.for_each(|keys| W::order(key_type, keys));
-    }
-
-    /// The other way round.
-    pub(crate) fn restore(&mut self, key_type: KeyType) {
-        let shares = self.keys.par_chunks_mut(SHARE);
-        shares.for_each(|keys| W::restore(key_type, keys));
     }
 
     /// Sorts the records by key, stable.

@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::columns::{Columns, Word};
+use super::columns::{self, Columns, Word};
 use super::input::{Input, Layout, RawChunk};
 use super::run::EncodedRun;
 use super::runs::Runs;
 use super::{KeyType, Sort, merge};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::output::{Staged, remove_left_over, sync_folder};
+use crate::output::{Staged, Streamed, remove_left_over, sync_folder};
 use crate::pipeline::{StageTimes, Stages};
 use crate::scratch::{Job, ScratchOptions};
 use crate::tune::Model;
@@ -120,11 +120,11 @@ pub fn chunk_limit(
     Ok(chunk)
 }
 
-struct Sorter<'a> {
-    input: &'a Path,
-    output: &'a Path,
-    options: &'a SortOptions,
-    engine: &'a (dyn Fn() -> Result<Box<dyn Sort>> + Sync),
+pub(super) struct Sorter<'a> {
+    pub(super) input: &'a Path,
+    pub(super) output: &'a Path,
+    pub(super) options: &'a SortOptions,
+    pub(super) engine: &'a (dyn Fn() -> Result<Box<dyn Sort>> + Sync),
     progress: &'a SortProgress,
 }
 
@@ -146,9 +146,6 @@ impl Spare {
         self.buffers().push(buffer);
     }
 }
-
-/// Records that are written at a time.
-const WRITTEN_RECORDS: usize = 1 << 18;
 
 impl Sorter<'_> {
     fn sort<W: Word>(&self) -> Result<Sorted> {
@@ -173,7 +170,7 @@ impl Sorter<'_> {
         let (whole, chunk) = self.chunk_bytes::<W>()?;
         let fits = input.bytes.is_some_and(|bytes| bytes <= whole as u64);
         if fits && !self.options.spill && !resumed {
-            return self.in_memory::<W>(&mut input, whole);
+            return self.in_memory::<W>(input);
         }
         let chunk = match (&self.options.tuned, input.bytes) {
             (Some(model), Some(bytes)) if self.options.chunk_bytes.is_none() => {
@@ -249,11 +246,15 @@ impl Sorter<'_> {
         let fixed = engine.scratch_bytes(items, 0);
         let beside = engine.scratch_bytes(items, probe / items.bytes()) - fixed;
         let each = 64 + (64 * beside).div_ceil(probe);
-        // What is read is there until it has become records. A line may become one of more bytes than it
+        // What is read is there until it has become records, where it is not yet. A line may become one of more bytes than it
         // has: `0\n` one of 16 with pairs.
-        let (raw, grown) = match self.options.layout {
-            Layout::Binary => (64, 1),
-            Layout::Text => (64, items.bytes() / 2),
+        let grown = match self.options.layout {
+            Layout::Binary => 1,
+            Layout::Text => items.bytes() / 2,
+        };
+        let raw = match self.reads_keys() {
+            true => 0,
+            false => 64,
         };
         let usable = self.options.memory.sorting_bytes().saturating_sub(fixed);
         // What the engine can take, as bytes of input.
@@ -274,63 +275,27 @@ impl Sorter<'_> {
         Ok((whole, chunk.max(items.bytes() as usize)))
     }
 
-    /// Sorts the whole input as one chunk.
-    fn in_memory<W: Word>(&self, input: &mut Input, most: usize) -> Result<Sorted> {
-        let started = std::time::Instant::now();
-        let mut columns = Columns::<W>::new(self.options.pairs);
-        let size = usize::try_from(input.bytes.unwrap_or(0)).unwrap_or(0);
-        let buffer = Vec::with_capacity(size.min(most));
-        let raw = input.next(most.max(1), buffer)?;
-        let read = started.elapsed();
-        if let Some(raw) = raw {
-            self.read_bytes(&raw);
-            drop(self.parse(raw, &mut columns)?);
-        }
-        let mut engine = (self.engine)()?;
-        columns.sort(&mut *engine)?;
-        columns.restore(self.options.key_type);
-        drop(engine);
-        let computed = started.elapsed();
-        let mut staged = Staged::create(self.output)?;
-        for from in (0..columns.len()).step_by(WRITTEN_RECORDS) {
-            let to = columns.len().min(from + WRITTEN_RECORDS);
-            self.write(&mut staged, &self.bytes_of(&columns, from..to))?;
-        }
-        staged.commit()?;
-        let wall = started.elapsed();
-        Ok(Sorted {
-            records: columns.len() as u64,
-            runs: 0,
-            chunk_bytes: size,
-            local: StageTimes {
-                items: 1,
-                input: read,
-                compute: computed - read,
-                wall: computed,
-                ..StageTimes::default()
-            },
-            global: StageTimes {
-                items: 1,
-                output: wall - computed,
-                wall: wall - computed,
-                ..StageTimes::default()
-            },
-        })
-    }
-
-    fn parse<W: Word>(&self, raw: RawChunk, columns: &mut Columns<W>) -> Result<Vec<u8>> {
+    pub(super) fn parse<W: Word>(
+        &self,
+        raw: RawChunk,
+        columns: &mut Columns<W>,
+    ) -> Result<Vec<u8>> {
         let SortOptions {
             layout, key_type, ..
         } = self.options;
         raw.parse(*layout, *key_type, self.input, columns)
     }
 
-    fn read_bytes(&self, raw: &RawChunk) {
-        let read = raw.len() as u64;
-        self.progress.read_bytes.fetch_add(read, Ordering::Relaxed);
+    pub(super) fn count_read(&self, bytes: usize) {
+        let read = &self.progress.read_bytes;
+        read.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    fn bytes_of<W: Word>(&self, columns: &Columns<W>, range: std::ops::Range<usize>) -> Vec<u8> {
+    pub(super) fn bytes_of<W: Word>(
+        &self,
+        columns: &Columns<W>,
+        range: std::ops::Range<usize>,
+    ) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self.options.layout {
             Layout::Binary => columns.push_bytes(range, &mut bytes),
@@ -339,14 +304,22 @@ impl Sorter<'_> {
         bytes
     }
 
-    fn write(&self, staged: &mut Staged, bytes: &[u8]) -> Result<()> {
-        let written = staged.write_all(bytes);
-        written.map_err(|source| staged.failed(source))?;
+    pub(super) fn streamed<'a>(&self, staged: &'a mut Staged) -> Result<Streamed<'a>> {
+        Streamed::new(staged).map_err(Error::writing(self.output))
+    }
+
+    pub(super) fn write(&self, streamed: &mut Streamed<'_>, bytes: &[u8]) -> Result<()> {
+        let written = streamed.write_all(bytes);
+        written.map_err(Error::writing(self.output))?;
         let count = bytes.len() as u64;
         self.progress
             .written_bytes
             .fetch_add(count, Ordering::Relaxed);
         Ok(())
+    }
+
+    pub(super) fn finish(&self, streamed: Streamed<'_>) -> Result<()> {
+        streamed.finish().map_err(Error::writing(self.output))
     }
 
     /// Sorts chunk after chunk into runs.
@@ -363,7 +336,7 @@ impl Sorter<'_> {
         let spare = Spare::default();
         let read = || {
             let raw = input.next(chunk_bytes, spare.take())?;
-            raw.iter().for_each(|raw| self.read_bytes(raw));
+            raw.iter().for_each(|raw| self.count_read(raw.len()));
             Ok(raw)
         };
         let worker = || {
@@ -414,6 +387,7 @@ impl Sorter<'_> {
         let records = most.min(merge::least_task_records(runs.runs.len()).max(4 << 20));
         let mut tasks = merge::tasks(&runs.runs, records).into_iter();
         let mut staged = Staged::create(self.output)?;
+        let mut streamed = self.streamed(&mut staged)?;
         let worker = || {
             let mut engine = None;
             let (mut merged, mut part) = (
@@ -427,16 +401,17 @@ impl Sorter<'_> {
                 if let Some(engine) = &mut engine {
                     task.merge(&runs.runs, &mut **engine, &mut merged, &mut part)?;
                 }
-                merged.restore(self.options.key_type);
+                columns::restore(&mut merged.keys, self.options.key_type);
                 Ok(self.bytes_of(&merged, 0..merged.len()))
             }
         };
         let mut times = stages.run(
             || Ok(tasks.next()),
             worker,
-            |bytes| self.write(&mut staged, &bytes),
+            |bytes| self.write(&mut streamed, &bytes),
         )?;
         let started = std::time::Instant::now();
+        self.finish(streamed)?;
         staged.commit()?;
         times.output += started.elapsed();
         times.wall += started.elapsed();

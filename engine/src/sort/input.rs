@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::KeyType;
-use super::columns::{Columns, Word};
+use super::columns::{self, Columns, Word};
 use super::text::Lines;
 use crate::error::{Error, Place, Position, Result};
 
@@ -24,6 +25,8 @@ pub enum Layout {
 
 /// Bytes of text that one thread parses at a time.
 const SHARE_BYTES: usize = 1 << 20;
+/// Bytes that one thread reads at a time.
+const PIECE_BYTES: usize = 8 << 20;
 
 /// An input that is read front to back.
 pub(super) struct Input {
@@ -98,6 +101,19 @@ impl Input {
             .map_err(failed(&self.path))?;
         self.reader = Box::new(file);
         Ok(())
+    }
+
+    /// Reads all of a file of this size, on all threads.
+    ///
+    /// # Errors
+    /// It cannot be read, or has become smaller.
+    pub(super) fn read_whole(&self, bytes: &mut [u8]) -> Result<()> {
+        let file = File::open(&self.path).map_err(failed(&self.path))?;
+        let pieces = bytes.par_chunks_mut(PIECE_BYTES).enumerate();
+        let read = |(place, piece): (usize, &mut [u8])| {
+            file.read_exact_at(piece, (place * PIECE_BYTES) as u64)
+        };
+        pieces.try_for_each(read).map_err(failed(&self.path))
     }
 
     /// The next records, about `chunk_bytes` of them, into `bytes`; none at the end.
@@ -201,7 +217,7 @@ impl RawChunk {
                 }
             }
         }
-        columns.order(key_type);
+        columns::order(&mut columns.keys, key_type);
         Ok(self.bytes)
     }
 }

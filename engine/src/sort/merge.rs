@@ -155,6 +155,7 @@ fn frames_of<W: Word>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns;
     use super::super::run::EncodedRun;
     use super::super::{Cpu, KeyType};
     use super::*;
@@ -191,7 +192,7 @@ mod tests {
                     number += 1;
                 }
                 all.append(&chunk, 0..length);
-                chunk.order(KeyType::U32);
+                columns::order(&mut chunk.keys, KeyType::U32);
                 chunk.sort(&mut Cpu::new()).unwrap();
                 runs.push(EncodedRun::new(scratch.stamp(), &chunk, Vec::new()).write(&scratch, true).unwrap());
             }

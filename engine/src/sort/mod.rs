@@ -32,6 +32,7 @@ mod runs;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod whole;
 
 pub use cpu::Cpu;
 pub use external::{SortOptions, SortProgress, Sorted, chunk_limit, sort_file};

@@ -8,7 +8,7 @@
 mod column;
 mod groups;
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, TypePtr};
 
 use super::by_document::{self, Group};
-use super::{Output, Staged};
+use super::{Output, Staged, Streamed};
 use crate::collection::{ByDocument, Documents, Weights};
 use crate::error::{Error, Result};
 use crate::external::{External, TermReader};
@@ -32,9 +32,6 @@ use groups::Encoded;
 
 /// Rows of a row group. Readers skip row groups by term; each repeats the ids it uses.
 const ROW_GROUP_ROWS: usize = 1 << 20;
-
-/// Bytes that are written at a time.
-const WRITE_BYTES: usize = 1 << 20;
 
 const WEIGHTS: &str = "message weights {
     required byte_array term (STRING); required byte_array doc (STRING);
@@ -200,10 +197,9 @@ impl File {
         let columns = SchemaDescriptor::new(Arc::clone(&schema))
             .columns()
             .to_vec();
-        // The crate writes 8 KiB at a time, which takes three times as long.
-        let buffered = BufWriter::with_capacity(WRITE_BYTES, &mut staged);
+        let streamed = Streamed::new(&mut staged).map_err(Error::writing(&self.path))?;
         let mut writer =
-            SerializedFileWriter::new(buffered, schema, Arc::new(properties())).map_err(failed)?;
+            SerializedFileWriter::new(streamed, schema, Arc::new(properties())).map_err(failed)?;
         let worker = || {
             |group: I| {
                 let (encoded, more) = encode(group, &columns)?;
@@ -215,9 +211,8 @@ impl File {
             also(more)
         };
         let times = stages.run(next, worker, write)?;
-        let mut buffered = writer.into_inner().map_err(failed)?;
-        buffered.flush().map_err(Error::writing(&self.path))?;
-        drop(buffered);
+        let streamed = writer.into_inner().map_err(failed)?;
+        streamed.finish().map_err(Error::writing(&self.path))?;
         staged.times = times;
         Ok(staged)
     }
