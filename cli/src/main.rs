@@ -5,6 +5,7 @@ mod completions;
 mod devices;
 mod dictionary;
 mod engine;
+mod eval;
 mod format;
 mod generate;
 mod input;
@@ -49,6 +50,7 @@ enum Command {
     Generate(generate::Args),
     Stats(stats::Args),
     Sort(sort::Verb),
+    Eval(eval::Args),
     Dictionary(dictionary::Args),
     Devices(devices::Args),
     Tune(tune::Args),
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args, threads),
         Command::Stats(args) => stats::run(args, threads),
         Command::Sort(args) => sort::run(&args, threads),
+        Command::Eval(args) => eval::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Tune(args) => tune::run(args, threads),
         Command::Bench(args) => bench::run(args, threads),

@@ -50,6 +50,7 @@ mod compress;
 pub mod corpus;
 pub mod dictionary;
 mod error;
+pub mod eval;
 mod external;
 pub mod generate;
 #[cfg(feature = "kernels")]
