@@ -1,9 +1,10 @@
 //! A bar with bytes, rate and time left, on a terminal; nothing in a pipe.
 
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 /// A bar that counts runs of a benchmark, on a terminal.
 pub fn run_bar(runs: u64) -> ProgressBar {
@@ -36,11 +37,30 @@ pub fn with_bars<T, const N: usize>(
             "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
         ),
     };
+    follow(&bar, style, done, work)
+}
+
+/// Runs `work` while a bar follows `done` towards `total` postings.
+pub fn with_postings_bar<T>(total: u64, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
+    let style = "{wide_bar} {human_pos} of {human_len} postings, {millions}, {eta} left";
+    follow(&ProgressBar::new(total), style, [done], work)
+}
+
+fn follow<T, const N: usize>(
+    bar: &ProgressBar,
+    style: &str,
+    done: [&AtomicU64; N],
+    work: impl FnOnce() -> T,
+) -> T {
     if bar.is_hidden() {
         return work();
     }
     if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
+        let millions = |state: &ProgressState, text: &mut dyn Write| {
+            // There is nobody to tell that a bar cannot be drawn.
+            let _ = write!(text, "{:.1} M/s", state.per_sec() / 1e6);
+        };
+        bar.set_style(style.with_key("millions", millions));
     }
     let finished = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -11,6 +11,7 @@ use tokapi::weigh::{Formula, Prune};
 use tokapi::{Bm25, Error};
 
 use crate::input;
+use crate::progress::with_postings_bar;
 use crate::storage;
 use crate::summary::{Summary, note, print};
 
@@ -173,9 +174,14 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         let shown = heaviest(&collection, &bm25, args.show)?;
         say(&shown, &output)?;
     }
-    let written = match &output {
+    let (postings, dealt) = (collection.postings_count(), collection.dealt());
+    let write = || match &output {
         Some(output) => output.write(collection, &bm25),
         None => collection.weigh_only(&bm25),
+    };
+    let written = match dealt {
+        Some(dealt) => with_postings_bar(postings, &dealt, write),
+        None => write(),
     };
     let Written { files, terms, .. } = written.map_err(storage::suggest_resuming)?;
     summary.terms = terms;

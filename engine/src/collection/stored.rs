@@ -1,6 +1,8 @@
 //! A collection wherever there is room for it: in memory while it fits, else on scratch.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use serde_json::Value;
 
@@ -134,6 +136,15 @@ impl Stored {
         match self {
             Stored::Memory(collection) => collection.postings_count(),
             Stored::Scratch(external) => external.postings_count(),
+        }
+    }
+
+    /// Follows the global pass, where it is long because the collection is on scratch: the postings
+    /// that it has come to.
+    pub fn dealt(&self) -> Option<Arc<AtomicU64>> {
+        match self {
+            Stored::Memory(_) => None,
+            Stored::Scratch(external) => Some(Arc::clone(&external.dealt)),
         }
     }
 

@@ -21,6 +21,9 @@ pub(crate) use spill::Spill;
 pub(crate) use tasks::{Merged, Task, Tasks};
 pub(crate) use terms::{TermReader, TermWriter};
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use crate::collection::{ChunkNote, Documents, Statistics, Weights, repeated_id};
 use crate::corpus::{OnError, Skipped};
 use crate::error::{Error, Result};
@@ -46,6 +49,8 @@ pub struct External {
     no_overlap: bool,
     /// Whether the runs are others than those that the journal knows.
     rewritten: bool,
+    /// The postings that the global pass has come to.
+    pub(crate) dealt: Arc<AtomicU64>,
     pub(crate) fallback: Option<String>,
     pub(crate) times: StageTimes,
 }
@@ -69,6 +74,7 @@ impl External {
             threads,
             no_overlap,
             rewritten: false,
+            dealt: Arc::default(),
             fallback: None,
             times: StageTimes::default(),
         };
@@ -199,7 +205,7 @@ impl External {
     /// All postings by term, then by document, `rows` at a time.
     pub(crate) fn tasks(&self, rows: usize) -> Result<Tasks> {
         let buffer_bytes = self.memory.read_buffer_bytes(self.runs.len());
-        Tasks::new(&self.runs, rows, buffer_bytes)
+        Tasks::new(&self.runs, rows, buffer_bytes, Arc::clone(&self.dealt))
     }
 
     /// Merges and weighs the postings of a task. The documents are only those that it has, numbered

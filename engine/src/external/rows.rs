@@ -1,6 +1,7 @@
 //! The global pass by document: every run for itself, once the df of its terms is known.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::External;
 use super::buckets::{Bucket, Buckets};
@@ -276,6 +277,8 @@ impl ByDocument for ExternalRows<'_> {
 
     fn rows(&self, part: usize) -> Result<Rows> {
         let (mut run, term_ids, weights) = self.weighed(part)?;
+        let dealt = &self.external.dealt;
+        dealt.fetch_add(weights.len() as u64, Ordering::Relaxed);
         let first = self.external.firsts[part] as usize;
         let named = |(place, id): (usize, &[u8])| match id {
             b"" => (first + place).to_string().into_bytes(),

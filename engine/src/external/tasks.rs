@@ -1,6 +1,7 @@
 //! Buckets put together to tasks of so many postings, and merged.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::buckets::{Bucket, Buckets};
 use crate::error::{Error, Result};
@@ -24,6 +25,8 @@ pub(crate) struct Tasks {
     rows: u64,
     /// What the last task left of its last bucket, and the postings that it took of it.
     left: Option<(Arc<Bucket>, u64)>,
+    /// Counts what has been dealt out.
+    dealt: Arc<AtomicU64>,
 }
 
 impl Tasks {
@@ -31,11 +34,17 @@ impl Tasks {
     ///
     /// # Errors
     /// A run cannot be read, or is damaged.
-    pub(crate) fn new(runs: &[Run], rows: usize, buffer_bytes: usize) -> Result<Self> {
+    pub(crate) fn new(
+        runs: &[Run],
+        rows: usize,
+        buffer_bytes: usize,
+        dealt: Arc<AtomicU64>,
+    ) -> Result<Self> {
         Ok(Tasks {
             buckets: Buckets::new(runs, buffer_bytes)?,
             rows: rows as u64,
             left: None,
+            dealt,
         })
     }
 
@@ -70,6 +79,7 @@ impl Tasks {
             task.rows = self.rows;
             task.shares_last = true;
         }
+        self.dealt.fetch_add(task.rows, Ordering::Relaxed);
         Ok((!task.buckets.is_empty()).then_some(task))
     }
 }
