@@ -170,7 +170,7 @@ impl Sorter<'_> {
         let (whole, chunk) = self.chunk_bytes::<W>()?;
         let fits = input.bytes.is_some_and(|bytes| bytes <= whole as u64);
         if fits && !self.options.spill && !resumed {
-            return self.in_memory::<W>(input);
+            return self.in_memory::<W>(input, &job);
         }
         let chunk = match (&self.options.tuned, input.bytes) {
             (Some(model), Some(bytes)) if self.options.chunk_bytes.is_none() => {
@@ -193,12 +193,9 @@ impl Sorter<'_> {
             return Err(error);
         }
         let local = local?;
-        if self.job()?.terms != job.terms {
+        if let Err(changed) = self.check_unchanged(&job) {
             runs.scratch.remove();
-            return Err(Error::Usage(format!(
-                "{}: it has changed while it was read; begin again",
-                self.input.display()
-            )));
+            return Err(changed);
         }
         let global = self.global(&runs)?;
         let sorted = Sorted {
@@ -235,6 +232,17 @@ impl Sorter<'_> {
             input: (self.input != Path::new("-")).then(|| self.input.to_path_buf()),
             output: folder,
         })
+    }
+
+    /// Checks that the input is still what the job began with.
+    pub(super) fn check_unchanged(&self, job: &Job) -> Result<()> {
+        match self.job()?.terms == job.terms {
+            true => Ok(()),
+            false => Err(Error::Usage(format!(
+                "{}: it has changed while it was read; begin again",
+                self.input.display()
+            ))),
+        }
     }
 
     /// The most bytes of input that are sorted in memory as a whole, and those of a chunk.

@@ -10,6 +10,7 @@ use super::input::{Input, Layout};
 use crate::error::{Error, Result};
 use crate::output::Staged;
 use crate::pipeline::StageTimes;
+use crate::scratch::Job;
 
 /// Records that are written at a time.
 const WRITTEN_RECORDS: usize = 1 << 18;
@@ -21,20 +22,21 @@ impl Sorter<'_> {
     }
 
     /// Sorts the whole input as one chunk.
-    pub(super) fn in_memory<W: Word>(&self, input: Input) -> Result<Sorted> {
+    pub(super) fn in_memory<W: Word>(&self, input: Input, job: &Job) -> Result<Sorted> {
         // Of an input without a size it is not known that it fits.
         let size = usize::try_from(input.bytes.unwrap_or(0)).unwrap_or(0);
         match self.reads_keys() && size > 0 {
-            true => self.keys_in_memory::<W>(&input, size),
-            false => self.records_in_memory::<W>(input, size),
+            true => self.keys_in_memory::<W>(&input, size, job),
+            false => self.records_in_memory::<W>(input, size, job),
         }
     }
 
     /// Keys are sorted where they were read to, and written from there.
-    fn keys_in_memory<W: Word>(&self, input: &Input, size: usize) -> Result<Sorted> {
+    fn keys_in_memory<W: Word>(&self, input: &Input, size: usize, job: &Job) -> Result<Sorted> {
         let started = Instant::now();
         let mut memory = memory(size)?;
         input.read_whole(&mut memory)?;
+        self.check_unchanged(job)?;
         self.count_read(size);
         let keys: &mut [W] = bytemuck::cast_slice_mut(&mut memory);
         let read = started.elapsed();
@@ -56,10 +58,17 @@ impl Sorter<'_> {
         ))
     }
 
-    fn records_in_memory<W: Word>(&self, mut input: Input, size: usize) -> Result<Sorted> {
+    fn records_in_memory<W: Word>(
+        &self,
+        mut input: Input,
+        size: usize,
+        job: &Job,
+    ) -> Result<Sorted> {
         let started = Instant::now();
         let mut columns = Columns::<W>::new(self.options.pairs);
-        let raw = input.next(size.max(1), Vec::with_capacity(size))?;
+        // One byte more than there is, so that the end is seen.
+        let raw = input.next(size + 1, Vec::with_capacity(size + 1))?;
+        self.check_unchanged(job)?;
         let read = started.elapsed();
         if let Some(raw) = raw {
             self.count_read(raw.len());
