@@ -51,8 +51,10 @@ impl Spill {
     fn resume(&mut self) -> Result<()> {
         let (scratch, entries) = Scratch::open(&self.job, &self.options)?;
         for entry in &entries {
-            self.replay(entry, &scratch)?;
+            self.replay(entry, &scratch);
         }
+        // Those that others were merged from are gone.
+        self.runs.iter().try_for_each(|run| run.file.check())?;
         let kept: Vec<_> = self
             .runs
             .iter()
@@ -66,26 +68,18 @@ impl Spill {
     }
 
     /// Does again what an entry of the journal says.
-    fn replay(&mut self, entry: &Value, scratch: &Scratch) -> Result<()> {
+    fn replay(&mut self, entry: &Value, scratch: &Scratch) {
         if let Some(bytes) = entry["chunk_bytes"].as_u64() {
             self.chunk_bytes = usize::try_from(bytes).ok();
         }
         self.complete |= entry["complete"] == true;
         if let Some(run) = Run::of_entry(&entry["run"], scratch) {
-            let run = match run {
-                // The merged run that came after may have taken its place.
-                Err(Error::Scratch { .. }) if entry["replaces"].is_null() => {
-                    Run::unchecked(&entry["run"], scratch)
-                }
-                run => Some(run?),
-            };
             let replaced = |end: usize| entry["replaces"][end].as_u64().map(|n| n as usize);
-            match (run, replaced(0), replaced(1)) {
-                (Some(run), Some(from), Some(to)) if from < to && to <= self.runs.len() => {
+            match (replaced(0), replaced(1)) {
+                (Some(from), Some(to)) if from < to && to <= self.runs.len() => {
                     self.runs.splice(from..to, [run]);
                 }
-                (Some(run), _, _) => self.runs.push(run),
-                (None, _, _) => {}
+                _ => self.runs.push(run),
             }
         }
         let reasons = entry["skipped_reasons"].as_array().into_iter().flatten();
@@ -98,7 +92,6 @@ impl Spill {
                     .collect(),
             },
         });
-        Ok(())
     }
 
     /// The chunk size of the interrupted job, which the rest must have too.

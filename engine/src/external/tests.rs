@@ -12,6 +12,10 @@ use crate::scratch::ScratchOptions;
 use crate::{Bm25, BuildOptions, Corpus, CorpusOptions, Memory};
 
 fn external(folder: &std::path::Path, documents: &str) -> External {
+    built(folder, documents, false)
+}
+
+fn built(folder: &std::path::Path, documents: &str, resume: bool) -> External {
     let corpus = CorpusOptions {
         chunk_bytes: Some(2000),
         ..Default::default()
@@ -19,7 +23,10 @@ fn external(folder: &std::path::Path, documents: &str) -> External {
     let corpus = Corpus::from_bytes("docs.tsv", documents, corpus);
     let storage = Storage {
         memory: Memory::new(1 << 30).unwrap().holding(0),
-        scratch: ScratchOptions::default(),
+        scratch: ScratchOptions {
+            resume,
+            ..ScratchOptions::default()
+        },
         output: Some(folder.join("w.tsv")),
     };
     let options = BuildOptions {
@@ -80,6 +87,37 @@ fn flipped_bits_are_always_found() {
         let found = matches!(error, Some(Error::Corrupt { .. }));
         assert!(found || bad == good, "trial {trial}: {error:?}");
         fs::write(path, &good).unwrap();
+    }
+}
+
+#[test]
+fn merged_runs_are_gone_on_from_at_every_level() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = documents(2000, |n| n);
+    let mut external = external(folder.path(), &text);
+    let written = |external: &External| {
+        let staged = tempfile::tempdir().unwrap();
+        let output = Output {
+            path: staged.path().join("w.tsv"),
+            target: Target::Tsv,
+            tables: false,
+            order: Order::Term,
+        };
+        let (files, _) = output.stage_external(external, &Bm25::default()).unwrap();
+        files.into_iter().for_each(|file| file.commit().unwrap());
+        fs::read(&output.path).unwrap()
+    };
+    let expected = written(&external);
+    assert!(external.runs.len() > 9);
+    // Each level merges what the one before has merged.
+    for most in [9, 4, 2] {
+        external.memory = external.memory.merging(most);
+        external.reduce().unwrap();
+        // As if killed now.
+        drop(external);
+        external = built(folder.path(), &text, true);
+        assert!(external.runs.len() <= most);
+        assert!(written(&external) == expected, "{most}");
     }
 }
 

@@ -121,17 +121,9 @@ impl Run {
         })
     }
 
-    /// The run that an entry of the journal tells of; none where it tells of none.
-    ///
-    /// # Errors
-    /// The file is not there, not whole, or of another run.
-    pub(crate) fn of_entry(entry: &Value, scratch: &Scratch) -> Option<Result<Run>> {
-        let run = Run::unchecked(entry, scratch)?;
-        Some(run.file.check().map(|()| run))
-    }
-
-    /// As [`Run::of_entry`], whatever has become of the file.
-    pub(crate) fn unchecked(entry: &Value, scratch: &Scratch) -> Option<Run> {
+    /// The run that an entry of the journal tells of, whatever has become of its file; none where it
+    /// tells of none.
+    pub(crate) fn of_entry(entry: &Value, scratch: &Scratch) -> Option<Run> {
         let number = |name: &str| entry[name].as_u64();
         let path = PathBuf::from(entry["file"].as_str()?);
         let length = number("length")?;
