@@ -78,15 +78,16 @@ impl Args {
 }
 
 /// Makes threads use what others have freed. Where each has a heap of its own, a budget of 300 MB
-/// took 340 MB, half of it free; with two it took 200 MB, in the same time. What is freed is also not
-/// given back to the system, from which every chunk would have to get it again, a page at a time.
+/// took 340 MB, half of it free; with two it took 200 MB, in the same time. Some of
+/// what is freed is not given back to the system, from which every chunk would have to get it again,
+/// a page at a time; all of it would be too much: 290 MB became 370.
 fn share_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: sets limits of the allocator, which is made for being called at any time.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 2);
         libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 30);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 64 << 20);
     }
 }
 
