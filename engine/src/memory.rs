@@ -12,9 +12,11 @@ pub struct Memory {
     merged_runs: Option<usize>,
 }
 
-/// What a chunk costs at most while it is inverted, for each byte of its text: measured 9.3 for
+/// What a chunk costs at most while it is inverted, for each byte of its text: measured 12 for
 /// text in which every term is new, 5.5 for terms of one character, 3 for generated text.
-const INVERTED_BYTES: u64 = 10;
+const INVERTED_BYTES: u64 = 12;
+/// What those cost that are read, wait, are encoded and written meanwhile.
+const BESIDE_INVERTED_BYTES: u64 = 8;
 /// The same for usual text, everything that is under way at a time included.
 const USUAL_INVERTED_BYTES: u64 = 5;
 /// What a row group costs at most while it is merged, weighed and encoded: measured where every
@@ -103,8 +105,7 @@ impl Memory {
     /// the budget, inverted chunks that are held included.
     pub fn chunk_bytes(&self, threads: usize) -> u64 {
         let threads = threads as u64;
-        // Three chunks are read, waiting or being written beside those that are inverted.
-        let parts = threads * INVERTED_BYTES + 4;
+        let parts = threads * INVERTED_BYTES + BESIDE_INVERTED_BYTES;
         self.inverting_bytes() / parts
     }
 
@@ -112,14 +113,14 @@ impl Memory {
     /// nobody asked for a budget, what it allows of usual text.
     pub(crate) fn document_bytes(&self) -> usize {
         let each = match self.asked_for {
-            true => INVERTED_BYTES + 4,
+            true => INVERTED_BYTES + BESIDE_INVERTED_BYTES,
             false => USUAL_INVERTED_BYTES,
         };
         usize::try_from(self.inverting_bytes() / each).unwrap_or(usize::MAX)
     }
 
     fn inverting_bytes(&self) -> u64 {
-        self.usable() / 5 * 4
+        self.usable() / 4 * 3
     }
 
     /// What sorting may take.
@@ -172,10 +173,12 @@ impl Memory {
     }
 
     /// How row groups are merged, weighed and encoded: on as many of `threads` threads as there is
-    /// memory for; with little, one row group is under way at a time.
-    pub(crate) fn encoding_stages(&self, threads: usize, overlap: bool) -> Stages {
+    /// memory for; with little, one row group is under way at a time. Each holds `held_bytes` of what
+    /// it comes from.
+    pub(crate) fn encoding_stages(&self, threads: usize, held_bytes: u64, overlap: bool) -> Stages {
         let share = self.usable() - self.documents_bytes() - self.merge_bytes();
-        let most = share.saturating_sub(ROW_GROUPS_BESIDE_BYTES) / ROW_GROUP_BYTES;
+        let beside = ROW_GROUPS_BESIDE_BYTES + 3 * held_bytes;
+        let most = share.saturating_sub(beside) / (ROW_GROUP_BYTES + held_bytes);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Stages {
             threads: most.clamp(1, threads),
@@ -216,11 +219,11 @@ mod tests {
             let memory = Memory::new(bytes).unwrap();
             for threads in [1, 2, 16, 64] {
                 let chunk = memory.chunk_bytes(threads);
-                let local = chunk * (threads as u64 * INVERTED_BYTES + 3) + memory.held_bytes();
+                let local = chunk * (threads as u64 * INVERTED_BYTES + 8) + memory.held_bytes();
                 assert!(local < bytes, "{local} of {bytes}");
                 let global = memory.documents_bytes()
                     + memory.merged_runs() as u64 * RUN_BYTES
-                    + memory.encoding_stages(threads, true).threads as u64 * ROW_GROUP_BYTES;
+                    + memory.encoding_stages(threads, 0, true).threads as u64 * ROW_GROUP_BYTES;
                 assert!(global < bytes, "{global} of {bytes}");
             }
         }

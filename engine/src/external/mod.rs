@@ -185,7 +185,16 @@ impl External {
 
     /// How the global pass runs.
     pub(crate) fn stages(&self) -> Stages {
-        self.memory.encoding_stages(self.threads, !self.no_overlap)
+        self.memory
+            .encoding_stages(self.threads, 0, !self.no_overlap)
+    }
+
+    /// How row groups of whole runs are encoded.
+    pub(crate) fn run_encoding_stages(&self) -> Stages {
+        // Weighed, without what weighing needed: measured.
+        let held_bytes = self.largest_run_bytes() / 2;
+        self.memory
+            .encoding_stages(self.threads, held_bytes, !self.no_overlap)
     }
 
     /// How a pass runs that has a whole run in memory on every thread.
@@ -208,6 +217,11 @@ impl External {
         Tasks::new(&self.runs, rows, buffer_bytes, Arc::clone(&self.dealt))
     }
 
+    /// Merges the postings of a task; documents are numbered as in the whole collection.
+    pub(crate) fn merge(&self, task: Task) -> Result<Merged> {
+        task.merge(&self.runs, &self.firsts)
+    }
+
     /// Merges and weighs the postings of a task. The documents are only those that it has, numbered
     /// from 0. Gives also which of the terms do not belong to an earlier task.
     pub(crate) fn weigh(
@@ -215,7 +229,7 @@ impl External {
         task: Task,
         bm25: &Bm25,
     ) -> Result<(Weights, std::ops::Range<usize>)> {
-        let merged = task.merge(&self.runs, &self.firsts)?;
+        let merged = self.merge(task)?;
         // Fewer than 2^32.
         let ranks = Ranks::new(&merged.documents, self.statistics.documents as usize);
         let documents = self.documents.fetch(ranks.len(), ranks.members())?;

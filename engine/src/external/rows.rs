@@ -309,6 +309,6 @@ impl ByDocument for ExternalRows<'_> {
     }
 
     fn encoding_stages(&self) -> Stages {
-        self.external.stages()
+        self.external.run_encoding_stages()
     }
 }
