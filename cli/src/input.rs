@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
 use tokapi::collection::{Storage, Stored};
 use tokapi::corpus::{Format, OnError, Skipped};
-use tokapi::output::{Output, check_apart};
+use tokapi::output::check_apart;
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
 
 use crate::engine;
@@ -128,17 +128,16 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// Reads and inverts the whole input, none of which `output` may overwrite, within the memory of
-    /// `storage`; shows how far it is.
+    /// Reads and inverts the whole input for `output`, within the memory of `storage`, when `check` has
+    /// nothing against it; shows how far it is.
     pub fn read(
         &self,
         threads: usize,
-        output: Option<&Output>,
+        output: Option<&Path>,
+        check: impl FnOnce(&Corpus) -> Result<(), Error>,
         storage: &storage::Args,
     ) -> Result<Stored, Error> {
-        let path = output.map(|output| output.path.as_path());
-        let storage_options = storage.storage(path)?;
-        let check = |corpus: &Corpus| output.map_or(Ok(()), |output| output.check_apart(corpus));
+        let storage_options = storage.storage(output)?;
         let stored = self.read_checked(threads, check, |corpus, analyzer, mut options| {
             options.no_overlap = storage.no_overlap;
             if let ChunkSize::Auto = self.chunk_size {
@@ -250,7 +249,8 @@ impl Args {
         Corpus::open(&self.inputs, options)
     }
 
-    fn analyzer(&self) -> Result<Analyzer, Error> {
+    /// What cuts text into terms.
+    pub fn analyzer(&self) -> Result<Analyzer, Error> {
         Analyzer::new(&AnalyzerOptions {
             cut: match self.analyzer {
                 CutName::Plain => Cut::Plain,

@@ -7,10 +7,15 @@ mod dictionary;
 mod engine;
 mod eval;
 mod format;
+mod formula;
 mod generate;
+mod index;
 mod input;
+mod inspect;
 mod man;
 mod progress;
+mod queries;
+mod search;
 mod size;
 mod sort;
 mod stats;
@@ -50,6 +55,10 @@ enum Command {
     Generate(generate::Args),
     Stats(stats::Args),
     Sort(sort::Verb),
+    Index(index::Args),
+    Search(search::Args),
+    Info(inspect::InfoArgs),
+    Check(inspect::CheckArgs),
     Eval(eval::Args),
     Dictionary(dictionary::Args),
     Devices(devices::Args),
@@ -76,6 +85,10 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args, threads),
         Command::Stats(args) => stats::run(args, threads),
         Command::Sort(args) => sort::run(&args, threads),
+        Command::Index(args) => index::run(&args, threads),
+        Command::Search(args) => search::run(&args, threads),
+        Command::Info(args) => inspect::info(&args),
+        Command::Check(args) => inspect::check(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Devices(args) => devices::run(&args),
         Command::Tune(args) => tune::run(args, threads),

@@ -7,9 +7,10 @@ use clap::ValueEnum;
 use serde_json::json;
 use tokapi::collection::Stored;
 use tokapi::output::{Order, Output, Target, Written};
-use tokapi::weigh::{Formula, Prune};
-use tokapi::{Bm25, Error};
+use tokapi::weigh::Prune;
+use tokapi::{Bm25, Corpus, Error};
 
+use crate::formula;
 use crate::input;
 use crate::progress::with_postings_bar;
 use crate::storage;
@@ -82,35 +83,8 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// The formula
-    #[arg(long, value_enum, default_value = "lucene", help_heading = "Weights")]
-    formula: FormulaName,
-
-    /// How slowly repeated terms saturate
-    #[arg(
-        long,
-        default_value_t = 1.2,
-        allow_negative_numbers = true,
-        help_heading = "Weights"
-    )]
-    k1: f64,
-
-    /// How much the length of a document counts, 0 to 1
-    #[arg(
-        long,
-        default_value_t = 0.75,
-        allow_negative_numbers = true,
-        help_heading = "Weights"
-    )]
-    b: f64,
-
-    /// The lower bound of bm25l [default: 0.5] and bm25plus [default: 1]
-    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
-    delta: Option<f64>,
-
-    /// The average document length [default: that of the collection]
-    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
-    avdl: Option<f64>,
+    #[command(flatten)]
+    formula: formula::Args,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
@@ -135,33 +109,20 @@ enum OrderName {
     Document,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FormulaName {
-    /// ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 L)
-    Lucene,
-    /// ln((N - df + 0.5) / (df + 0.5)) * (k1 + 1) tf / (k1 L + tf)
-    Robertson,
-    /// ln((N + 0.5) / (df + 0.5)) * (k1 + 1) tf / (k1 L + tf)
-    Smoothed,
-    /// ln(N / df) * (k1 + 1) tf / (tf + k1 L)
-    Atire,
-    /// ln((N + 1) / (df + 0.5)) * (k1 + 1)(c + delta) / (k1 + c + delta), c = tf / L
-    Bm25l,
-    /// ln((N + 1) / df) * ((k1 + 1) tf / (k1 L + tf) + delta)
-    Bm25plus,
-    /// ln(N / df) * tf
-    Tfidf,
-}
-
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    let bm25 = args.bm25();
+    let bm25 = args.formula.bm25();
     bm25.check()?;
     let output = args.output()?;
     if let Some(output) = &output {
         output.check()?;
     }
-    let mut collection = args.input.read(threads, output.as_ref(), &args.storage)?;
+    let path = output.as_ref().map(|output| output.path.as_path());
+    let check = |corpus: &Corpus| match &output {
+        Some(output) => output.check_apart(corpus),
+        None => Ok(()),
+    };
+    let mut collection = args.input.read(threads, path, check, &args.storage)?;
     collection.prune(
         &bm25,
         &Prune {
@@ -251,23 +212,5 @@ impl Args {
                 OrderName::Document => Order::Document,
             },
         }))
-    }
-
-    fn bm25(&self) -> Bm25 {
-        Bm25 {
-            formula: match self.formula {
-                FormulaName::Lucene => Formula::Lucene,
-                FormulaName::Robertson => Formula::Robertson,
-                FormulaName::Smoothed => Formula::Smoothed,
-                FormulaName::Atire => Formula::Atire,
-                FormulaName::Bm25l => Formula::Bm25L,
-                FormulaName::Bm25plus => Formula::Bm25Plus,
-                FormulaName::Tfidf => Formula::TfIdf,
-            },
-            k1: self.k1,
-            b: self.b,
-            delta: self.delta,
-            avdl: self.avdl,
-        }
     }
 }

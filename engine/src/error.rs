@@ -41,6 +41,14 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// A file of an index is not what was written to it.
+    #[error("{}: {what}", path.display())]
+    Index {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        what: String,
+    },
     /// A document, a line or a whole file does not follow its format.
     #[error("{place}: {what}")]
     Input {

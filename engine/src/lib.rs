@@ -39,6 +39,7 @@
 //! Modules follow the path of the data: [`corpus`] reads documents into chunks, [`analyze`] cuts
 //! them into terms, [`invert`] gives a chunk's [`postings`], [`lexicon`] puts the terms of all
 //! chunks together, [`collection`] runs the passes, [`weigh`] has the formulas, [`output`] writes.
+//! [`index`] keeps postings on disk, and [`query`] finds the best documents in them.
 //! [`dictionary`] is a lexicon as a succinct trie, in a file that is mapped. [`sort`] sorts files of
 //! numbers. [`generate`] makes synthetic collections. [`tune`] finds the size of chunks. The library
 //! never prints and never exits; errors say what is wrong, where, and what to do.
@@ -55,12 +56,14 @@ mod external;
 pub mod generate;
 #[cfg(feature = "kernels")]
 pub mod gpu;
+pub mod index;
 pub mod invert;
 pub mod lexicon;
 mod memory;
 pub mod output;
 mod pipeline;
 pub mod postings;
+pub mod query;
 mod ranks;
 mod run;
 pub mod scratch;
@@ -75,6 +78,7 @@ pub use compress::Compression;
 pub use corpus::{Corpus, CorpusOptions};
 pub use dictionary::Dictionary;
 pub use error::{Error, Place, Position, Result};
+pub use index::Index;
 pub use memory::Memory;
 pub use pipeline::StageTimes;
 pub use strings::Strings;

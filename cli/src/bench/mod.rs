@@ -6,6 +6,7 @@ mod gpu;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_gpu.rs"]
 mod gpu;
+mod search;
 mod sort;
 mod weigh;
 
@@ -25,12 +26,14 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    Search(search::Args),
     Sort(sort::Args),
     Weigh(weigh::Args),
 }
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     match args.what {
+        What::Search(args) => search::run(&args, threads),
         What::Sort(args) => sort::run(&args),
         What::Weigh(args) => weigh::run(&args, threads),
     }

@@ -13,12 +13,14 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use rust_stemmers::{Algorithm, Stemmer};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 pub use stop_words::StopWords;
 
 /// How text is cut into terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Cut {
     /// By byte classes: ASCII letters and digits and every byte of a multi-byte character are
     /// kept, ASCII letters lower-cased.
@@ -57,7 +59,7 @@ pub const STEMMERS: [(&str, Language); 18] = [
 ];
 
 /// What an [`Analyzer`] does.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnalyzerOptions {
     /// How text is cut.
     pub cut: Cut,
@@ -96,6 +98,24 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
+    /// Options by which it can be made again, without any file.
+    pub fn options(&self) -> AnalyzerOptions {
+        let words = self.stop_words.iter();
+        let words = words.map(|word| String::from_utf8_lossy(word).into_owned());
+        let mut words: Vec<String> = words.collect();
+        words.sort_unstable();
+        AnalyzerOptions {
+            cut: self.cut,
+            stop_words: match words.is_empty() {
+                true => StopWords::None,
+                false => StopWords::These(words),
+            },
+            stemmer: self.stemmer_name.clone(),
+            min_length: Some(self.min_length).filter(|&length| length > 0),
+            max_length: Some(self.max_length).filter(|&length| length < usize::MAX),
+        }
+    }
+
     /// What it does, in words: the same for two analyzers only if they cut the same terms.
     pub(crate) fn description(&self) -> String {
         let mut stop_words: Vec<&[u8]> = self.stop_words.iter().map(|word| &word[..]).collect();

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Place, Position, Result};
 
 /// The 33 words that Lucene's `EnglishAnalyzer` drops.
@@ -13,7 +15,8 @@ const ENGLISH: [&str; 33] = [
 ];
 
 /// Which terms an analyzer drops.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StopWords {
     /// None.
     #[default]
@@ -22,6 +25,8 @@ pub enum StopWords {
     English,
     /// The lines of a file, one term each; empty lines and lines that begin with `#` are skipped.
     File(PathBuf),
+    /// These.
+    These(Vec<String>),
 }
 
 impl StopWords {
@@ -34,6 +39,7 @@ impl StopWords {
         match self {
             StopWords::None => Ok(HashSet::new()),
             StopWords::English => Ok(ENGLISH.into_iter().map(boxed).collect()),
+            StopWords::These(words) => Ok(words.iter().map(|word| boxed(word)).collect()),
             StopWords::File(path) => {
                 let bytes = std::fs::read(path).map_err(|source| Error::Read {
                     path: path.clone(),

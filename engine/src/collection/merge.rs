@@ -129,6 +129,15 @@ impl Collection {
     /// Parameters out of range.
     pub fn weigh(self, bm25: &Bm25) -> Result<Weights> {
         bm25.check()?;
+        let pool = self.pool();
+        let mut weights = self.merge();
+        weights.weights = vec![0.0; weights.posting_documents.len()];
+        pool.install(|| weights.reweigh(bm25))?;
+        Ok(weights)
+    }
+
+    /// Merges the parts; there are no weights yet.
+    pub(crate) fn merge(self) -> Weights {
         let started = Instant::now();
         let offsets = self.offsets();
         let count = offsets[offsets.len() - 1] as usize;
@@ -156,26 +165,15 @@ impl Collection {
         });
         let frequencies = Frequencies::from_raw(small, large.concat());
         log::info!("merge: {count} postings in {:.3?}", started.elapsed());
-        let Collection {
-            parts,
-            documents: ids,
-            lexicon,
-            statistics,
-            pool,
-            ..
-        } = self;
-        drop(parts);
-        let mut weights = Weights {
-            lexicon,
-            documents: ids,
-            statistics,
+        Weights {
+            lexicon: self.lexicon,
+            documents: self.documents,
+            statistics: self.statistics,
             offsets,
             posting_documents: documents,
             frequencies,
-            weights: vec![0.0; count],
-        };
-        pool.install(|| weights.reweigh(bm25))?;
-        Ok(weights)
+            weights: Vec::new(),
+        }
     }
 
     /// Where every term's merged postings begin; one entry more than there are terms.

@@ -125,7 +125,7 @@ impl Arrays<'_> {
     }
 
     /// The term with this id, which there is.
-    pub(super) fn term(&self, id: u32) -> Vec<u8> {
+    pub(crate) fn term(&self, id: u32) -> Vec<u8> {
         let leaf = self.leaf_of(u64::from(id));
         let terms = self.leaf(leaf);
         // At most 14.

@@ -102,18 +102,7 @@ impl Layout {
         if image.first() != Some(&MAGIC) {
             return Err("this is no dictionary".into());
         }
-        let &[
-            _,
-            second,
-            terms,
-            nodes,
-            labels,
-            tail_bytes,
-            shortcut_depth,
-            alphabet_size,
-            ..,
-        ] = image
-        else {
+        let Some(&second) = image.get(1) else {
             return Err("the dictionary is cut off".into());
         };
         // The low half.
@@ -123,6 +112,29 @@ impl Layout {
                 "this is a dictionary of version {version}, and version {VERSION} is read here"
             ));
         }
+        let layout = Layout::of_header(image).ok_or("the dictionary is cut off or damaged")?;
+        if second >> 32 != u64::from(checksum(image)) {
+            return Err("the dictionary is damaged: its checksum is wrong".into());
+        }
+        Ok(layout)
+    }
+
+    /// The layout that the counts in the header tell, if the file is as long as that.
+    pub fn of_header(image: &[u64]) -> Option<Self> {
+        let &[
+            _,
+            _,
+            terms,
+            nodes,
+            labels,
+            tail_bytes,
+            shortcut_depth,
+            alphabet_size,
+            ..,
+        ] = image
+        else {
+            return None;
+        };
         let header = Header {
             terms,
             nodes,
@@ -131,12 +143,7 @@ impl Layout {
             shortcut_depth,
             alphabet_size,
         };
-        let layout = Layout::new(header).filter(|layout| layout.end == image.len());
-        let layout = layout.ok_or("the dictionary is cut off or damaged")?;
-        if second >> 32 != u64::from(checksum(image)) {
-            return Err("the dictionary is damaged: its checksum is wrong".into());
-        }
-        Ok(layout)
+        Layout::new(header).filter(|layout| layout.end == image.len())
     }
 
     /// The file of these arrays, which are as long as the layout has them.

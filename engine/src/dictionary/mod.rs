@@ -171,6 +171,25 @@ impl Dictionary {
         }
     }
 
+    /// The words of its file.
+    pub(crate) fn words(&self) -> &[u64] {
+        self.image.words()
+    }
+
+    /// Checks all of the words of a file that is part of another.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn check(words: &[u64]) -> Result<(), String> {
+        let layout = Layout::read(words)?;
+        validate::validate(&layout.arrays(words), &layout.header)
+    }
+
+    /// The arrays in words that [`Dictionary::check`] has found to be right.
+    pub(crate) fn checked_arrays(words: &[u64]) -> Option<Arrays<'_>> {
+        Some(Layout::of_header(words)?.arrays(words))
+    }
+
     /// The arrays that it is made of, for lookups elsewhere.
     pub fn arrays(&self) -> Arrays<'_> {
         self.layout.arrays(self.image.words())

@@ -120,12 +120,22 @@ impl Bm25 {
 
     /// L for a document of `length` terms.
     pub(crate) fn norm(&self, length: u32, statistics: &Statistics) -> f64 {
-        let avdl = self.avdl.unwrap_or_else(|| statistics.average_length());
+        self.norm_at(length, self.average_length(statistics))
+    }
+
+    /// avdl, as given or as computed.
+    pub(crate) fn average_length(&self, statistics: &Statistics) -> f64 {
+        self.avdl.unwrap_or_else(|| statistics.average_length())
+    }
+
+    /// L for a document of `length` terms among those of the average length `avdl`.
+    #[inline(always)]
+    pub(crate) fn norm_at(&self, length: u32, avdl: f64) -> f64 {
         1.0 - self.b + self.b * f64::from(length) / avdl
     }
 
     /// Writes to `weights` the weights of one term with `idf` in `documents`, whose L `norms`
-    /// holds. The one place where a tf part is computed.
+    /// holds.
     pub(crate) fn weigh(
         &self,
         idf: f64,
@@ -134,33 +144,45 @@ impl Bm25 {
         norms: &[f64],
         weights: &mut [f32],
     ) {
-        let k1 = self.k1;
-        let mut term = Term {
+        self.with_part(Term {
             idf,
             documents,
             tfs,
             norms,
             weights,
-        };
+        });
+    }
+
+    /// Gives the tf part, a function of tf and L, to `user`. The one place where it is defined.
+    #[inline(always)]
+    pub(crate) fn with_part<U: UsePart>(&self, user: U) -> U::Output {
+        let k1 = self.k1;
         match self.formula {
-            Formula::Lucene => term.weigh(|tf, l| tf / (tf + k1 * l)),
+            Formula::Lucene => user.with(|tf, l| tf / (tf + k1 * l)),
             Formula::Robertson | Formula::Smoothed | Formula::Atire => {
-                term.weigh(|tf, l| (k1 + 1.0) * tf / (k1 * l + tf));
+                user.with(|tf, l| (k1 + 1.0) * tf / (k1 * l + tf))
             }
             Formula::Bm25L => {
                 let delta = self.delta_of_bm25l();
-                term.weigh(|tf, l| {
+                user.with(|tf, l| {
                     let c = tf / l + delta;
                     (k1 + 1.0) * c / (k1 + c)
-                });
+                })
             }
             Formula::Bm25Plus => {
                 let delta = self.delta_of_bm25plus();
-                term.weigh(|tf, l| (k1 + 1.0) * tf / (k1 * l + tf) + delta);
+                user.with(|tf, l| (k1 + 1.0) * tf / (k1 * l + tf) + delta)
             }
-            Formula::TfIdf => term.weigh(|tf, _| tf),
+            Formula::TfIdf => user.with(|tf, _| tf),
         }
     }
+}
+
+/// What is done with a tf part: compiled for each of them.
+pub(crate) trait UsePart {
+    type Output;
+
+    fn with(self, part: impl Fn(f64, f64) -> f64 + Copy) -> Self::Output;
 }
 
 /// The postings of a term, to be weighed.
@@ -172,11 +194,12 @@ struct Term<'a> {
     weights: &'a mut [f32],
 }
 
-impl Term<'_> {
-    /// Weighs every posting by its tf part, a function of tf and L.
+impl UsePart for Term<'_> {
+    type Output = ();
+
     #[inline(always)]
-    fn weigh(&mut self, part: impl Fn(f64, f64) -> f64) {
-        let postings = self.documents.iter().zip(self.tfs).zip(&mut *self.weights);
+    fn with(self, part: impl Fn(f64, f64) -> f64 + Copy) {
+        let postings = self.documents.iter().zip(self.tfs).zip(self.weights);
         for ((&document, &tf), weight) in postings {
             *weight = (self.idf * part(f64::from(tf), self.norms[document as usize])) as f32;
         }

@@ -3,6 +3,7 @@
 mod formula;
 mod prune;
 
+pub(crate) use formula::UsePart;
 pub use formula::{Bm25, Formula};
 pub use prune::Prune;
 pub(crate) use prune::by_document;

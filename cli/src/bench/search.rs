@@ -1,0 +1,167 @@
+//! `tokapi bench search`: how fast queries are answered, in the terms of `benches/search`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use serde_json::json;
+use tokapi::query::{Clause, Occur, Query, SearchOptions};
+use tokapi::{Error, Index};
+
+use crate::summary::print;
+
+/// Time queries over an index
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi bench search index queries.tsv --task top10 --repeat 5 --answers answers.tsv")]
+pub struct Args {
+    /// The folder of the index
+    index: PathBuf,
+
+    /// Queries: lines of a number, a tab, and, or or mix, a tab, and terms
+    queries: PathBuf,
+
+    /// What is asked for
+    #[arg(long, value_enum)]
+    task: Task,
+
+    /// How often all queries are answered; the fastest time of each counts
+    #[arg(long, default_value_t = 3)]
+    repeat: usize,
+
+    /// Where the answers go
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Task {
+    /// The number of matches
+    Count,
+    /// The best 10
+    Top10,
+    /// The best 100
+    Top100,
+    /// The best 1000
+    Top1000,
+}
+
+impl Task {
+    fn k(self) -> Option<usize> {
+        match self {
+            Task::Count => None,
+            Task::Top10 => Some(10),
+            Task::Top100 => Some(100),
+            Task::Top1000 => Some(1000),
+        }
+    }
+}
+
+pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+    let index = Index::open(&args.index)?;
+    let queries = read(&args.queries)?;
+    let mut answers = String::new();
+    for (number, query) in &queries {
+        // Writing to a string does not fail.
+        let _ = write!(answers, "{number}\t");
+        match args.task.k() {
+            None => {
+                let _ = write!(answers, "{}", index.count(query)?);
+            }
+            Some(k) => {
+                let hits = index.search(query, &options(k))?;
+                let mut separator = "";
+                for hit in hits {
+                    let id = index.id(hit.document)?;
+                    let _ = write!(answers, "{separator}{id}:{}", hit.score);
+                    separator = " ";
+                }
+            }
+        }
+        answers.push('\n');
+    }
+    if let Some(path) = &args.answers {
+        std::fs::write(path, answers).map_err(Error::writing(path))?;
+    }
+    let mut fastest = vec![u64::MAX; queries.len()];
+    let mut round = u64::MAX;
+    for _ in 0..args.repeat {
+        let started = Instant::now();
+        if threads == 1 {
+            for ((_, query), fastest) in queries.iter().zip(&mut fastest) {
+                let started = Instant::now();
+                answer(&index, query, args.task)?;
+                *fastest = (*fastest).min(started.elapsed().as_nanos() as u64);
+            }
+        } else {
+            let next = AtomicUsize::new(0);
+            let work = || -> Result<(), Error> {
+                while let Some((_, query)) = queries.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    answer(&index, query, args.task)?;
+                }
+                Ok(())
+            };
+            std::thread::scope(|scope| {
+                let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+                workers
+                    .into_iter()
+                    .try_for_each(|worker| match worker.join() {
+                        Ok(done) => done,
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    })
+            })?;
+        }
+        round = round.min(started.elapsed().as_nanos() as u64);
+    }
+    print(format!("{}\n", json!({ "ns": fastest, "wall_ns": round })).as_bytes())
+}
+
+fn options(k: usize) -> SearchOptions {
+    SearchOptions {
+        k,
+        ..SearchOptions::default()
+    }
+}
+
+fn answer(index: &Index, query: &Query, task: Task) -> Result<(), Error> {
+    match task.k() {
+        None => index.count(query).map(drop),
+        Some(k) => index.search(query, &options(k)).map(drop),
+    }
+}
+
+/// The queries of a file, by their numbers.
+fn read(path: &std::path::Path) -> Result<Vec<(String, Query)>, Error> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    let of_line = |line: &str| {
+        let mut fields = line.split('\t');
+        let (number, kind, terms) = (fields.next()?, fields.next()?, fields.next()?);
+        let clauses = terms
+            .split_whitespace()
+            .enumerate()
+            .map(|(place, term)| Clause {
+                term: term.to_owned(),
+                occur: match (kind, place) {
+                    ("and", _) | ("mix", 0) => Occur::Must,
+                    _ => Occur::Should,
+                },
+            });
+        let query = Query {
+            clauses: clauses.collect(),
+        };
+        Some((number.to_owned(), query))
+    };
+    let queries: Option<Vec<(String, Query)>> = text.lines().map(of_line).collect();
+    queries.ok_or_else(|| {
+        Error::Usage(format!(
+            "{}: a query is a number, a tab, and, or or mix, a tab, and terms",
+            path.display()
+        ))
+    })
+}

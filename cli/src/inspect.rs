@@ -1,0 +1,106 @@
+//! `tokapi info` and `tokapi check`: what an index is, and whether it is whole.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+use tokapi::{Error, Index};
+
+use crate::summary::{grouped, print};
+use crate::table::Table;
+
+/// Say how large an index is
+#[derive(Debug, clap::Args)]
+pub struct InfoArgs {
+    /// The folder of the index
+    #[arg(value_name = "DIR")]
+    index: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Verify every checksum and everything that must be so in an index
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// The folder of the index
+    #[arg(value_name = "DIR")]
+    index: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn info(args: &InfoArgs) -> Result<(), Error> {
+    let info = Index::open(&args.index)?.info();
+    let bytes: u64 = info.files.iter().map(|(_, bytes)| bytes).sum();
+    let lists: u64 = info
+        .files
+        .iter()
+        .filter(|(name, _)| matches!(*name, "lists" | "postings" | "terms"))
+        .map(|(_, bytes)| bytes)
+        .sum();
+    let bits = 8.0 * lists as f64 / info.postings.max(1) as f64;
+    if args.json {
+        let files: Map<String, Value> = info
+            .files
+            .iter()
+            .map(|&(name, bytes)| (name.to_owned(), bytes.into()))
+            .collect();
+        let object = json!({
+            "documents": info.statistics.documents,
+            "tokens": info.statistics.total_length,
+            "average_length": info.statistics.average_length(),
+            "terms": info.terms,
+            "postings": info.postings,
+            "parts": info.parts,
+            "bytes": bytes,
+            "bits_per_posting": bits,
+            "files": files,
+            "analyzer": info.analyzer,
+        });
+        return print(format!("{object}\n").as_bytes());
+    }
+    let mut table = Table::default();
+    let mut push = |name: &str, value: String| table.push(vec![name.to_owned(), value]);
+    push("documents", grouped(info.statistics.documents));
+    push("tokens", grouped(info.statistics.total_length));
+    push(
+        "average length",
+        format!("{:.1}", info.statistics.average_length()),
+    );
+    push("terms", grouped(info.terms));
+    push("postings", grouped(info.postings));
+    push("parts", grouped(info.parts as u64));
+    for (name, bytes) in &info.files {
+        push(&format!("bytes of {name}"), grouped(*bytes));
+    }
+    push("bytes", grouped(bytes));
+    push("bits per posting", format!("{bits:.2}"));
+    print(format!("{}analyzer  {}\n", table.text(), info.analyzer).as_bytes())
+}
+
+pub fn check(args: &CheckArgs) -> Result<(), Error> {
+    let checked = Index::open(&args.index)?.check()?;
+    if args.json {
+        let object = json!({
+            "documents": checked.documents,
+            "terms": checked.terms,
+            "postings": checked.postings,
+            "bytes": checked.bytes,
+        });
+        return print(format!("{object}\n").as_bytes());
+    }
+    print(
+        format!(
+            "{} is whole: {} documents, {} terms, {} postings, {} bytes\n",
+            args.index.display(),
+            grouped(checked.documents),
+            grouped(checked.terms),
+            grouped(checked.postings),
+            grouped(checked.bytes)
+        )
+        .as_bytes(),
+    )
+}

@@ -1,0 +1,67 @@
+//! Files of queries: `id<TAB>text` lines, or JSON lines with `_id` and `text` as BEIR has them.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tokapi::{Error, Place, Position};
+
+/// A query of a file.
+pub struct NumberedQuery {
+    pub id: String,
+    pub text: String,
+}
+
+/// Reads a file of queries; - is standard input.
+pub fn read(path: &Path) -> Result<Vec<NumberedQuery>, Error> {
+    let unread = |source| Error::Read {
+        path: path.to_path_buf(),
+        source,
+    };
+    let bytes = match path == Path::new("-") {
+        true => {
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map_err(unread)?;
+            bytes
+        }
+        false => std::fs::read(path).map_err(unread)?,
+    };
+    let mut queries = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
+        let wrong = |what: &str| Error::Input {
+            place: Place {
+                path: path.to_path_buf(),
+                position: Position::Line(number),
+            },
+            what: what.into(),
+        };
+        let line = std::str::from_utf8(line).map_err(|_| wrong("this is not valid UTF-8"))?;
+        let line = line.trim_end_matches('\r');
+        if line.is_empty() {
+            continue;
+        }
+        let query = match line.starts_with('{') {
+            true => of_json(line),
+            false => line.split_once('\t').map(|(id, text)| NumberedQuery {
+                id: id.to_owned(),
+                text: text.to_owned(),
+            }),
+        };
+        queries.push(query.ok_or_else(|| {
+            wrong("a query is an id, a tab and a text, or a JSON object with _id and text")
+        })?);
+    }
+    Ok(queries)
+}
+
+fn of_json(line: &str) -> Option<NumberedQuery> {
+    let object: Value = serde_json::from_str(line).ok()?;
+    let text = |name: &str| match &object[name] {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    Some(NumberedQuery {
+        id: text("_id").or_else(|| text("id"))?,
+        text: text("text").or_else(|| text("query"))?,
+    })
+}

@@ -1,0 +1,266 @@
+//! `tokapi search`: the best documents for a query, or for a file of them.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, IsTerminal, Write as _};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use tokapi::output::Staged;
+use tokapi::query::{Algorithm, Hit, Occur, Query, SearchOptions};
+use tokapi::{Error, Index};
+
+use crate::formula;
+use crate::queries::{self, NumberedQuery};
+use crate::summary::{note, print};
+
+/// Find the best documents for a query
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi search index 'boundary layer flow'
+  tokapi search index '+supersonic wing -delta' -k 20 --explain
+  tokapi search index --queries queries.tsv --run bm25.run -k 1000 --k1 0.9 --b 0.4
+  tokapi search index")]
+pub struct Args {
+    /// The folder of the index
+    #[arg(value_name = "DIR")]
+    index: PathBuf,
+
+    /// The query: words; +word must occur, -word must not. Without one, queries are asked for
+    #[arg(value_name = "QUERY", conflicts_with = "queries")]
+    query: Vec<String>,
+
+    /// A file of queries: lines of an id, a tab and a text, or JSON lines with _id and text; - is standard input
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+
+    /// Where the results of a file of queries go, as a TREC run [default: standard output]
+    #[arg(long, value_name = "FILE", requires = "queries")]
+    run: Option<PathBuf>,
+
+    /// The name of the run in its last column
+    #[arg(long, default_value = "tokapi")]
+    tag: String,
+
+    /// How many documents to find
+    #[arg(short, default_value_t = 10, value_name = "COUNT")]
+    k: usize,
+
+    /// Whether documents need any of the words or all of them
+    #[arg(long, value_enum, default_value = "or")]
+    mode: Mode,
+
+    /// Heed + and - in a file of queries too, where they are usually part of the text
+    #[arg(long, requires = "queries")]
+    operators: bool,
+
+    /// Only count the documents that match
+    #[arg(long, conflicts_with = "explain")]
+    count: bool,
+
+    /// Say where every score comes from
+    #[arg(long)]
+    explain: bool,
+
+    /// Score everything, without any shortcut: for comparison
+    #[arg(long)]
+    exhaustive: bool,
+
+    /// Print one JSON object a query
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    formula: formula::Args,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Mode {
+    /// Any of the words
+    Or,
+    /// All of the words
+    And,
+}
+
+pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+    let index = Index::open(&args.index)?;
+    let search = Search {
+        args,
+        options: SearchOptions {
+            k: args.k,
+            bm25: args.formula.bm25(),
+            algorithm: match args.exhaustive {
+                true => Algorithm::Exhaustive,
+                false => Algorithm::Auto,
+            },
+        },
+        index: &index,
+    };
+    search.options.bm25.check()?;
+    if let Some(file) = &args.queries {
+        return search.file(&queries::read(file)?, threads);
+    }
+    if !args.query.is_empty() {
+        return print(search.answer(&args.query.join(" "))?.as_bytes());
+    }
+    search.prompt()
+}
+
+struct Search<'a> {
+    args: &'a Args,
+    options: SearchOptions,
+    index: &'a Index,
+}
+
+impl Search<'_> {
+    fn parse(&self, text: &str) -> Query {
+        let usual = match self.args.mode {
+            Mode::Or => Occur::Should,
+            Mode::And => Occur::Must,
+        };
+        let analyzer = self.index.analyzer();
+        match (self.args.queries.is_none() || self.args.operators, usual) {
+            (true, usual) => Query::parse(text, analyzer, usual),
+            (false, Occur::Must) => Query::all(analyzer.terms(text)),
+            (false, _) => Query::any(analyzer.terms(text)),
+        }
+    }
+
+    /// Answers queries from standard input, a line each.
+    fn prompt(&self) -> Result<(), Error> {
+        let input = std::io::stdin();
+        let asks = input.is_terminal();
+        let unread = |source| Error::Read {
+            path: "-".into(),
+            source,
+        };
+        if asks {
+            let documents = self.index.statistics().documents;
+            note(&format!("{documents} documents; end with Ctrl-D\n"));
+        }
+        let mut lines = input.lock().lines();
+        loop {
+            if asks {
+                note("> ");
+            }
+            let Some(line) = lines.next() else {
+                break;
+            };
+            let line = line.map_err(unread)?;
+            if !line.trim().is_empty() {
+                print(self.answer(&line)?.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer to one query, as text.
+    fn answer(&self, text: &str) -> Result<String, Error> {
+        let query = self.parse(text);
+        if self.args.count {
+            let count = self.index.count(&query)?;
+            return Ok(match self.args.json {
+                true => format!("{}\n", json!({ "query": text, "count": count })),
+                false => format!("{count}\n"),
+            });
+        }
+        let hits = self.index.search(&query, &self.options)?;
+        if self.args.json {
+            let hits = hits.iter().map(|hit| self.hit_json(&query, hit));
+            let hits: Vec<Value> = hits.collect::<Result<_, _>>()?;
+            return Ok(format!("{}\n", json!({ "query": text, "hits": hits })));
+        }
+        let mut answer = String::new();
+        if hits.is_empty() {
+            note("no document matches\n");
+        }
+        for (rank, hit) in (1..).zip(&hits) {
+            let id = self.index.id(hit.document)?;
+            // Writing to a string does not fail.
+            let _ = writeln!(answer, "{rank:>4}  {:<9.4}  {id}", hit.score);
+            if self.args.explain {
+                let explained = self
+                    .index
+                    .explain(&query, &self.options.bm25, hit.document)?;
+                let _ = writeln!(answer, "      length {}", explained.length);
+                for term in explained.terms {
+                    let _ = writeln!(
+                        answer,
+                        "      {:.4}  {}  tf {}, df {}, idf {:.4}{}",
+                        f64::from(term.weight) * term.times,
+                        term.term,
+                        term.tf,
+                        term.df,
+                        term.idf,
+                        match term.times {
+                            1.0 => String::new(),
+                            times => format!(", {times} times in the query"),
+                        }
+                    );
+                }
+            }
+        }
+        Ok(answer)
+    }
+
+    fn hit_json(&self, query: &Query, hit: &Hit) -> Result<Value, Error> {
+        let mut object = json!({
+            "id": self.index.id(hit.document)?,
+            "score": hit.score,
+        });
+        if self.args.explain {
+            let explained = self
+                .index
+                .explain(query, &self.options.bm25, hit.document)?;
+            let terms = explained.terms.iter().map(|term| {
+                json!({
+                    "term": term.term,
+                    "times": term.times,
+                    "tf": term.tf,
+                    "df": term.df,
+                    "idf": term.idf,
+                    "weight": term.weight,
+                })
+            });
+            object["length"] = explained.length.into();
+            object["terms"] = terms.collect();
+        }
+        Ok(object)
+    }
+
+    /// Answers a file of queries, on all threads, in order.
+    fn file(&self, queries: &[NumberedQuery], threads: usize) -> Result<(), Error> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Error::Limit(format!("cannot start threads: {error}")))?;
+        let answer = |query: &NumberedQuery| match self.args.json || self.args.count {
+            true => self.answer(&query.text),
+            false => self.run_lines(query),
+        };
+        let answers: Result<Vec<String>, Error> =
+            pool.install(|| queries.par_iter().map(answer).collect());
+        let answers = answers?.concat();
+        match &self.args.run {
+            None => print(answers.as_bytes()),
+            Some(path) => {
+                let mut staged = Staged::create(path)?;
+                let written = staged.write_all(answers.as_bytes());
+                written.map_err(|source| staged.failed(source))?;
+                staged.commit()
+            }
+        }
+    }
+
+    /// The lines of a TREC run for a query.
+    fn run_lines(&self, query: &NumberedQuery) -> Result<String, Error> {
+        let mut lines = String::new();
+        let hits = self.index.search(&self.parse(&query.text), &self.options)?;
+        for (rank, hit) in (1..).zip(&hits) {
+            let (id, tag) = (self.index.id(hit.document)?, &self.args.tag);
+            // Writing to a string does not fail.
+            let _ = writeln!(lines, "{} Q0 {id} {rank} {} {tag}", query.id, hit.score);
+        }
+        Ok(lines)
+    }
+}

@@ -1,0 +1,320 @@
+//! A walk through the list of a term, in the order of its documents.
+
+use super::block::{BLOCK, Before, Decoded, Entry};
+use super::bounds::Front;
+use super::part::{Blocks, Found, List, Part};
+use crate::error::Result;
+
+/// A place in a list. Blocks are found by their last documents and decoded when they are read.
+pub(crate) struct Cursor<'a> {
+    part: &'a Part,
+    pub df: u64,
+    blocks: Option<Blocks<'a>>,
+    block_count: usize,
+    /// The last document of a short list.
+    short_last: u32,
+    /// The block that the walk has come to, [`Cursor::block_count`] at the end.
+    block: usize,
+    /// The block that is decoded.
+    decoded_block: usize,
+    decoded: Box<Decoded>,
+    /// The place in it.
+    at: usize,
+}
+
+const NONE: usize = usize::MAX;
+
+/// A posting's place: its block, and its place in it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    block: u32,
+    at: u32,
+}
+
+impl<'a> Cursor<'a> {
+    /// A walk through what the part has of a term.
+    pub fn new(part: &'a Part, found: &Found<'a>) -> Result<Self> {
+        let mut cursor = Cursor {
+            part,
+            df: found.df,
+            blocks: None,
+            block_count: 1,
+            short_last: 0,
+            block: 0,
+            decoded_block: NONE,
+            decoded: Box::default(),
+            at: 0,
+        };
+        match &found.list {
+            List::Short(count, bytes) => {
+                part.decode_short(*count, bytes, &mut cursor.decoded)?;
+                cursor.short_last = cursor.decoded.documents[count - 1];
+                cursor.decoded_block = 0;
+            }
+            List::Blocks(blocks) => {
+                cursor.block_count = blocks.entries.len();
+                cursor.blocks = Some(*blocks);
+            }
+        }
+        Ok(cursor)
+    }
+
+    /// The number of blocks.
+    pub fn block_count(&self) -> usize {
+        self.block_count
+    }
+
+    /// The block that the walk has come to.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Goes to block `block`, which may be before this one.
+    pub fn go_to_block(&mut self, block: usize) {
+        if block != self.block {
+            self.block = block;
+            self.at = 0;
+        }
+    }
+
+    /// The last document of block `block`.
+    #[inline(always)]
+    pub fn last(&self, block: usize) -> u32 {
+        match &self.blocks {
+            Some(blocks) => blocks.lasts[block],
+            None => self.short_last,
+        }
+    }
+
+    /// The first document that block `block` can hold.
+    #[inline(always)]
+    pub fn first_possible(&self, block: usize) -> u32 {
+        match block {
+            0 => 0,
+            // The last documents of blocks ascend.
+            _ => self.last(block - 1).saturating_add(1),
+        }
+    }
+
+    /// The front of block `block`; none for a short list, whose postings are at hand.
+    #[inline(always)]
+    pub fn front(&self, block: usize) -> Option<&Front> {
+        self.blocks
+            .as_ref()
+            .map(|blocks| &blocks.entries[block].front)
+    }
+
+    /// The front of the whole list; none for a short list.
+    pub fn list_front(&self) -> Option<&Front> {
+        self.blocks.as_ref().map(|blocks| &blocks.front)
+    }
+
+    /// The first block from `from` on that ends with `target` or later; the number of blocks where
+    /// there is none.
+    #[inline]
+    pub fn block_of(&self, target: u32, from: usize) -> usize {
+        let Some(blocks) = &self.blocks else {
+            return usize::from(self.short_last < target).max(from);
+        };
+        let lasts = &blocks.lasts[from..];
+        match lasts.first() {
+            Some(&last) if last < target => {}
+            _ => return from,
+        }
+        // Gallops: what is sought is mostly near.
+        let mut step = 1;
+        while step < lasts.len() && lasts[step] < target {
+            step *= 2;
+        }
+        let low = step / 2 + 1;
+        let high = lasts.len().min(step);
+        from + low + lasts[low.min(high)..high].partition_point(|&last| last < target)
+    }
+
+    /// Decodes the documents of the block that the walk has come to.
+    #[inline]
+    pub fn decode(&mut self) -> Result<()> {
+        match self.decoded_block == self.block {
+            true => Ok(()),
+            false => self.decode_block(),
+        }
+    }
+
+    fn decode_block(&mut self) -> Result<()> {
+        let (bytes, entry, before, last) = self.coded(self.block)?;
+        self.decoded_block = NONE;
+        let decoded = entry.decode_documents(bytes, before, last, &mut self.decoded);
+        if decoded.is_none() || last >= self.part.documents() {
+            return Err(self.part.damaged_block());
+        }
+        self.decoded_block = self.block;
+        self.at = 0;
+        Ok(())
+    }
+
+    /// The documents of the block that the walk has come to, and is decoded.
+    #[inline(always)]
+    pub fn documents(&self) -> &[u32] {
+        &self.decoded.documents[..self.decoded.count]
+    }
+
+    /// The documents and tfs of the block that the walk has come to.
+    pub fn postings(&mut self) -> Result<(&[u32], &[u32])> {
+        self.decode()?;
+        if !self.decoded.has_tfs {
+            let (bytes, entry, before, last) = self.coded(self.block)?;
+            let decoded = entry.decode_tfs(bytes, before, last, &mut self.decoded);
+            decoded.ok_or_else(|| self.part.damaged_block())?;
+        }
+        let count = self.decoded.count;
+        Ok((&self.decoded.documents[..count], &self.decoded.tfs[..count]))
+    }
+
+    /// Goes on to the first posting whose document is not before `target`. None at the end.
+    #[inline]
+    pub fn seek(&mut self, target: u32) -> Result<Option<u32>> {
+        if self.block < self.block_count && self.last(self.block) < target {
+            self.block = self.block_of(target, self.block);
+            self.at = 0;
+        }
+        if self.block >= self.block_count {
+            return Ok(None);
+        }
+        self.decode()?;
+        // The last document of the block is not before the target.
+        self.at = first_not_before(&self.decoded.documents, self.at, target);
+        Ok(Some(self.decoded.documents[self.at]))
+    }
+
+    /// Keeps only those of `documents`, ascending, that are in the list.
+    pub fn intersect(&mut self, documents: &mut Vec<u32>) -> Result<()> {
+        self.retain(documents, true)
+    }
+
+    /// Keeps only those of `documents`, ascending, that are not in the list.
+    pub fn subtract(&mut self, documents: &mut Vec<u32>) -> Result<()> {
+        self.retain(documents, false)
+    }
+
+    fn retain(&mut self, documents: &mut Vec<u32>, present: bool) -> Result<()> {
+        let (mut from, mut kept) = (0, 0);
+        while from < documents.len() {
+            self.block = self.block_of(documents[from], self.block);
+            if self.block >= self.block_count {
+                break;
+            }
+            let last = self.last(self.block);
+            let end = from + documents[from..].partition_point(|&document| document <= last);
+            if let Some((first, words)) = self.bitmap(self.block)? {
+                for place in from..end {
+                    let document = documents[place];
+                    let bit = document.wrapping_sub(first);
+                    let word = words.get(bit as usize / 64).copied().unwrap_or_default();
+                    let is_set = u64::from_le_bytes(word) >> (bit % 64) & 1 == 1;
+                    documents[kept] = document;
+                    kept += usize::from(is_set == present);
+                }
+            } else {
+                self.at = 0;
+                self.decode()?;
+                for place in from..end {
+                    let document = documents[place];
+                    self.at = first_not_before(&self.decoded.documents, self.at, document);
+                    let is_here = self.decoded.documents[self.at] == document;
+                    documents[kept] = document;
+                    kept += usize::from(is_here == present);
+                }
+            }
+            from = end;
+        }
+        if !present {
+            documents.copy_within(from.., kept);
+            kept += documents.len() - from;
+        }
+        documents.truncate(kept);
+        Ok(())
+    }
+
+    /// The place of the posting that the walk has come to.
+    pub fn place(&self) -> Place {
+        Place {
+            // 2^32 documents are in fewer blocks of at most 128.
+            block: self.block as u32,
+            at: self.at as u32,
+        }
+    }
+
+    /// The tf of the posting that the walk has come to.
+    pub fn tf(&self) -> Result<u32> {
+        match self.decoded.has_tfs {
+            true => Ok(self.decoded.tfs[self.at]),
+            false => self.tf_at(self.place()),
+        }
+    }
+
+    /// The tf of the posting at `place`.
+    pub fn tf_at(&self, place: Place) -> Result<u32> {
+        let (block, at) = (place.block as usize, place.at as usize);
+        if block == self.decoded_block && self.decoded.has_tfs {
+            return Ok(self.decoded.tfs[at]);
+        }
+        let (bytes, entry, before, last) = self.coded(block)?;
+        let tf = match entry.is_full() {
+            true => entry.tf(bytes, before, last, at),
+            false => {
+                let mut decoded = Decoded::default();
+                entry
+                    .decode_documents(bytes, before, last, &mut decoded)
+                    .map(|()| decoded.tfs[at])
+            }
+        };
+        tf.ok_or_else(|| self.part.damaged_block())
+    }
+
+    /// The words of block `block` where it is a bitmap, and the document of its first bit.
+    #[inline]
+    pub fn bitmap(&self, block: usize) -> Result<Option<(u32, &'a [[u8; 8]])>> {
+        let Some(blocks) = &self.blocks else {
+            return Ok(None);
+        };
+        let before = self.before(block);
+        let bytes = self.part.block_bytes(blocks, block)?;
+        Ok(blocks.entries[block].bitmap(bytes, before, blocks.lasts[block]))
+    }
+
+    fn before(&self, block: usize) -> Before {
+        match block {
+            0 => -1,
+            _ => self.last(block - 1).into(),
+        }
+    }
+
+    /// The bytes and entry of a block, what stands before it, and its last document.
+    fn coded(&self, block: usize) -> Result<(&'a [u8], Entry, Before, u32)> {
+        let Some(blocks) = &self.blocks else {
+            return Err(self.part.damaged_block());
+        };
+        let bytes = self.part.block_bytes(blocks, block)?;
+        let entry = blocks.entries[block];
+        Ok((bytes, entry, self.before(block), blocks.lasts[block]))
+    }
+}
+
+/// The first place from `from` on whose document is not before `target`, which there is.
+#[inline(always)]
+pub(crate) fn first_not_before(documents: &[u32; BLOCK], from: usize, target: u32) -> usize {
+    const STEP: usize = 16;
+    if documents[from] >= target {
+        return from;
+    }
+    let mut at = from;
+    while at + STEP < BLOCK && documents[at + STEP - 1] < target {
+        at += STEP;
+    }
+    let near = &documents[at..BLOCK.min(at + STEP)];
+    // Those of a block ascend; what is behind its end is not looked at, for its last is found before.
+    match near.iter().position(|&document| document >= target) {
+        Some(place) => at + place,
+        None => BLOCK - 1,
+    }
+}

@@ -1,0 +1,76 @@
+//! The files of a part, and the fixed-size records in them. All numbers are little-endian.
+//!
+//! | file | data |
+//! |---|---|
+//! | `terms` | shards of terms, each a [`ShardHeader`], its trie, the offsets and the records; then where they begin, where their first terms end, and these; then where that stands, and the number of shards |
+//! | `lists` | of every list in blocks its entries, last documents and starts; then a [`ListPlace`] each; then where these stand, and their number |
+//! | `postings` | the blocks |
+//! | `lengths` | the length of every document; then those that the 256 codes stand for |
+//! | `ids` | the id of every document behind its length; then where every 64th begins; then where that stands |
+//!
+//! A term's record is a varint, twice its df, and then its postings; or twice its df and one, and the
+//! number of its list in blocks, counted from the first of the shard.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::bounds::Front;
+use super::file::Kind;
+
+/// A file of a part.
+#[derive(Clone, Copy)]
+pub(crate) struct PartFile {
+    pub name: &'static str,
+    pub kind: Kind,
+}
+
+pub(crate) const TERMS: PartFile = PartFile {
+    name: "terms",
+    kind: *b"term",
+};
+pub(crate) const LISTS: PartFile = PartFile {
+    name: "lists",
+    kind: *b"list",
+};
+pub(crate) const POSTINGS: PartFile = PartFile {
+    name: "postings",
+    kind: *b"post",
+};
+pub(crate) const LENGTHS: PartFile = PartFile {
+    name: "lengths",
+    kind: *b"lens",
+};
+pub(crate) const IDS: PartFile = PartFile {
+    name: "ids",
+    kind: *b"docs",
+};
+
+/// Ids between two whose places are kept.
+pub(crate) const GROUP_IDS: u64 = 64;
+
+/// What stands before the terms of a shard.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ShardHeader {
+    pub terms: u32,
+    pub trie_words: u32,
+    pub offset_bytes: u32,
+    pub record_bytes: u32,
+    pub offset_bits: u32,
+    pub zero: u32,
+    /// The number of lists in blocks before those of the shard.
+    pub first_list: u64,
+}
+
+/// Where a list in blocks stands.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ListPlace {
+    /// Where its blocks begin and end in `postings`.
+    pub begin: u64,
+    pub end: u64,
+    /// Where its table begins in `lists`.
+    pub table: u64,
+    pub blocks: u32,
+    pub front: Front,
+    pub zero: [u8; 6],
+}

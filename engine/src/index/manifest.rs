@@ -1,0 +1,109 @@
+//! The manifest: what an index consists of. It is replaced as a whole, so that an index is always in
+//! one state or the next.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{self, FileNote, VERSION};
+use crate::analyze::AnalyzerOptions;
+use crate::error::{Error, Result};
+use crate::output::Staged;
+
+/// The name of the file.
+pub(crate) const MANIFEST: &str = "manifest.json";
+
+/// What an index consists of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// Tells files of an index from others.
+    pub format: String,
+    /// The format of everything in it.
+    pub version: u32,
+    /// How text was cut into terms.
+    pub analyzer: AnalyzerOptions,
+    /// The parts, in the order of their documents.
+    pub parts: Vec<PartNote>,
+}
+
+/// What a part consists of.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PartNote {
+    /// Its folder.
+    pub name: String,
+    pub documents: u64,
+    pub total_length: u64,
+    pub terms: u64,
+    pub postings: u64,
+    pub files: BTreeMap<String, FileNote>,
+}
+
+const FORMAT: &str = "tokapi index";
+
+impl Manifest {
+    /// An index without parts.
+    pub fn new(analyzer: AnalyzerOptions) -> Self {
+        Manifest {
+            format: FORMAT.into(),
+            version: VERSION,
+            analyzer,
+            parts: Vec::new(),
+        }
+    }
+
+    /// The manifest of the index in `folder`.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join(MANIFEST);
+        let text = std::fs::read(&path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::Index {
+                path: folder.to_path_buf(),
+                what: "there is no index here; make one with `tokapi index`".into(),
+            },
+            _ => Error::Read {
+                path: path.clone(),
+                source,
+            },
+        })?;
+        let (text, sum) = match text.iter().position(|&byte| byte == b'\n') {
+            Some(end) => text.split_at(end + 1),
+            None => (&text[..], &[][..]),
+        };
+        if sum != checksum(text).as_bytes() {
+            return Err(file::damaged(&path, "its checksum is wrong"));
+        }
+        let wrong = |error: serde_json::Error| file::damaged(&path, &error.to_string());
+        let value: serde_json::Value = serde_json::from_slice(text).map_err(wrong)?;
+        if value["format"] != FORMAT || value["version"] != VERSION {
+            return Err(Error::Index {
+                path,
+                what: format!(
+                    "this is {} of version {}, and an index of version {VERSION} is read here",
+                    value["format"], value["version"]
+                ),
+            });
+        }
+        serde_json::from_value(value).map_err(wrong)
+    }
+
+    /// Puts the manifest in the place of the one before, when it is on disk.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(MANIFEST);
+        let failed = Error::writing(&path);
+        let mut text = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
+        text.push(b'\n');
+        let sum = checksum(&text);
+        let mut staged = Staged::create(&path)?;
+        staged.write_all(&text).map_err(failed)?;
+        staged.write_all(sum.as_bytes()).map_err(failed)?;
+        staged.commit()?;
+        crate::output::sync_folder(&path);
+        Ok(())
+    }
+}
+
+/// The second line of the file.
+fn checksum(text: &[u8]) -> String {
+    format!("crc32 {:08x}\n", crc32fast::hash(text))
+}

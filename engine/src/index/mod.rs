@@ -1,0 +1,195 @@
+//! An index on disk: the postings of a collection, ready to be searched.
+//!
+//! A folder of immutable parts, mapped into memory, and a manifest that says which. Terms are found
+//! by tries ([`part`]), postings stand in blocks of 128 documents ([`block`]), each with what bounds its
+//! weights under any formula ([`bounds`]). Every page of every file has a checksum that is
+//! checked when the page is first touched ([`file`]). [`crate::query`] answers queries from it.
+//!
+//! ```
+//! use tokapi::collection::Stored;
+//! use tokapi::{Collection, Corpus, CorpusOptions, Index, analyze::Analyzer};
+//! use tokapi::query::{Query, SearchOptions};
+//!
+//! # fn main() -> tokapi::Result<()> {
+//! # let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/cranfield/docs.jsonl.zst");
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("index");
+//! let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
+//! let analyzer = Analyzer::default();
+//! let collection = Collection::build(corpus, &analyzer, &Default::default())?;
+//! Index::build(collection, &analyzer, &path)?;
+//!
+//! let index = Index::open(&path)?;
+//! let query = Query::any(index.analyzer().terms("boundary layer flow"));
+//! let hits = index.search(&query, &SearchOptions::default())?;
+//! assert_eq!(hits.len(), 10);
+//! # Ok(())
+//! # }
+//! ```
+
+mod block;
+mod bounds;
+mod build;
+mod check;
+mod cursor;
+mod encode;
+mod file;
+mod layout;
+mod manifest;
+mod part;
+mod writer;
+
+pub(crate) use block::BLOCK;
+pub(crate) use bounds::{Point, tf_of};
+pub use check::Checked;
+pub(crate) use cursor::Cursor;
+pub(crate) use part::Part;
+
+use std::path::{Path, PathBuf};
+
+use crate::analyze::Analyzer;
+use crate::collection::{Statistics, Stored};
+use crate::error::{Error, Result};
+use crate::output::StagedFolder;
+use crate::pipeline::StageTimes;
+use manifest::Manifest;
+
+/// An index, opened for reading.
+pub struct Index {
+    path: PathBuf,
+    analyzer: Analyzer,
+    parts: Vec<Part>,
+    statistics: Statistics,
+}
+
+/// The size of an index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexInfo {
+    /// N and the total length.
+    pub statistics: Statistics,
+    /// Distinct (term, document) pairs.
+    pub postings: u64,
+    /// The terms of every part, added up.
+    pub terms: u64,
+    /// The number of parts.
+    pub parts: usize,
+    /// The bytes of the files of each name.
+    pub files: Vec<(&'static str, u64)>,
+    /// How text is cut into terms, in words.
+    pub analyzer: String,
+}
+
+impl Index {
+    /// Writes an index of `collection`, whose terms `analyzer` has cut, to the new folder `path`: whole
+    /// or not at all.
+    ///
+    /// # Errors
+    /// There is something at `path`; a file cannot be written; scratch cannot be read.
+    pub fn build(
+        collection: impl Into<Stored>,
+        analyzer: &Analyzer,
+        path: &Path,
+    ) -> Result<StageTimes> {
+        let staged = StagedFolder::create(path)?;
+        let mut manifest = Manifest::new(analyzer.options());
+        let name = "part-1";
+        let folder = staged.temporary().join(name);
+        std::fs::create_dir(&folder).map_err(Error::writing(path))?;
+        let (mut note, times) = build::write_part(collection.into(), &folder)?;
+        note.name = name.into();
+        manifest.parts.push(note);
+        manifest.write(staged.temporary())?;
+        crate::output::sync_folder(&folder.join("terms"));
+        staged.rename()?;
+        crate::output::sync_folder(path);
+        Ok(times)
+    }
+
+    /// Tells before the work begins whether there can be a new index at `path`.
+    ///
+    /// # Errors
+    /// As [`Index::build`], as far as they can be foreseen.
+    pub fn check_new(path: &Path) -> Result<()> {
+        StagedFolder::create(path).map(drop)
+    }
+
+    /// Opens the index in the folder `path`.
+    ///
+    /// # Errors
+    /// There is none; it is of another version or damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let manifest = Manifest::read(path)?;
+        let analyzer = Analyzer::new(&manifest.analyzer)?;
+        let parts = manifest.parts.iter();
+        let parts: Vec<Part> = parts
+            .map(|note| Part::open(&path.join(&note.name), note))
+            .collect::<Result<_>>()?;
+        let statistics = Statistics {
+            documents: parts.iter().map(|part| part.note.documents).sum(),
+            total_length: parts.iter().map(|part| part.note.total_length).sum(),
+        };
+        Ok(Index {
+            path: path.to_path_buf(),
+            analyzer,
+            parts,
+            statistics,
+        })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The analyzer that cut its terms.
+    pub fn analyzer(&self) -> &Analyzer {
+        &self.analyzer
+    }
+
+    /// N and the total length.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// How large it is.
+    pub fn info(&self) -> IndexInfo {
+        let mut files: Vec<(&'static str, u64)> = Vec::new();
+        for part in &self.parts {
+            for (name, bytes) in part.file_bytes() {
+                match files.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, sum)) => *sum += bytes,
+                    None => files.push((name, bytes)),
+                }
+            }
+        }
+        IndexInfo {
+            statistics: self.statistics,
+            postings: self.parts.iter().map(|part| part.note.postings).sum(),
+            terms: self.parts.iter().map(|part| part.note.terms).sum(),
+            parts: self.parts.len(),
+            files,
+            analyzer: self.analyzer.description(),
+        }
+    }
+
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The part that has a document, and its number there.
+    pub(crate) fn locate(&self, document: u64) -> Result<(&Part, u32)> {
+        let mut number = document;
+        for part in &self.parts {
+            match number.checked_sub(part.note.documents) {
+                Some(later) => number = later,
+                // A part has fewer than 2^32.
+                None => return Ok((part, number as u32)),
+            }
+        }
+        Err(Error::Usage(format!(
+            "there is no document {document}; the index has {}",
+            self.statistics.documents
+        )))
+    }
+}

@@ -1,0 +1,64 @@
+//! How many documents have any of some terms: bitmaps, window by window.
+
+use super::terms::Terms;
+use crate::error::Result;
+use crate::index::Cursor;
+
+/// Documents in a window.
+const WINDOW: usize = 1 << 16;
+
+/// The number of documents that have any of the terms.
+pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
+    if let ([only], true) = (&terms.scored[..], terms.not.is_empty()) {
+        return Ok(only.cursor.df);
+    }
+    let documents = terms.weigher.part().documents() as usize;
+    let (mut some, mut none) = (vec![0u64; WINDOW / 64], vec![0u64; WINDOW / 64]);
+    let mut sum = 0;
+    for start in (0..documents).step_by(WINDOW) {
+        // Fewer than 2^32.
+        let (start, end) = (start as u32, documents.min(start + WINDOW) as u32);
+        for term in &mut terms.scored {
+            mark(&mut term.cursor, start, end, &mut some)?;
+        }
+        for cursor in &mut terms.not {
+            mark(cursor, start, end, &mut none)?;
+        }
+        for (some, none) in some.iter_mut().zip(&mut none) {
+            let bits = std::mem::take(some) & !std::mem::take(none);
+            sum += u64::from(bits.count_ones());
+        }
+    }
+    Ok(sum)
+}
+
+/// Sets the bit of every document of the list from `start` to `end`.
+fn mark(cursor: &mut Cursor<'_>, start: u32, end: u32, bits: &mut [u64]) -> Result<()> {
+    let mut block = cursor.block_of(start, cursor.block());
+    while block < cursor.block_count() && cursor.first_possible(block) < end {
+        cursor.go_to_block(block);
+        match cursor.bitmap(block)? {
+            Some((first, words)) if first >= start => {
+                let place = ((first - start) / 64) as usize;
+                for (into, word) in bits[place..].iter_mut().zip(words) {
+                    *into |= u64::from_le_bytes(*word);
+                }
+            }
+            _ => {
+                cursor.decode()?;
+                for &document in cursor.documents() {
+                    if (start..end).contains(&document) {
+                        let place = (document - start) as usize;
+                        bits[place / 64] |= 1 << (place % 64);
+                    }
+                }
+            }
+        }
+        if cursor.last(block) >= end {
+            break;
+        }
+        block += 1;
+    }
+    cursor.go_to_block(block.min(cursor.block_count() - 1));
+    Ok(())
+}

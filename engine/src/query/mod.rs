@@ -1,0 +1,167 @@
+//! Queries over an index: the documents that match, counted, or the best of them, exactly.
+//!
+//! The score of a document is the sum of the weights of the query's terms, in the order of the
+//! query, in double precision, rounded once to f32; a term that the query has twice counts twice.
+//! Documents come by falling score, those of the same score in the order of the index. Every
+//! algorithm gives the same documents and the same bits of the scores as [`Algorithm::Exhaustive`],
+//! which scores everything.
+
+mod and;
+mod count;
+mod exhaustive;
+mod explain;
+mod or;
+mod parse;
+mod terms;
+mod top;
+mod weigher;
+
+pub use explain::{Explained, ExplainedTerm};
+
+use std::borrow::Cow;
+
+use crate::error::Result;
+use crate::index::Index;
+use crate::weigh::Bm25;
+use terms::Terms;
+use top::Top;
+
+/// What is sought.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// The terms, in order.
+    pub clauses: Vec<Clause>,
+}
+
+/// A term of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clause {
+    /// The term, as the index has it.
+    pub term: String,
+    /// Whether a document needs it.
+    pub occur: Occur,
+}
+
+/// Whether documents need a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occur {
+    /// All that match have it.
+    Must,
+    /// It adds to the score; without terms that must occur, a match has one of these.
+    Should,
+    /// None that matches has it.
+    Not,
+}
+
+/// How the best documents are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Algorithm {
+    /// The fast one for the query.
+    #[default]
+    Auto,
+    /// Scores everything: the definition.
+    Exhaustive,
+}
+
+/// How to search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchOptions {
+    /// How many documents to find.
+    pub k: usize,
+    /// The formula and its parameters.
+    pub bm25: Bm25,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        SearchOptions {
+            k: 10,
+            bm25: Bm25::default(),
+            algorithm: Algorithm::Auto,
+        }
+    }
+}
+
+/// A document that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Its number in the index.
+    pub document: u64,
+    /// Its score.
+    pub score: f32,
+}
+
+impl Query {
+    /// Documents with any of `terms`.
+    pub fn any(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Query::of(terms, Occur::Should)
+    }
+
+    /// Documents with all of `terms`.
+    pub fn all(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Query::of(terms, Occur::Must)
+    }
+
+    fn of(terms: impl IntoIterator<Item = impl Into<String>>, occur: Occur) -> Self {
+        let clause = |term: _| Clause {
+            term: Into::into(term),
+            occur,
+        };
+        Query {
+            clauses: terms.into_iter().map(clause).collect(),
+        }
+    }
+}
+
+impl Index {
+    /// The best documents for a query, the best first.
+    ///
+    /// # Errors
+    /// Parameters out of range; the index is damaged.
+    pub fn search(&self, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
+        options.bm25.check()?;
+        let mut top = Top::new(options.k);
+        let weighed = terms::weighed(self, query, &options.bm25)?;
+        let mut first = 0;
+        for part in self.parts() {
+            let mut terms = Terms::new(self, part, &weighed, &options.bm25)?;
+            top.begin_part(first);
+            match options.algorithm {
+                Algorithm::Exhaustive => exhaustive::search(&mut terms, &mut top)?,
+                Algorithm::Auto if terms.is_conjunction() => and::search(&mut terms, &mut top)?,
+                Algorithm::Auto => or::search(&mut terms, &mut top)?,
+            }
+            first += part.note.documents;
+        }
+        Ok(top.into_hits())
+    }
+
+    /// The number of documents that match a query.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn count(&self, query: &Query) -> Result<u64> {
+        let bm25 = Bm25::default();
+        let weighed = terms::weighed(self, query, &bm25)?;
+        let mut sum = 0;
+        for part in self.parts() {
+            let mut terms = Terms::new(self, part, &weighed, &bm25)?;
+            sum += match terms.is_conjunction() {
+                true => and::count(&mut terms)?,
+                false => count::any(&mut terms)?,
+            };
+        }
+        Ok(sum)
+    }
+
+    /// The id of a document.
+    ///
+    /// # Errors
+    /// There is no such document; the index is damaged.
+    pub fn id(&self, document: u64) -> Result<Cow<'_, str>> {
+        let (part, document) = self.locate(document)?;
+        Ok(String::from_utf8_lossy(part.id(document)?))
+    }
+}

@@ -1,0 +1,119 @@
+//! The weights of postings at query time, and what bounds them.
+
+use crate::collection::Statistics;
+use crate::error::Result;
+use crate::index::{BLOCK, Part, Point, tf_of};
+use crate::weigh::{Bm25, UsePart};
+
+/// Weighs the postings of a part.
+pub(crate) struct Weigher<'a> {
+    part: &'a Part,
+    bm25: Bm25,
+    avdl: f64,
+    /// L of every length code.
+    norms: [f64; 256],
+}
+
+/// What a bound is above what it bounds: rounding is not always monotone.
+const SLACK: f64 = 1.0 + 1e-6;
+
+impl<'a> Weigher<'a> {
+    pub fn new(part: &'a Part, bm25: &Bm25, statistics: &Statistics) -> Self {
+        let avdl = bm25.average_length(statistics);
+        Weigher {
+            part,
+            bm25: *bm25,
+            avdl,
+            norms: part
+                .codes()
+                .starts()
+                .map(|length| bm25.norm_at(length, avdl)),
+        }
+    }
+
+    /// The part.
+    pub fn part(&self) -> &'a Part {
+        self.part
+    }
+
+    /// Writes the weights of up to a block of postings of a term with `idf`.
+    #[inline]
+    pub fn weigh(
+        &self,
+        idf: f64,
+        documents: &[u32],
+        tfs: &[u32],
+        weights: &mut [f32],
+    ) -> Result<()> {
+        let mut lengths = [0; BLOCK];
+        self.part.lengths(documents, &mut lengths)?;
+        self.bm25.with_part(Postings {
+            bm25: &self.bm25,
+            avdl: self.avdl,
+            idf,
+            lengths: &lengths,
+            tfs,
+            weights,
+        });
+        Ok(())
+    }
+
+    /// The weight of one posting.
+    pub fn weight(&self, idf: f64, document: u32, tf: u32) -> Result<f32> {
+        let mut weight = [0.0];
+        self.weigh(idf, &[document], &[tf], &mut weight)?;
+        Ok(weight[0])
+    }
+
+    /// What no weight of postings within `front` is above, its sign apart.
+    #[inline]
+    pub fn magnitude(&self, idf: f64, front: &[Point]) -> f64 {
+        let part = self.bm25.with_part(Bound {
+            norms: &self.norms,
+            front,
+        });
+        idf.abs() * part * SLACK
+    }
+}
+
+/// Postings of a term, to be weighed.
+struct Postings<'a> {
+    bm25: &'a Bm25,
+    avdl: f64,
+    idf: f64,
+    lengths: &'a [u32; BLOCK],
+    tfs: &'a [u32],
+    weights: &'a mut [f32],
+}
+
+impl UsePart for Postings<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with(self, part: impl Fn(f64, f64) -> f64 + Copy) {
+        let postings = self.lengths.iter().zip(self.tfs).zip(self.weights);
+        for ((&length, &tf), weight) in postings {
+            let norm = self.bm25.norm_at(length, self.avdl);
+            *weight = (self.idf * part(f64::from(tf), norm)) as f32;
+        }
+    }
+}
+
+/// The largest tf part of a front.
+struct Bound<'a> {
+    norms: &'a [f64; 256],
+    front: &'a [Point],
+}
+
+impl UsePart for Bound<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with(self, part: impl Fn(f64, f64) -> f64 + Copy) -> f64 {
+        let parts = self
+            .front
+            .iter()
+            .map(|point| part(tf_of(*point), self.norms[usize::from(point.length)]));
+        parts.fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,381 @@
+//! Laws of the index: every way to search gives what scoring everything gives, and no damage goes
+//! unnoticed.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::collection::{Storage, Stored};
+use tokapi::query::{Algorithm, Clause, Hit, Occur, Query, SearchOptions};
+use tokapi::scratch::ScratchOptions;
+use tokapi::weigh::Formula;
+use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+
+/// A random collection: documents of terms `t0`, `t1`, ... the first the most frequent.
+#[derive(Debug, Clone)]
+struct Shape {
+    documents: usize,
+    terms: usize,
+    length: usize,
+    seed: u64,
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    let documents = prop_oneof![1..20usize, 100..400usize, 2000..9000usize];
+    (documents, 1..60usize, 1..30usize, any::<u64>()).prop_map(
+        |(documents, terms, length, seed)| Shape {
+            documents,
+            terms,
+            length,
+            seed,
+        },
+    )
+}
+
+/// A small generator of random numbers (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % end
+    }
+}
+
+fn text(shape: &Shape) -> String {
+    let mut random = Random(shape.seed | 1);
+    let mut text = String::new();
+    for document in 0..shape.documents {
+        write!(text, "d{document}\t").unwrap();
+        for _ in 0..random.below(shape.length + 1) {
+            // The smaller of two, so that some are frequent.
+            let term = random.below(shape.terms).min(random.below(shape.terms));
+            write!(text, "t{term} ").unwrap();
+        }
+        // Some lists are dense in one place.
+        if document % 1000 < 300 {
+            text.push_str("dense dense2");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn corpus(folder: &Path, text: &str) -> Corpus {
+    let path = folder.join("docs.tsv");
+    std::fs::write(&path, text).unwrap();
+    let options = CorpusOptions {
+        chunk_bytes: Some(20_000),
+        ..Default::default()
+    };
+    Corpus::open(&[path], options).unwrap()
+}
+
+fn query(random: &mut Random, terms: usize) -> Query {
+    let mut clauses = Vec::new();
+    for _ in 0..1 + random.below(6) {
+        clauses.push(Clause {
+            term: match random.below(12) {
+                0 => "unknown".into(),
+                1 => "dense".into(),
+                2 => "dense2".into(),
+                _ => format!("t{}", random.below(terms)),
+            },
+            occur: match random.below(6) {
+                0 => Occur::Not,
+                1 | 2 => Occur::Must,
+                _ => Occur::Should,
+            },
+        });
+    }
+    if random.below(2) == 0 {
+        clauses
+            .iter_mut()
+            .for_each(|clause| clause.occur = Occur::Should);
+    }
+    Query { clauses }
+}
+
+/// Scores everything from the weights that `Collection::weigh` gives, and counts the matches.
+fn by_hand(weights: &tokapi::collection::Weights, query: &Query) -> (Vec<(u64, f32)>, u64) {
+    let has = |term: &str| -> HashMap<u32, f32> {
+        let number = weights
+            .lexicon
+            .terms
+            .iter()
+            .position(|other| other == term.as_bytes());
+        let postings = number.map_or(0..0, |number| weights.range(number));
+        postings
+            .map(|posting| (weights.posting_documents[posting], weights.weights[posting]))
+            .collect()
+    };
+    let lists: Vec<(Occur, HashMap<u32, f32>)> = query
+        .clauses
+        .iter()
+        .map(|clause| (clause.occur, has(&clause.term)))
+        .collect();
+    let mut scored = Vec::new();
+    for document in 0..weights.documents.len() as u32 {
+        let must = lists.iter().filter(|list| list.0 == Occur::Must);
+        let not = lists.iter().filter(|list| list.0 == Occur::Not);
+        let any = lists.iter().filter(|list| list.0 != Occur::Not);
+        let matches = must.clone().all(|list| list.1.contains_key(&document))
+            && not.clone().all(|list| !list.1.contains_key(&document))
+            && any.clone().any(|list| list.1.contains_key(&document));
+        if matches {
+            let not_weighed = |term: &str| {
+                let twice = |clause: &&Clause| clause.term == term && clause.occur == Occur::Not;
+                query.clauses.iter().any(|clause| twice(&clause))
+            };
+            let score: f64 = query
+                .clauses
+                .iter()
+                .zip(&lists)
+                .filter(|(clause, _)| !not_weighed(&clause.term))
+                .filter_map(|(_, list)| list.1.get(&document))
+                .map(|&weight| f64::from(weight))
+                .sum();
+            scored.push((u64::from(document), score as f32));
+        }
+    }
+    let count = scored.len() as u64;
+    scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    (scored, count)
+}
+
+fn pairs(hits: &[Hit]) -> Vec<(u64, f32)> {
+    hits.iter().map(|hit| (hit.document, hit.score)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn search_equals_scoring_everything(shape in shapes()) {
+        let folder = tempfile::tempdir().unwrap();
+        let analyzer = Analyzer::default();
+        let text = text(&shape);
+        let build = || Collection::build(corpus(folder.path(), &text), &analyzer, &BuildOptions::default()).unwrap();
+        let path = folder.path().join("index");
+        Index::build(build(), &analyzer, &path).unwrap();
+        let index = Index::open(&path).unwrap();
+        let checked = index.check().unwrap();
+        prop_assert_eq!(checked.documents, shape.documents as u64);
+        let mut random = Random(shape.seed | 1);
+        let mut weights = build().weigh(&Bm25::default()).unwrap();
+        for round in 0..12 {
+            let bm25 = Bm25 {
+                formula: Formula::ALL[random.below(7)],
+                k1: [0.0, 0.9, 1.2, 5.0][random.below(4)],
+                b: [0.0, 0.4, 0.75, 1.0][random.below(4)],
+                ..Bm25::default()
+            };
+            weights.reweigh(&bm25).unwrap();
+            let query = query(&mut random, shape.terms + 1);
+            let (expected, count) = by_hand(&weights, &query);
+            prop_assert_eq!(index.count(&query).unwrap(), count, "{:?}", &query);
+            let k = [0, 1, 3, 10, 100, 100_000][random.below(6)];
+            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let exhaustive = pairs(&index.search(&query, &options).unwrap());
+            prop_assert_eq!(&exhaustive, &expected[..k.min(expected.len())], "round {}: {:?}", round, &query);
+            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let found = pairs(&index.search(&query, &options).unwrap());
+            prop_assert_eq!(&found, &exhaustive, "round {}: {:?} {:?}", round, &query, bm25);
+            if let Some(&(document, score)) = found.first() {
+                prop_assert_eq!(index.explain(&query, &bm25, document).unwrap().score, score);
+                prop_assert_eq!(index.id(document).unwrap(), format!("d{document}"));
+            }
+        }
+    }
+}
+
+/// The bytes of every file of an index, by its name.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(self::files(&path)),
+            false => files.push((path.clone(), std::fs::read(&path).unwrap())),
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn bytes_depend_neither_on_memory_nor_on_threads() {
+    let shape = Shape {
+        documents: 60_000,
+        terms: 3000,
+        length: 60,
+        seed: 7,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (analyzer, text) = (Analyzer::default(), text(&shape));
+    let mut same: Vec<Vec<(PathBuf, Vec<u8>)>> = Vec::new();
+    for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
+        let storage = Storage {
+            memory: Memory::new(500_000_000).unwrap().holding(held),
+            scratch: ScratchOptions {
+                folders: Vec::new(),
+                resume: false,
+            },
+            output: Some(folder.path().join("index")),
+        };
+        let options = BuildOptions {
+            threads,
+            ..BuildOptions::default()
+        };
+        let stored =
+            Stored::build(corpus(folder.path(), &text), &analyzer, &options, &storage).unwrap();
+        assert_eq!(matches!(stored, Stored::Scratch(_)), held == 0);
+        let path = folder.path().join("index");
+        Index::build(stored, &analyzer, &path).unwrap();
+        let checked = Index::open(&path).unwrap().check().unwrap();
+        // More than one share, so that lists go on from one to the next.
+        assert!(checked.postings > 1 << 20, "{checked:?}");
+        same.push(files(&path));
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+    assert!(same.iter().all(|files| *files == same[0]));
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../data")
+        .join(name)
+}
+
+/// Every query of a reference run: the same documents, but for ties, and the same scores.
+fn equals_run(collection: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let analyzer = Analyzer::new(&AnalyzerOptions {
+        cut: Cut::Unicode,
+        ..Default::default()
+    })
+    .unwrap();
+    let docs = data(collection).join("docs.jsonl.zst");
+    let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
+    let path = folder.path().join("index");
+    let built = Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap();
+    Index::build(built, &analyzer, &path).unwrap();
+    let index = Index::open(&path).unwrap();
+    index.check().unwrap();
+    let file = std::fs::File::open(data(collection).join("bm25s-lucene.run.zst")).unwrap();
+    let run = std::io::read_to_string(zstd::Decoder::new(file).unwrap()).unwrap();
+    let mut expected: HashMap<&str, Vec<(&str, f64)>> = HashMap::new();
+    for line in run.lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let scored = (fields[2], fields[4].parse().unwrap());
+        expected.entry(fields[0]).or_default().push(scored);
+    }
+    let queries = std::fs::read_to_string(data(collection).join("queries.tsv")).unwrap();
+    let mut compared = 0;
+    for line in queries.lines() {
+        let (number, text) = line.split_once('\t').unwrap();
+        let Some(expected) = expected.get(number) else {
+            continue;
+        };
+        let query = Query::any(index.analyzer().terms(text));
+        let options = SearchOptions {
+            k: expected.len(),
+            ..SearchOptions::default()
+        };
+        let hits = index.search(&query, &options).unwrap();
+        assert_eq!(hits.len(), expected.len());
+        let last = expected[expected.len() - 1].1;
+        let scores: HashMap<&str, f64> = expected.iter().copied().collect();
+        for (hit, &(_, score)) in hits.iter().zip(expected) {
+            let close = |other: f64| (f64::from(hit.score) - other).abs() / score < 1e-5;
+            assert!(close(score), "query {number}: {hit:?}, expected {score}");
+            // The same document, or one that ties with the last.
+            let id = index.id(hit.document).unwrap();
+            let of_document = scores.get(&*id).copied();
+            assert!(
+                close(of_document.unwrap_or(last)),
+                "query {number}: {id} {of_document:?}"
+            );
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, run.lines().count());
+}
+
+#[test]
+fn cranfield() {
+    equals_run("cranfield");
+}
+
+#[test]
+fn scifact() {
+    equals_run("scifact");
+}
+
+#[test]
+fn damage_is_told_or_does_no_harm() {
+    let shape = Shape {
+        documents: 3000,
+        terms: 200,
+        length: 40,
+        seed: 3,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let analyzer = Analyzer::default();
+    let path = folder.path().join("index");
+    let built = Collection::build(
+        corpus(folder.path(), &text(&shape)),
+        &analyzer,
+        &BuildOptions::default(),
+    )
+    .unwrap();
+    Index::build(built, &analyzer, &path).unwrap();
+    let queries = [
+        Query::any(["t0", "t5", "t150", "dense"]),
+        Query::all(["t1", "dense"]),
+        Query::any(["t199"]),
+    ];
+    let options = SearchOptions::default();
+    let answer = || -> tokapi::Result<Vec<Vec<(String, f32)>>> {
+        let index = Index::open(&path)?;
+        let mut answers = Vec::new();
+        for query in &queries {
+            let mut answer = Vec::new();
+            for hit in index.search(query, &options)? {
+                answer.push((index.id(hit.document)?.into_owned(), hit.score));
+            }
+            answers.push(answer);
+        }
+        Ok(answers)
+    };
+    let expected = answer().unwrap();
+    let files = files(&path);
+    let mut random = Random(11);
+    let mut told = 0;
+    for trial in 0..2000 {
+        let (name, bytes) = &files[random.below(files.len())];
+        let mut damaged = bytes.clone();
+        match random.below(5) {
+            0 => damaged.truncate(random.below(bytes.len())),
+            _ => damaged[random.below(bytes.len())] ^= 1 << random.below(8),
+        }
+        std::fs::write(name, &damaged).unwrap();
+        match answer() {
+            Err(_) => told += 1,
+            Ok(answers) => assert_eq!(answers, expected, "trial {trial}: {}", name.display()),
+        }
+        let check = Index::open(&path).and_then(|index| index.check());
+        assert!(
+            check.is_err(),
+            "trial {trial}: {} passes the check",
+            name.display()
+        );
+        std::fs::write(name, bytes).unwrap();
+    }
+    assert!(told > 1000, "{told} of 2000 were told");
+    assert_eq!(answer().unwrap(), expected);
+}
