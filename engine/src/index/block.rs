@@ -228,30 +228,14 @@ impl Entry {
         Some(())
     }
 
-    /// The tf of posting `place` of a full block: four lanes, each of 32 values one after the other.
-    pub fn tf(&self, bytes: &[u8], before: Before, last: u32, place: usize) -> Option<u32> {
-        if self.tf_bits == 0 {
-            return Some(1);
-        }
-        let packed = self.packed_tfs(bytes, before, last)?;
-        let bits = usize::from(self.tf_bits);
-        let (lane, bit) = (place % 4, place / 4 * bits);
-        let word = |word: usize| {
-            let at = 4 * (4 * word + lane);
-            let bytes = packed.get(at..at + 4)?;
-            Some(u64::from(u32::from_le_bytes(bytes.try_into().ok()?)))
-        };
-        let mut value = word(bit / 32)? >> (bit % 32);
-        if bit % 32 + bits > 32 {
-            value |= word(bit / 32 + 1)? << (32 - bit % 32);
-        }
-        // The low bits, at most 32.
-        Some(((value & ((1 << bits) - 1)) as u32).wrapping_add(1))
-    }
-
-    /// Whether it has 128 postings, whose tfs can be told one by one.
-    pub fn is_full(&self) -> bool {
-        self.form <= BITMAP
+    /// The tfs of a full block, to be told one by one.
+    #[inline]
+    pub fn tfs<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<PackedTfs<'a>> {
+        let (words, _) = self.packed_tfs(bytes, before, last)?.as_chunks();
+        Some(PackedTfs {
+            words,
+            bits: self.tf_bits.into(),
+        })
     }
 
     /// The words of a bitmap and the document of its first bit; none where the block is no bitmap.
@@ -284,6 +268,31 @@ impl Entry {
     }
 }
 
+/// The tfs of a full block: four lanes, each of 32 values one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct PackedTfs<'a> {
+    words: &'a [[u8; 4]],
+    bits: usize,
+}
+
+impl PackedTfs<'_> {
+    /// The tf of posting `place`.
+    #[inline(always)]
+    pub fn get(&self, place: usize) -> u32 {
+        if self.bits == 0 {
+            return 1;
+        }
+        let (lane, bit) = (place % 4, place / 4 * self.bits);
+        let word = |word: usize| u64::from(u32::from_le_bytes(self.words[4 * word + lane]));
+        let mut value = word(bit / 32) >> (bit % 32);
+        if bit % 32 + self.bits > 32 {
+            value |= word(bit / 32 + 1) << (32 - bit % 32);
+        }
+        // The low bits, at most 32.
+        ((value & ((1 << self.bits) - 1)) as u32).wrapping_add(1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,8 +314,9 @@ mod tests {
             .decode_tfs(&bytes, before, last, &mut decoded)
             .unwrap();
         assert_eq!(&decoded.tfs[..decoded.count], tfs);
-        for (place, &tf) in tfs.iter().enumerate().filter(|_| entry.is_full()) {
-            assert_eq!(entry.tf(&bytes, before, last, place), Some(tf));
+        if let Some(packed) = entry.tfs(&bytes, before, last) {
+            let told = (0..tfs.len()).map(|place| packed.get(place));
+            assert!(told.eq(tfs.iter().copied()));
         }
         if let Some((first, words)) = entry.bitmap(&bytes, before, last) {
             let bits: u32 = words

@@ -1,7 +1,8 @@
 //! A walk through the list of a term, in the order of its documents.
 
-use super::block::{BLOCK, Before, Decoded, Entry};
+use super::block::{Before, Decoded, Entry};
 use super::bounds::Front;
+use super::look_up::{LookUp, first_not_before};
 use super::part::{Blocks, Found, List, Part};
 use crate::error::Result;
 
@@ -23,13 +24,6 @@ pub(crate) struct Cursor<'a> {
 }
 
 const NONE: usize = usize::MAX;
-
-/// A posting's place: its block, and its place in it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
-    block: u32,
-    at: u32,
-}
 
 impl<'a> Cursor<'a> {
     /// A walk through what the part has of a term.
@@ -71,10 +65,8 @@ impl<'a> Cursor<'a> {
 
     /// Goes to block `block`, which may be before this one.
     pub fn go_to_block(&mut self, block: usize) {
-        if block != self.block {
-            self.block = block;
-            self.at = 0;
-        }
+        self.block = block;
+        self.at = 0;
     }
 
     /// The last document of block `block`.
@@ -235,40 +227,50 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The place of the posting that the walk has come to.
-    pub fn place(&self) -> Place {
-        Place {
-            // 2^32 documents are in fewer blocks of at most 128.
-            block: self.block as u32,
-            at: self.at as u32,
-        }
-    }
-
     /// The tf of the posting that the walk has come to.
-    pub fn tf(&self) -> Result<u32> {
-        match self.decoded.has_tfs {
-            true => Ok(self.decoded.tfs[self.at]),
-            false => self.tf_at(self.place()),
-        }
+    pub fn tf(&mut self) -> Result<u32> {
+        let at = self.at;
+        Ok(self.postings()?.1[at])
     }
 
-    /// The tf of the posting at `place`.
-    pub fn tf_at(&self, place: Place) -> Result<u32> {
-        let (block, at) = (place.block as usize, place.at as usize);
-        if block == self.decoded_block && self.decoded.has_tfs {
-            return Ok(self.decoded.tfs[at]);
-        }
-        let (bytes, entry, before, last) = self.coded(block)?;
-        let tf = match entry.is_full() {
-            true => entry.tf(bytes, before, last, at),
-            false => {
-                let mut decoded = Decoded::default();
-                entry
-                    .decode_documents(bytes, before, last, &mut decoded)
-                    .map(|()| decoded.tfs[at])
+    /// Looks up documents, those after others last.
+    pub fn look_up(&mut self, places: &[u8], into: &mut LookUp<'_>) -> Result<()> {
+        let mut places = places;
+        while let Some(&first) = places.first() {
+            self.block = self.block_of(into.document(first), self.block);
+            if self.block >= self.block_count {
+                into.none(places);
+                break;
             }
+            let last = self.last(self.block);
+            let end = places.iter().position(|&place| into.document(place) > last);
+            let (here, later) = places.split_at(end.unwrap_or(places.len()));
+            places = later;
+            self.look_up_here(here, into)?;
+        }
+        Ok(())
+    }
+
+    /// Looks up documents that can only be in the block that the walk has come to.
+    fn look_up_here(&mut self, places: &[u8], into: &mut LookUp<'_>) -> Result<()> {
+        let coded = match self.blocks.is_some() {
+            true => Some(self.coded(self.block)?),
+            false => None,
         };
-        tf.ok_or_else(|| self.part.damaged_block())
+        let packed = coded.and_then(|(bytes, entry, before, last)| entry.tfs(bytes, before, last));
+        let bitmap = coded.and_then(|(bytes, entry, before, last)| entry.bitmap(bytes, before, last));
+        if let (Some(tfs), Some((first, words))) = (packed, bitmap) {
+            into.in_bitmap(places, first, words, tfs);
+            return Ok(());
+        }
+        self.decode()?;
+        let Decoded { documents, tfs, .. } = &*self.decoded;
+        match packed {
+            Some(packed) => into.in_block(places, documents, |at| packed.get(at)),
+            // Where tfs are not packed, they have been decoded.
+            None => into.in_block(places, documents, |at| tfs[at]),
+        }
+        Ok(())
     }
 
     /// The words of block `block` where it is a bitmap, and the document of its first bit.
@@ -297,24 +299,5 @@ impl<'a> Cursor<'a> {
         let bytes = self.part.block_bytes(blocks, block)?;
         let entry = blocks.entries[block];
         Ok((bytes, entry, self.before(block), blocks.lasts[block]))
-    }
-}
-
-/// The first place from `from` on whose document is not before `target`, which there is.
-#[inline(always)]
-pub(crate) fn first_not_before(documents: &[u32; BLOCK], from: usize, target: u32) -> usize {
-    const STEP: usize = 16;
-    if documents[from] >= target {
-        return from;
-    }
-    let mut at = from;
-    while at + STEP < BLOCK && documents[at + STEP - 1] < target {
-        at += STEP;
-    }
-    let near = &documents[at..BLOCK.min(at + STEP)];
-    // Those of a block ascend; what is behind its end is not looked at, for its last is found before.
-    match near.iter().position(|&document| document >= target) {
-        Some(place) => at + place,
-        None => BLOCK - 1,
     }
 }

@@ -35,6 +35,7 @@ mod cursor;
 mod encode;
 mod file;
 mod layout;
+mod look_up;
 mod manifest;
 mod part;
 mod writer;
@@ -43,6 +44,7 @@ pub(crate) use block::BLOCK;
 pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
 pub(crate) use cursor::Cursor;
+pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
 
 use std::path::{Path, PathBuf};

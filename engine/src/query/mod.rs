@@ -7,6 +7,7 @@
 //! which scores everything.
 
 mod and;
+mod batch;
 mod count;
 mod exhaustive;
 mod explain;

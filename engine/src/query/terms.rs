@@ -131,7 +131,7 @@ impl<'a> Term<'a> {
             None => {
                 let mut weights = [0.0f32; crate::index::BLOCK];
                 let (documents, tfs) = cursor.postings()?;
-                weigher.weigh(idf, documents, tfs, &mut weights)?;
+                weigher.weigh_postings(idf, documents, tfs, &mut weights[..documents.len()])?;
                 let weights = weights[..documents.len()].iter();
                 weights.fold(0.0, |most: f64, weight| most.max(weight.abs().into()))
             }
@@ -163,17 +163,8 @@ impl<'a> Term<'a> {
         bound
     }
 
-    /// What the term adds to the score of `document`, which comes after those asked for before.
-    #[inline]
-    pub fn add(&mut self, weigher: &Weigher<'_>, document: u32) -> Result<f64> {
-        match self.cursor.seek(document)? == Some(document) {
-            true => self.weight_here(weigher, document),
-            false => Ok(0.0),
-        }
-    }
-
     /// What the term adds to the score of `document`, which its cursor is at.
-    pub fn weight_here(&self, weigher: &Weigher<'_>, document: u32) -> Result<f64> {
+    pub fn weight_here(&mut self, weigher: &Weigher<'_>, document: u32) -> Result<f64> {
         let tf = self.cursor.tf()?;
         Ok(f64::from(weigher.weight(self.idf, document, tf)?) * self.times)
     }

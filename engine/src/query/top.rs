@@ -11,7 +11,7 @@ pub(crate) fn at_most(sum: f64) -> f64 {
     sum + sum.abs() * 1e-12
 }
 
-/// The k best documents of those that were seen, which come in ascending order.
+/// The k best documents of those that were seen.
 pub(crate) struct Top {
     k: usize,
     /// The number of the first document of the part.
@@ -59,21 +59,40 @@ impl Top {
         }
     }
 
+    /// How many are sought.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
     /// Documents are those of the part whose first is `first` from now on.
     pub fn begin_part(&mut self, first: u64) {
         self.first = first;
     }
 
-    /// What a score must be above to count.
+    /// What a score must reach to count.
     #[inline(always)]
     pub fn threshold(&self) -> f32 {
         self.threshold
     }
 
-    /// Takes a document of the part if it is good enough.
+    /// Whether a document of the part would be among the best.
+    #[inline]
+    pub fn takes(&self, document: u32, score: f32) -> bool {
+        match score.total_cmp(&self.threshold) {
+            Ordering::Less => false,
+            Ordering::Greater => true,
+            // As good as the worst: earlier ones come first.
+            Ordering::Equal => match self.heap.peek() {
+                Some(worst) => self.first + u64::from(document) < worst.0.0.document,
+                None => self.k > 0,
+            },
+        }
+    }
+
+    /// Takes a document of the part if it is among the best.
     #[inline]
     pub fn push(&mut self, document: u32, score: f32) {
-        if score > self.threshold {
+        if self.takes(document, score) {
             self.insert(Hit {
                 document: self.first + u64::from(document),
                 score,

@@ -36,9 +36,28 @@ impl<'a> Weigher<'a> {
         self.part
     }
 
+    /// The length of a document.
+    #[inline]
+    pub fn length(&self, document: u32) -> Result<u32> {
+        self.part.length(document)
+    }
+
+    /// Writes the weights of a term with `idf` in documents of these lengths.
+    #[inline]
+    pub fn weigh(&self, idf: f64, lengths: &[u32], tfs: &[u32], weights: &mut [f32]) {
+        self.bm25.with_part(Postings {
+            bm25: &self.bm25,
+            avdl: self.avdl,
+            idf,
+            lengths,
+            tfs,
+            weights,
+        });
+    }
+
     /// Writes the weights of up to a block of postings of a term with `idf`.
     #[inline]
-    pub fn weigh(
+    pub fn weigh_postings(
         &self,
         idf: f64,
         documents: &[u32],
@@ -47,21 +66,14 @@ impl<'a> Weigher<'a> {
     ) -> Result<()> {
         let mut lengths = [0; BLOCK];
         self.part.lengths(documents, &mut lengths)?;
-        self.bm25.with_part(Postings {
-            bm25: &self.bm25,
-            avdl: self.avdl,
-            idf,
-            lengths: &lengths,
-            tfs,
-            weights,
-        });
+        self.weigh(idf, &lengths[..documents.len()], tfs, weights);
         Ok(())
     }
 
     /// The weight of one posting.
     pub fn weight(&self, idf: f64, document: u32, tf: u32) -> Result<f32> {
         let mut weight = [0.0];
-        self.weigh(idf, &[document], &[tf], &mut weight)?;
+        self.weigh(idf, &[self.length(document)?], &[tf], &mut weight);
         Ok(weight[0])
     }
 
@@ -81,7 +93,7 @@ struct Postings<'a> {
     bm25: &'a Bm25,
     avdl: f64,
     idf: f64,
-    lengths: &'a [u32; BLOCK],
+    lengths: &'a [u32],
     tfs: &'a [u32],
     weights: &'a mut [f32],
 }

@@ -1,0 +1,150 @@
+//! Some documents, scored together: term after term, those that cannot make it any more left out.
+
+use super::terms::{Term, Terms};
+use super::top::{Top, at_most};
+use super::weigher::Weigher;
+use crate::error::Result;
+use crate::index::{BLOCK, LookUp};
+
+/// Up to a block of documents, ascending, on their way to a score.
+pub(crate) struct Batch {
+    count: usize,
+    documents: [u32; BLOCK],
+    lengths: [u32; BLOCK],
+    /// What has been added up so far, in whatever order.
+    sums: [f64; BLOCK],
+    /// The places of those that are left.
+    alive: Vec<u8>,
+    /// The tf of every term in every document, 0 where it has none.
+    tfs: Vec<[u32; BLOCK]>,
+    weights: Vec<[f32; BLOCK]>,
+    /// Which terms are weighed; documents have none of the others.
+    weighed: Vec<bool>,
+    places: Vec<u8>,
+}
+
+impl Batch {
+    /// An empty batch for a query of so many terms.
+    pub fn new(terms: usize) -> Self {
+        Batch {
+            count: 0,
+            documents: [0; BLOCK],
+            lengths: [0; BLOCK],
+            sums: [0.0; BLOCK],
+            alive: Vec::with_capacity(BLOCK),
+            tfs: vec![[0; BLOCK]; terms],
+            weights: vec![[0.0; BLOCK]; terms],
+            weighed: vec![false; terms],
+            places: Vec::with_capacity(BLOCK),
+        }
+    }
+
+    /// Begins with `documents`, at most a block of them.
+    pub fn begin(&mut self, documents: &[u32]) {
+        self.count = documents.len();
+        self.documents[..self.count].copy_from_slice(documents);
+        self.sums[..self.count].fill(0.0);
+        self.alive.clear();
+        // At most 128.
+        self.alive.extend((0..self.count).map(|place| place as u8));
+        self.weighed.fill(false);
+    }
+
+    /// The documents.
+    pub fn documents(&self) -> &[u32] {
+        &self.documents[..self.count]
+    }
+
+    /// Whether none is left.
+    pub fn is_empty(&self) -> bool {
+        self.alive.is_empty()
+    }
+
+    /// Looks up the lengths of those that are left.
+    pub fn look_up_lengths(&mut self, weigher: &Weigher<'_>) -> Result<()> {
+        for &place in &self.alive {
+            let place = usize::from(place);
+            self.lengths[place] = weigher.length(self.documents[place])?;
+        }
+        Ok(())
+    }
+
+    /// Tells the weights of a term in all documents.
+    pub fn set_weights(&mut self, number: usize, term: &Term<'_>, weights: &[f32]) {
+        self.weights[number][..self.count].copy_from_slice(weights);
+        for (sum, &weight) in self.sums.iter_mut().zip(weights) {
+            *sum += f64::from(weight) * term.times;
+        }
+        self.weighed[number] = true;
+    }
+
+    /// Tells the tfs of a term in all documents.
+    pub fn set_tfs(&mut self, number: usize, tfs: &[u32]) {
+        self.tfs[number][..self.count].copy_from_slice(tfs);
+    }
+
+    /// Finds a term in those that are left; drops those that do not have it where they `must`.
+    pub fn find(&mut self, number: usize, term: &mut Term<'_>, must: bool) -> Result<()> {
+        self.places.clear();
+        let mut into = LookUp {
+            documents: &self.documents,
+            tfs: &mut self.tfs[number],
+            found: &mut self.places,
+        };
+        term.cursor.look_up(&self.alive, &mut into)?;
+        if must {
+            std::mem::swap(&mut self.alive, &mut self.places);
+        }
+        Ok(())
+    }
+
+    /// Weighs a term in those that are left, where it was found.
+    pub fn weigh(&mut self, number: usize, term: &Term<'_>, weigher: &Weigher<'_>) {
+        let (tfs, weights) = (&self.tfs[number], &mut self.weights[number]);
+        let (mut lengths, mut found, mut of_found) = ([0; BLOCK], [0; BLOCK], [0.0; BLOCK]);
+        self.places.clear();
+        for &place in &self.alive {
+            let at = usize::from(place) % BLOCK;
+            let count = self.places.len();
+            weights[at] = 0.0;
+            (lengths[count], found[count]) = (self.lengths[at], tfs[at]);
+            if tfs[at] > 0 {
+                self.places.push(place);
+            }
+        }
+        let count = self.places.len();
+        let of_found = &mut of_found[..count];
+        weigher.weigh(term.idf, &lengths[..count], &found[..count], of_found);
+        for (&place, &weight) in self.places.iter().zip(&*of_found) {
+            let at = usize::from(place) % BLOCK;
+            weights[at] = weight;
+            self.sums[at] += f64::from(weight) * term.times;
+        }
+        self.weighed[number] = true;
+    }
+
+    /// Drops those that with `more` cannot make it.
+    pub fn keep_above(&mut self, threshold: f32, more: f64) {
+        let threshold = f64::from(threshold);
+        let sums = &self.sums;
+        self.alive
+            .retain(|&place| at_most(sums[usize::from(place)] + more) >= threshold);
+    }
+
+    /// Scores those that are left, in the order of the query's terms.
+    pub fn finish(&mut self, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
+        for &place in &self.alive {
+            let at = usize::from(place);
+            let mut score = 0.0;
+            let parts = terms.scored.iter().zip(&self.weights).zip(&self.weighed);
+            for ((term, weights), _) in parts.filter(|(_, weighed)| **weighed) {
+                score += f64::from(weights[at]) * term.times;
+            }
+            let (document, score) = (self.documents[at], score as f32);
+            if top.takes(document, score) && !terms.is_excluded(document)? {
+                top.push(document, score);
+            }
+        }
+        Ok(())
+    }
+}
