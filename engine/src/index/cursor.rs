@@ -96,6 +96,11 @@ impl<'a> Cursor<'a> {
             .map(|blocks| &blocks.entries[block].front)
     }
 
+    /// All blocks; none for a short list.
+    pub fn entries(&self) -> &'a [Entry] {
+        self.blocks.as_ref().map_or(&[], |blocks| blocks.entries)
+    }
+
     /// The front of the whole list; none for a short list.
     pub fn list_front(&self) -> Option<&Front> {
         self.blocks.as_ref().map(|blocks| &blocks.front)
@@ -174,7 +179,7 @@ impl<'a> Cursor<'a> {
         }
         self.decode()?;
         // The last document of the block is not before the target.
-        self.at = first_not_before(&self.decoded.documents, self.at, target);
+        self.at = first_not_before(&self.decoded.documents, target);
         Ok(Some(self.decoded.documents[self.at]))
     }
 
@@ -207,12 +212,11 @@ impl<'a> Cursor<'a> {
                     kept += usize::from(is_set == present);
                 }
             } else {
-                self.at = 0;
                 self.decode()?;
                 for place in from..end {
                     let document = documents[place];
-                    self.at = first_not_before(&self.decoded.documents, self.at, document);
-                    let is_here = self.decoded.documents[self.at] == document;
+                    let at = first_not_before(&self.decoded.documents, document);
+                    let is_here = self.decoded.documents[at] == document;
                     documents[kept] = document;
                     kept += usize::from(is_here == present);
                 }
@@ -258,7 +262,8 @@ impl<'a> Cursor<'a> {
             false => None,
         };
         let packed = coded.and_then(|(bytes, entry, before, last)| entry.tfs(bytes, before, last));
-        let bitmap = coded.and_then(|(bytes, entry, before, last)| entry.bitmap(bytes, before, last));
+        let bitmap =
+            coded.and_then(|(bytes, entry, before, last)| entry.bitmap(bytes, before, last));
         if let (Some(tfs), Some((first, words))) = (packed, bitmap) {
             into.in_bitmap(places, first, words, tfs);
             return Ok(());

@@ -40,12 +40,12 @@ mod manifest;
 mod part;
 mod writer;
 
-pub(crate) use block::BLOCK;
+pub(crate) use block::{BLOCK, Entry};
 pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
 pub(crate) use cursor::Cursor;
 pub(crate) use look_up::LookUp;
-pub(crate) use part::Part;
+pub(crate) use part::{Found, Part};
 
 use std::path::{Path, PathBuf};
 
@@ -179,14 +179,14 @@ impl Index {
         &self.parts
     }
 
-    /// The part that has a document, and its number there.
-    pub(crate) fn locate(&self, document: u64) -> Result<(&Part, u32)> {
+    /// The number of the part that has a document, and the number of the document there.
+    pub(crate) fn locate(&self, document: u64) -> Result<(usize, u32)> {
         let mut number = document;
-        for part in &self.parts {
+        for (place, part) in self.parts.iter().enumerate() {
             match number.checked_sub(part.note.documents) {
                 Some(later) => number = later,
                 // A part has fewer than 2^32.
-                None => return Ok((part, number as u32)),
+                None => return Ok((place, number as u32)),
             }
         }
         Err(Error::Usage(format!(

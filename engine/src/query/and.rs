@@ -1,22 +1,23 @@
-//! Documents with all of some terms: those of the rarest term, block by block, sought in the others.
+//! Documents with all of several terms: those of the rarest term, block by block, sought in the
+//! others.
 
 use super::batch::Batch;
-use super::terms::Terms;
+use super::terms::{Term, Terms};
 use super::top::{Top, at_most};
+use super::weigher::Weigher;
 use crate::error::Result;
 use crate::index::BLOCK;
 
 /// Blocks of a list whose bounds are asked for, rather than that of the whole list.
-const FEW_BLOCKS: usize = 8;
+const FEW_BLOCKS: usize = 4;
 
-/// The terms that must occur, the rarest first, and the others, those first that can add most.
-fn in_order(terms: &Terms<'_>) -> (Vec<usize>, Vec<usize>) {
-    let (mut must, mut optional): (Vec<usize>, Vec<usize>) =
-        (0..terms.scored.len()).partition(|&number| terms.scored[number].must);
-    must.sort_by_key(|&number| terms.scored[number].cursor.df);
-    let bound = |number: usize| terms.scored[number].bound;
-    optional.sort_by(|&a, &b| bound(b).total_cmp(&bound(a)));
-    (must, optional)
+/// The terms that must occur, the rarest first.
+fn by_length(terms: &Terms<'_>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..terms.scored.len())
+        .filter(|&number| terms.scored[number].must)
+        .collect();
+    order.sort_by_key(|&number| terms.scored[number].cursor.df);
+    order
 }
 
 /// The number of documents that match.
@@ -24,8 +25,8 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
     if terms.misses_one() {
         return Ok(0);
     }
-    let (must, _) = in_order(terms);
-    let (lead, others) = (must[0], &must[1..]);
+    let order = by_length(terms);
+    let (lead, others) = (order[0], &order[1..]);
     if others.is_empty() && terms.not.is_empty() {
         return Ok(terms.scored[lead].cursor.df);
     }
@@ -53,75 +54,81 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     if terms.misses_one() {
         return Ok(());
     }
-    let (must, optional) = in_order(terms);
-    let (lead, others) = (must[0], &must[1..]);
-    // What the terms that need not occur can add, from each of them on.
-    let mut more: Vec<f64> = optional
-        .iter()
-        .rev()
-        .scan(0.0, |sum, &number| {
-            *sum += terms.scored[number].bound;
-            Some(*sum)
-        })
+    let order = by_length(terms);
+    let (lead, others) = (order[0], &order[1..]);
+    let mut optional: Vec<usize> = (0..terms.scored.len())
+        .filter(|&number| !terms.scored[number].must)
         .collect();
-    more.reverse();
-    more.push(0.0);
+    let bound = |number: usize| terms.scored[number].bound;
+    optional.sort_by(|&a, &b| bound(a).total_cmp(&bound(b)));
+    let any: f64 = optional.iter().map(|&number| bound(number)).sum();
     let mut batch = Batch::new(terms.scored.len());
-    let mut near = vec![0; terms.scored.len()];
+    let mut documents = Vec::with_capacity(BLOCK);
+    // What the terms behind each of those that must occur add in the block at hand, from the last on.
+    let mut more = Vec::new();
     for block in 0..terms.scored[lead].cursor.block_count() {
         let Terms {
             weigher, scored, ..
         } = &mut *terms;
-        let (first, last) = {
-            let cursor = &scored[lead].cursor;
-            (cursor.first_possible(block), cursor.last(block))
-        };
-        let mut beside = more[0];
-        let mut none = false;
-        for &number in others {
-            let term = &mut scored[number];
-            let from = term.cursor.block_of(first, near[number]);
-            near[number] = from;
-            none |= from == term.cursor.block_count();
-            let mut bound = term.bound;
-            if from + FEW_BLOCKS >= term.cursor.block_count()
-                || term.cursor.last(from + FEW_BLOCKS) >= last
-            {
-                bound = 0.0;
-                for block in from..term.cursor.block_count() {
-                    bound = bound.max(term.block_bound(weigher, block));
-                    if term.cursor.last(block) >= last {
-                        break;
-                    }
-                }
-            }
-            beside += bound;
+        let cursor = &scored[lead].cursor;
+        let (first, last) = (cursor.first_possible(block), cursor.last(block));
+        more.clear();
+        more.push(any);
+        for &number in others.iter().rev() {
+            let bound = bound_between(&scored[number], weigher, first, last);
+            more.push(more[more.len() - 1] + bound);
         }
-        if none {
-            break;
-        }
-        let term = &mut scored[lead];
-        let bound = term.block_bound(weigher, block) + beside;
+        let bound = more[others.len()] + scored[lead].block_bound(weigher, block);
         if at_most(bound) < f64::from(top.threshold()) {
             continue;
         }
-        term.cursor.go_to_block(block);
-        let (documents, tfs) = term.cursor.postings()?;
-        batch.begin(documents);
-        batch.set_tfs(lead, tfs);
-        for &other in others {
-            batch.find(other, &mut scored[other], true)?;
+        let cursor = &mut scored[lead].cursor;
+        cursor.go_to_block(block);
+        cursor.decode()?;
+        documents.clear();
+        documents.extend_from_slice(cursor.documents());
+        for &number in others {
+            let cursor = &mut scored[number].cursor;
+            let begun = cursor.block();
+            cursor.intersect(&mut documents)?;
+            cursor.go_to_block(begun);
         }
+        if documents.is_empty() {
+            continue;
+        }
+        batch.begin(&documents);
         batch.look_up_lengths(weigher)?;
-        for &number in &must {
+        for (&number, &more) in order.iter().zip(more.iter().rev()) {
+            batch.find(number, &mut scored[number])?;
             batch.weigh(number, &scored[number], weigher);
+            batch.keep_above(top.threshold(), at_most(more));
         }
-        for (place, &number) in optional.iter().enumerate() {
-            batch.keep_above(top.threshold(), more[place]);
-            batch.find(number, &mut scored[number], false)?;
+        let mut more = at_most(any);
+        for &number in optional.iter().rev() {
+            batch.find(number, &mut scored[number])?;
             batch.weigh(number, &scored[number], weigher);
+            more -= scored[number].bound;
+            batch.keep_above(top.threshold(), at_most(more));
         }
         batch.finish(terms, top)?;
     }
     Ok(())
+}
+
+/// What a term adds to the score of documents from `first` to `last` at most.
+fn bound_between(term: &Term<'_>, weigher: &Weigher<'_>, first: u32, last: u32) -> f64 {
+    let cursor = &term.cursor;
+    let from = cursor.block_of(first, cursor.block());
+    let far = from + FEW_BLOCKS;
+    if far < cursor.block_count() && cursor.last(far) < last {
+        return term.bound;
+    }
+    let mut bound = 0.0f64;
+    for block in from..cursor.block_count() {
+        bound = bound.max(term.block_bound(weigher, block));
+        if cursor.last(block) >= last {
+            break;
+        }
+    }
+    bound
 }

@@ -50,11 +50,6 @@ impl Batch {
         self.weighed.fill(false);
     }
 
-    /// The documents.
-    pub fn documents(&self) -> &[u32] {
-        &self.documents[..self.count]
-    }
-
     /// Whether none is left.
     pub fn is_empty(&self) -> bool {
         self.alive.is_empty()
@@ -78,22 +73,20 @@ impl Batch {
         self.weighed[number] = true;
     }
 
-    /// Tells the tfs of a term in all documents.
-    pub fn set_tfs(&mut self, number: usize, tfs: &[u32]) {
-        self.tfs[number][..self.count].copy_from_slice(tfs);
-    }
-
-    /// Finds a term in those that are left; drops those that do not have it where they `must`.
-    pub fn find(&mut self, number: usize, term: &mut Term<'_>, must: bool) -> Result<()> {
-        self.places.clear();
+    /// Finds a term in those that are left; drops those that do not have it where they must.
+    pub fn find(&mut self, number: usize, term: &mut Term<'_>) -> Result<()> {
+        let mut found = [0; BLOCK];
         let mut into = LookUp {
             documents: &self.documents,
             tfs: &mut self.tfs[number],
-            found: &mut self.places,
+            found: &mut found,
+            count: 0,
         };
         term.cursor.look_up(&self.alive, &mut into)?;
-        if must {
-            std::mem::swap(&mut self.alive, &mut self.places);
+        if term.must {
+            let count = into.count;
+            self.alive.clear();
+            self.alive.extend_from_slice(&found[..count]);
         }
         Ok(())
     }
@@ -126,9 +119,14 @@ impl Batch {
     /// Drops those that with `more` cannot make it.
     pub fn keep_above(&mut self, threshold: f32, more: f64) {
         let threshold = f64::from(threshold);
-        let sums = &self.sums;
-        self.alive
-            .retain(|&place| at_most(sums[usize::from(place)] + more) >= threshold);
+        let mut kept = 0;
+        for at in 0..self.alive.len() {
+            let place = self.alive[at];
+            self.alive[kept] = place;
+            let sum = self.sums[usize::from(place) % BLOCK];
+            kept += usize::from(at_most(sum + more) >= threshold);
+        }
+        self.alive.truncate(kept);
     }
 
     /// Scores those that are left, in the order of the query's terms.

@@ -20,8 +20,9 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
                 false => misses |= term.must,
             }
         }
-        if matched && !misses && !terms.is_excluded(document)? {
-            top.push(document, score as f32);
+        let score = score as f32;
+        if matched && !misses && top.takes(document, score) && !terms.is_excluded(document)? {
+            top.push(document, score);
         }
     }
     Ok(())

@@ -41,14 +41,15 @@ impl Index {
     /// Parameters out of range; no such document; the index is damaged.
     pub fn explain(&self, query: &Query, bm25: &Bm25, document: u64) -> Result<Explained> {
         bm25.check()?;
-        let (part, document) = self.locate(document)?;
+        let (number, document) = self.locate(document)?;
+        let part = &self.parts()[number];
         let weigher = super::weigher::Weigher::new(part, bm25, &self.statistics());
         let (mut score, mut explained) = (0.0, Vec::new());
         for term in terms::weighed(self, query, bm25)? {
-            let Some(found) = part.find(term.term.as_bytes())? else {
+            let Some(found) = &term.found[number] else {
                 continue;
             };
-            let mut cursor = Cursor::new(part, &found)?;
+            let mut cursor = Cursor::new(part, found)?;
             if term.not || cursor.seek(document)? != Some(document) {
                 continue;
             }

@@ -8,14 +8,17 @@
 
 mod and;
 mod batch;
+mod bounds;
 mod count;
 mod exhaustive;
 mod explain;
-mod or;
 mod parse;
+mod simd;
+mod single;
 mod terms;
 mod top;
 mod weigher;
+mod windows;
 
 pub use explain::{Explained, ExplainedTerm};
 
@@ -126,13 +129,14 @@ impl Index {
         let mut top = Top::new(options.k);
         let weighed = terms::weighed(self, query, &options.bm25)?;
         let mut first = 0;
-        for part in self.parts() {
-            let mut terms = Terms::new(self, part, &weighed, &options.bm25)?;
+        for (number, part) in self.parts().iter().enumerate() {
+            let mut terms = Terms::new(self, number, &weighed, &options.bm25)?;
             top.begin_part(first);
             match options.algorithm {
                 Algorithm::Exhaustive => exhaustive::search(&mut terms, &mut top)?,
-                Algorithm::Auto if terms.is_conjunction() => and::search(&mut terms, &mut top)?,
-                Algorithm::Auto => or::search(&mut terms, &mut top)?,
+                Algorithm::Auto if terms.scored.len() == 1 => single::search(&mut terms, &mut top)?,
+                Algorithm::Auto if terms.must() > 1 => and::search(&mut terms, &mut top)?,
+                Algorithm::Auto => windows::search(&mut terms, &mut top)?,
             }
             first += part.note.documents;
         }
@@ -145,13 +149,23 @@ impl Index {
     /// The index is damaged.
     pub fn count(&self, query: &Query) -> Result<u64> {
         let bm25 = Bm25::default();
-        let weighed = terms::weighed(self, query, &bm25)?;
+        let mut query = Cow::Borrowed(query);
+        if query
+            .clauses
+            .iter()
+            .any(|clause| clause.occur == Occur::Must)
+        {
+            // The others make no difference.
+            let decides = |clause: &Clause| clause.occur != Occur::Should;
+            query.to_mut().clauses.retain(decides);
+        }
+        let weighed = terms::weighed(self, &query, &bm25)?;
         let mut sum = 0;
-        for part in self.parts() {
-            let mut terms = Terms::new(self, part, &weighed, &bm25)?;
-            sum += match terms.is_conjunction() {
-                true => and::count(&mut terms)?,
-                false => count::any(&mut terms)?,
+        for number in 0..self.parts().len() {
+            let mut terms = Terms::new(self, number, &weighed, &bm25)?;
+            sum += match terms.must() {
+                0 => count::any(&mut terms)?,
+                _ => and::count(&mut terms)?,
             };
         }
         Ok(sum)
@@ -163,6 +177,6 @@ impl Index {
     /// There is no such document; the index is damaged.
     pub fn id(&self, document: u64) -> Result<Cow<'_, str>> {
         let (part, document) = self.locate(document)?;
-        Ok(String::from_utf8_lossy(part.id(document)?))
+        Ok(String::from_utf8_lossy(self.parts()[part].id(document)?))
     }
 }

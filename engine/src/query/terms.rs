@@ -3,11 +3,11 @@
 use super::weigher::Weigher;
 use super::{Occur, Query};
 use crate::error::Result;
-use crate::index::{Cursor, Index, Part};
+use crate::index::{Cursor, Found, Index};
 use crate::weigh::Bm25;
 
 /// A distinct term of a query.
-pub(crate) struct Weighed<'q> {
+pub(crate) struct Weighed<'i, 'q> {
     pub term: &'q str,
     /// Whether documents must have it; whether none may. Both are possible, and then none matches.
     pub must: bool,
@@ -16,15 +16,17 @@ pub(crate) struct Weighed<'q> {
     pub times: f64,
     pub df: u64,
     pub idf: f64,
+    /// What every part has of it.
+    pub found: Vec<Option<Found<'i>>>,
 }
 
 /// The distinct terms of a query in its order, with their idf in the whole index.
-pub(crate) fn weighed<'q>(
-    index: &Index,
+pub(crate) fn weighed<'i, 'q>(
+    index: &'i Index,
     query: &'q Query,
     bm25: &Bm25,
-) -> Result<Vec<Weighed<'q>>> {
-    let mut terms: Vec<Weighed<'q>> = Vec::new();
+) -> Result<Vec<Weighed<'i, 'q>>> {
+    let mut terms: Vec<Weighed<'i, 'q>> = Vec::with_capacity(query.clauses.len());
     for clause in &query.clauses {
         let (must, not) = (clause.occur == Occur::Must, clause.occur == Occur::Not);
         match terms.iter_mut().find(|known| known.term == clause.term) {
@@ -34,11 +36,11 @@ pub(crate) fn weighed<'q>(
                 known.not |= not;
             }
             None => {
-                let mut df = 0;
-                for part in index.parts() {
-                    let found = part.find(clause.term.as_bytes())?;
-                    df += found.map_or(0, |found| found.df);
-                }
+                let parts = index.parts().iter();
+                let found: Vec<Option<Found<'i>>> = parts
+                    .map(|part| part.find(clause.term.as_bytes()))
+                    .collect::<Result<_>>()?;
+                let df = found.iter().flatten().map(|found| found.df).sum();
                 terms.push(Weighed {
                     term: &clause.term,
                     must,
@@ -46,6 +48,7 @@ pub(crate) fn weighed<'q>(
                     times: 1.0,
                     df,
                     idf: bm25.idf(index.statistics().documents, df),
+                    found,
                 });
             }
         }
@@ -74,12 +77,19 @@ pub(crate) struct Term<'a> {
     pub bound: f64,
     /// The same, its sign apart.
     pub magnitude: f64,
-    /// The block whose bound was asked for last, and that bound.
-    last_bound: (usize, f64),
+    /// The bounds of all blocks, where they have been asked for.
+    bounds: Vec<f32>,
 }
 
 impl<'a> Terms<'a> {
-    pub fn new(index: &Index, part: &'a Part, query: &[Weighed<'_>], bm25: &Bm25) -> Result<Self> {
+    /// The terms of `query` that part `number` has.
+    pub fn new(
+        index: &'a Index,
+        number: usize,
+        query: &[Weighed<'a, '_>],
+        bm25: &Bm25,
+    ) -> Result<Self> {
+        let part = &index.parts()[number];
         let mut terms = Terms {
             weigher: Weigher::new(part, bm25, &index.statistics()),
             scored: Vec::new(),
@@ -88,10 +98,10 @@ impl<'a> Terms<'a> {
         };
         for weighed in query {
             terms.must += usize::from(weighed.must);
-            let Some(found) = part.find(weighed.term.as_bytes())? else {
+            let Some(found) = &weighed.found[number] else {
                 continue;
             };
-            let cursor = Cursor::new(part, &found)?;
+            let cursor = Cursor::new(part, found)?;
             match weighed.not {
                 true => terms.not.push(cursor),
                 false => terms
@@ -102,9 +112,9 @@ impl<'a> Terms<'a> {
         Ok(terms)
     }
 
-    /// Whether there are terms that documents must have.
-    pub fn is_conjunction(&self) -> bool {
-        self.must > 0
+    /// The number of terms that documents must have.
+    pub fn must(&self) -> usize {
+        self.must
     }
 
     /// Whether a term that documents must have is not in the part.
@@ -112,19 +122,35 @@ impl<'a> Terms<'a> {
         self.scored.iter().filter(|term| term.must).count() < self.must
     }
 
+    /// Goes back to the beginning of the lists of terms that none may have.
+    pub fn rewind_not(&mut self) {
+        for cursor in &mut self.not {
+            cursor.go_to_block(0);
+        }
+    }
+
     /// Whether `document`, which comes after those asked for before, has a term that none may have.
     pub fn is_excluded(&mut self, document: u32) -> Result<bool> {
-        for cursor in &mut self.not {
-            if cursor.seek(document)? == Some(document) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        excludes(&mut self.not, document)
     }
 }
 
+/// Whether one of the lists has `document`, which comes after those asked for before.
+pub(super) fn excludes(not: &mut [Cursor<'_>], document: u32) -> Result<bool> {
+    for cursor in not {
+        if cursor.seek(document)? == Some(document) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 impl<'a> Term<'a> {
-    fn new(weigher: &Weigher<'_>, mut cursor: Cursor<'a>, weighed: &Weighed<'_>) -> Result<Self> {
+    fn new(
+        weigher: &Weigher<'_>,
+        mut cursor: Cursor<'a>,
+        weighed: &Weighed<'_, '_>,
+    ) -> Result<Self> {
         let (idf, times) = (weighed.idf, weighed.times);
         let magnitude = match cursor.list_front() {
             Some(front) => weigher.magnitude(idf, front),
@@ -144,23 +170,30 @@ impl<'a> Term<'a> {
             must: weighed.must,
             bound: if idf > 0.0 { magnitude } else { 0.0 },
             magnitude,
-            last_bound: (usize::MAX, 0.0),
+            bounds: Vec::new(),
         })
+    }
+
+    /// Finds what bounds every block.
+    pub fn bound_blocks(&mut self, weigher: &Weigher<'_>) {
+        if self.idf > 0.0 {
+            self.bounds = weigher.magnitudes(self.idf, self.cursor.entries());
+            let times = self.times as f32;
+            for bound in &mut self.bounds {
+                *bound = (*bound * times).next_up();
+            }
+        }
     }
 
     /// What the term adds to the score of a document of block `block` at most.
     #[inline]
-    pub fn block_bound(&mut self, weigher: &Weigher<'_>, block: usize) -> f64 {
-        if self.last_bound.0 == block {
-            return self.last_bound.1;
-        }
-        let bound = match self.cursor.front(block) {
+    pub fn block_bound(&self, weigher: &Weigher<'_>, block: usize) -> f64 {
+        match (self.bounds.get(block), self.cursor.front(block)) {
             _ if self.idf <= 0.0 => 0.0,
-            Some(front) => weigher.magnitude(self.idf, front) * self.times,
-            None => self.bound,
-        };
-        self.last_bound = (block, bound);
-        bound
+            (Some(&bound), _) => bound.into(),
+            (None, Some(front)) => weigher.magnitude(self.idf, front) * self.times,
+            (None, None) => self.bound,
+        }
     }
 
     /// What the term adds to the score of `document`, which its cursor is at.

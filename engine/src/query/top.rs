@@ -1,7 +1,6 @@
 //! The best documents so far.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::cmp::Ordering;
 
 use super::Hit;
 
@@ -16,34 +15,20 @@ pub(crate) struct Top {
     k: usize,
     /// The number of the first document of the part.
     first: u64,
-    /// The worst on top.
-    heap: BinaryHeap<Reverse<Ranked>>,
+    /// The best, and some that were.
+    hits: Vec<Hit>,
+    /// The worst of the k best, when others were last left out.
+    worst: Option<Hit>,
     threshold: f32,
+    /// When others are left out next.
+    full: usize,
 }
 
-/// A document by rank: greater is better.
-struct Ranked(Hit);
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_score = self.0.score.total_cmp(&other.0.score);
-        by_score.then(other.0.document.cmp(&self.0.document))
-    }
+/// The better first.
+fn rank(a: &Hit, b: &Hit) -> Ordering {
+    let by_score = b.score.total_cmp(&a.score);
+    by_score.then(a.document.cmp(&b.document))
 }
-
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Ranked {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Ranked {}
 
 impl Top {
     /// The best `k`.
@@ -51,11 +36,13 @@ impl Top {
         Top {
             k,
             first: 0,
-            heap: BinaryHeap::new(),
+            hits: Vec::new(),
+            worst: None,
             threshold: match k {
                 0 => f32::INFINITY,
                 _ => f32::NEG_INFINITY,
             },
+            full: k,
         }
     }
 
@@ -78,45 +65,39 @@ impl Top {
     /// Whether a document of the part would be among the best.
     #[inline]
     pub fn takes(&self, document: u32, score: f32) -> bool {
-        match score.total_cmp(&self.threshold) {
-            Ordering::Less => false,
-            Ordering::Greater => true,
-            // As good as the worst: earlier ones come first.
-            Ordering::Equal => match self.heap.peek() {
-                Some(worst) => self.first + u64::from(document) < worst.0.0.document,
-                None => self.k > 0,
-            },
-        }
+        let hit = self.hit(document, score);
+        self.k > 0 && self.worst.is_none_or(|worst| rank(&hit, &worst).is_lt())
     }
 
-    /// Takes a document of the part if it is among the best.
+    /// Takes a document of the part that is among the best.
     #[inline]
     pub fn push(&mut self, document: u32, score: f32) {
-        if self.takes(document, score) {
-            self.insert(Hit {
-                document: self.first + u64::from(document),
-                score,
-            });
+        self.hits.push(self.hit(document, score));
+        if self.hits.len() == self.full {
+            self.leave_out();
         }
     }
 
-    fn insert(&mut self, hit: Hit) {
-        if self.heap.len() < self.k {
-            self.heap.push(Reverse(Ranked(hit)));
-        } else if let Some(mut worst) = self.heap.peek_mut() {
-            *worst = Reverse(Ranked(hit));
+    fn hit(&self, document: u32, score: f32) -> Hit {
+        Hit {
+            document: self.first + u64::from(document),
+            score,
         }
-        if self.heap.len() == self.k
-            && let Some(worst) = self.heap.peek()
-        {
-            self.threshold = worst.0.0.score;
-        }
+    }
+
+    /// Leaves all but the best out.
+    fn leave_out(&mut self) {
+        let (_, worst, _) = self.hits.select_nth_unstable_by(self.k - 1, rank);
+        self.worst = Some(*worst);
+        self.threshold = worst.score;
+        self.hits.truncate(self.k);
+        self.full = self.k + (self.k / 2).max(1);
     }
 
     /// The best first.
-    pub fn into_hits(self) -> Vec<Hit> {
-        // Reversed, the greatest come first.
-        let sorted = self.heap.into_sorted_vec();
-        sorted.into_iter().map(|ranked| ranked.0.0).collect()
+    pub fn into_hits(mut self) -> Vec<Hit> {
+        self.hits.sort_unstable_by(rank);
+        self.hits.truncate(self.k);
+        self.hits
     }
 }

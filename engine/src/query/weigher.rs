@@ -1,8 +1,9 @@
 //! The weights of postings at query time, and what bounds them.
 
+use super::simd::wide;
 use crate::collection::Statistics;
 use crate::error::Result;
-use crate::index::{BLOCK, Part, Point, tf_of};
+use crate::index::{BLOCK, Entry, Part, Point, tf_of};
 use crate::weigh::{Bm25, UsePart};
 
 /// Weighs the postings of a part.
@@ -45,14 +46,17 @@ impl<'a> Weigher<'a> {
     /// Writes the weights of a term with `idf` in documents of these lengths.
     #[inline]
     pub fn weigh(&self, idf: f64, lengths: &[u32], tfs: &[u32], weights: &mut [f32]) {
-        self.bm25.with_part(Postings {
-            bm25: &self.bm25,
-            avdl: self.avdl,
-            idf,
-            lengths,
-            tfs,
-            weights,
-        });
+        weigh_wide(
+            &self.bm25,
+            Postings {
+                bm25: &self.bm25,
+                avdl: self.avdl,
+                idf,
+                lengths,
+                tfs,
+                weights,
+            },
+        );
     }
 
     /// Writes the weights of up to a block of postings of a term with `idf`.
@@ -77,6 +81,21 @@ impl<'a> Weigher<'a> {
         Ok(weight[0])
     }
 
+    /// What no weight in each of the blocks is above, its sign apart.
+    pub fn magnitudes(&self, idf: f64, blocks: &[Entry]) -> Vec<f32> {
+        let mut bounds = vec![0.0; blocks.len()];
+        bound_wide(
+            &self.bm25,
+            Bounds {
+                norms: &self.norms,
+                factor: idf.abs() * SLACK,
+                blocks,
+                bounds: &mut bounds,
+            },
+        );
+        bounds
+    }
+
     /// What no weight of postings within `front` is above, its sign apart.
     #[inline]
     pub fn magnitude(&self, idf: f64, front: &[Point]) -> f64 {
@@ -85,6 +104,20 @@ impl<'a> Weigher<'a> {
             front,
         });
         idf.abs() * part * SLACK
+    }
+}
+
+wide! {
+    /// Weighs postings.
+    fn weigh_wide(bm25: &Bm25, postings: Postings<'_>) {
+        bm25.with_part(postings);
+    }
+}
+
+wide! {
+    /// Bounds the tf parts of blocks.
+    fn bound_wide(bm25: &Bm25, bounds: Bounds<'_>) {
+        bm25.with_part(bounds);
     }
 }
 
@@ -127,5 +160,26 @@ impl UsePart for Bound<'_> {
             .iter()
             .map(|point| part(tf_of(*point), self.norms[usize::from(point.length)]));
         parts.fold(0.0, f64::max)
+    }
+}
+
+/// The largest weights of blocks.
+struct Bounds<'a> {
+    norms: &'a [f64; 256],
+    factor: f64,
+    blocks: &'a [Entry],
+    bounds: &'a mut [f32],
+}
+
+impl UsePart for Bounds<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with(self, part: impl Fn(f64, f64) -> f64 + Copy) {
+        for (block, bound) in self.blocks.iter().zip(self.bounds) {
+            let of = |point: Point| part(tf_of(point), self.norms[usize::from(point.length)]);
+            let [a, b, c] = block.front.map(of);
+            *bound = (self.factor * a.max(b).max(c)) as f32;
+        }
     }
 }

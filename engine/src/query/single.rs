@@ -1,0 +1,53 @@
+//! The best documents for one term: its blocks, those that promise most first.
+
+use super::terms::{Terms, excludes};
+use super::top::{Top, at_most};
+use crate::error::Result;
+use crate::index::BLOCK;
+
+pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
+    if terms.misses_one() || terms.scored.is_empty() {
+        return Ok(());
+    }
+    let term = &mut terms.scored[0];
+    term.bound_blocks(&terms.weigher);
+    let count = term.cursor.block_count();
+    let bounds: Vec<f64> = (0..count)
+        .map(|block| at_most(term.block_bound(&terms.weigher, block)))
+        .collect();
+    let mut first: Vec<usize> = (0..count).collect();
+    let some = top.k().div_ceil(BLOCK / 4) + 1;
+    if some < count {
+        first.select_nth_unstable_by(some, |&a, &b| bounds[b].total_cmp(&bounds[a]));
+        first.truncate(some);
+    }
+    first.sort_unstable();
+    for &block in &first {
+        take_block(block, terms, top)?;
+    }
+    terms.rewind_not();
+    let mut done = first.into_iter().peekable();
+    for (block, &bound) in bounds.iter().enumerate() {
+        if done.next_if_eq(&block).is_none() && bound >= f64::from(top.threshold()) {
+            take_block(block, terms, top)?;
+        }
+    }
+    Ok(())
+}
+
+fn take_block(block: usize, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
+    let term = &mut terms.scored[0];
+    term.cursor.go_to_block(block);
+    let (idf, times) = (term.idf, term.times);
+    let (documents, tfs) = term.cursor.postings()?;
+    let mut weights = [0.0; BLOCK];
+    let weights = &mut weights[..documents.len()];
+    terms.weigher.weigh_postings(idf, documents, tfs, weights)?;
+    for (&document, &weight) in documents.iter().zip(&*weights) {
+        let score = (f64::from(weight) * times) as f32;
+        if top.takes(document, score) && !excludes(&mut terms.not, document)? {
+            top.push(document, score);
+        }
+    }
+    Ok(())
+}
