@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::index::BLOCK;
 
 /// Documents in a window.
-pub(super) const WINDOW: usize = 1024;
+pub(super) const WINDOW: usize = 4096;
 
 pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     if terms.scored.is_empty() || terms.misses_one() {
@@ -213,15 +213,20 @@ impl Search {
         self.touched.fill(0);
         self.rough.fill(0.0);
         let mut magnitudes = 0.0;
+        let threshold = f64::from(top.threshold());
         for place in essential..self.order.len() {
             self.dense[place].fill(0.0);
             let term = &mut scored[self.order[place]];
             magnitudes += term.magnitude;
+            let others = self.sums[self.order.len()] - (self.sums[place + 1] - self.sums[place]);
             let mut block = term.cursor.block();
             while block < term.cursor.block_count()
                 && term.cursor.first_possible(block) < self.documents.end
             {
-                self.add_block(place, term.must || !has_must, weigher, term, block)?;
+                // Documents of a block that cannot make it need not be told from those without the term.
+                if at_most(term.block_bound(weigher, block) + others) >= threshold {
+                    self.add_block(place, term.must || !has_must, weigher, term, block)?;
+                }
                 block += 1;
             }
             simd::add_times(&mut self.rough, &self.dense[place], term.times as f32);
