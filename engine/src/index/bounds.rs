@@ -2,7 +2,7 @@
 //!
 //! Every formula grows with tf and falls with the length, so the largest weight of a block is that of
 //! one of its undominated postings: those for which no other has at least its tf and at most its
-//! length (the Pareto front). A block keeps three points that no posting of it lies beyond: the
+//! length (the Pareto front). A block keeps five points that no posting of it lies beyond: the
 //! front itself where it is small, else neighbours of it joined. A tf is rounded up and a length
 //! down to one of 256 values.
 
@@ -12,7 +12,7 @@ use crate::collection::Statistics;
 use crate::weigh::Bm25;
 
 /// The number of points.
-pub(crate) const POINTS: usize = 3;
+pub(crate) const POINTS: usize = 5;
 
 /// A tf and a length, by their codes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]

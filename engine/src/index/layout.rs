@@ -72,5 +72,5 @@ pub(crate) struct ListPlace {
     pub table: u64,
     pub blocks: u32,
     pub front: Front,
-    pub zero: [u8; 6],
+    pub zero: [u8; 2],
 }

@@ -139,7 +139,10 @@ impl Batch {
                 score += f64::from(weights[at]) * term.times;
             }
             let (document, score) = (self.documents[at], score as f32);
-            if top.takes(document, score) && !terms.is_excluded(document)? {
+            if score >= top.threshold()
+                && top.takes(document, score)
+                && !terms.is_excluded(document)?
+            {
                 top.push(document, score);
             }
         }

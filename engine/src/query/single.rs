@@ -16,7 +16,8 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         .map(|block| at_most(term.block_bound(&terms.weigher, block)))
         .collect();
     let mut first: Vec<usize> = (0..count).collect();
-    let some = top.k().div_ceil(BLOCK / 4) + 1;
+    // The best documents are rarely two in a block.
+    let some = top.k().saturating_add(6);
     if some < count {
         first.select_nth_unstable_by(some, |&a, &b| bounds[b].total_cmp(&bounds[a]));
         first.truncate(some);
@@ -45,7 +46,10 @@ fn take_block(block: usize, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> 
     terms.weigher.weigh_postings(idf, documents, tfs, weights)?;
     for (&document, &weight) in documents.iter().zip(&*weights) {
         let score = (f64::from(weight) * times) as f32;
-        if top.takes(document, score) && !excludes(&mut terms.not, document)? {
+        if score >= top.threshold()
+            && top.takes(document, score)
+            && !excludes(&mut terms.not, document)?
+        {
             top.push(document, score);
         }
     }

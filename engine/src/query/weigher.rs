@@ -178,8 +178,8 @@ impl UsePart for Bounds<'_> {
     fn with(self, part: impl Fn(f64, f64) -> f64 + Copy) {
         for (block, bound) in self.blocks.iter().zip(self.bounds) {
             let of = |point: Point| part(tf_of(point), self.norms[usize::from(point.length)]);
-            let [a, b, c] = block.front.map(of);
-            *bound = (self.factor * a.max(b).max(c)) as f32;
+            let most = block.front.map(of).into_iter().fold(0.0, f64::max);
+            *bound = (self.factor * most) as f32;
         }
     }
 }
