@@ -7,16 +7,16 @@ results) and some 0.2 microseconds of Python. The call also makes a Python strin
 every result; in the index that is timed all names are "0", of which Python keeps one.
 """
 
-import argparse
 import importlib.machinery
 import importlib.util
-import json
 import os
 import sysconfig
 import time
 from pathlib import Path
 
 import numpy
+
+from python_peer import read_queries, run
 
 ENCODING = "block_simdbp"
 # PISA's algorithms for each kind; the one whose whole round is fastest counts.
@@ -60,8 +60,7 @@ def build(text, index):
     files = {path.name: path.stat().st_size for path in index.iterdir()}
     postings = next(size for name, size in files.items() if name.endswith(ENCODING))
     make_nameless(index, documents)
-    print(json.dumps({"seconds": seconds, "bytes": sum(files.values()),
-                      "postings_bytes": postings}))
+    return {"seconds": seconds, "bytes": sum(files.values()), "postings_bytes": postings}
 
 
 def make_nameless(index, documents):
@@ -113,12 +112,6 @@ class Searcher:
             result_ranks=self.ranks, result_scores=self.scores)
 
 
-def read_queries(path):
-    """Numbers and terms of the queries, and their kinds."""
-    lines = [line.split("\t") for line in path.read_text().splitlines()]
-    return [(int(number), terms.split()) for number, _, terms in lines], {line[1] for line in lines}
-
-
 def known_terms(context, queries):
     """The terms that occur at all: PISA drops others, and would answer `and` without them."""
     terms = sorted({term for _, terms in queries for term in terms})
@@ -137,29 +130,28 @@ def write_answers(searcher, algorithm, queries, path):
             out.write(f"{number}\t{' '.join(documents)}\n")
 
 
-def search(index, arguments):
+def search(arguments):
     queries, kinds = read_queries(arguments.queries)
-    if arguments.task == "count" or "mix" in kinds:
-        reason = ("the binding has no query that only counts" if arguments.task == "count"
-                  else "PISA has no query with required and optional terms")
-        print(json.dumps({"unsupported": reason}))
-        return
+    if arguments.task == "count":
+        return {"unsupported": "the binding has no query that only counts"}
+    if "mix" in kinds:
+        return {"unsupported": "PISA has no query with required and optional terms"}
     [kind] = kinds
     k = int(arguments.task.removeprefix("top"))
-    context = open_index(index)
+    context = open_index(arguments.index)
     known = known_terms(context, queries)
     asked = []
     for number, terms in queries:
         hopeless = kind == "and" and not known.issuperset(terms)
         asked.append((number, {} if hopeless else {term: 1.0 for term in terms}))
-    nameless = Searcher(open_index(index / "nameless"), k, len(asked))
+    nameless = Searcher(open_index(arguments.index / "nameless"), k, len(asked))
     best = {"wall_ns": float("inf")}
     for algorithm in ALGORITHMS[kind]:
         run = time_rounds(nameless, algorithm, asked, arguments)
         if run["wall_ns"] < best["wall_ns"]:
             best = {**run, "note": algorithm}
     write_answers(Searcher(context, k, len(asked)), best["note"], asked, arguments.answers)
-    print(json.dumps(best))
+    return best
 
 
 def time_rounds(searcher, algorithm, queries, arguments):
@@ -175,24 +167,4 @@ def time_rounds(searcher, algorithm, queries, arguments):
     return {"ns": each, "wall_ns": min(walls)}
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("build")
-    verb.add_argument("text", type=Path)
-    verb.add_argument("index", type=Path)
-    verb = verbs.add_parser("search")
-    verb.add_argument("index", type=Path)
-    verb.add_argument("queries", type=Path)
-    verb.add_argument("--task", required=True)
-    verb.add_argument("--threads", type=int, required=True)
-    verb.add_argument("--repeat", type=int, required=True)
-    verb.add_argument("--answers", type=Path, required=True)
-    arguments = parser.parse_args()
-    if arguments.verb == "build":
-        build(arguments.text, arguments.index)
-    else:
-        search(arguments.index, arguments)
-
-
-main()
+run(build, search)
