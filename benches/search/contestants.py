@@ -61,6 +61,11 @@ def build_tantivy():
     return [HERE / "target/release/tantivy-peer"]
 
 
+def build_seekstorm():
+    cargo(HERE, "seekstorm-peer")
+    return [HERE / "target/release/seekstorm-peer"]
+
+
 def install_bm25s():
     install_python_packages()
     return [PYTHON, HERE / "bm25s_peer.py"]
@@ -136,8 +141,10 @@ CONTESTANTS = [
     Contestant("pisa", "robertson-idf", install_pisa),
     Contestant("lucene", "byte-lengths", build_lucene),
     Contestant("bm25s", "exact", install_bm25s),
+    Contestant("seekstorm", "byte-lengths-and-mean", build_seekstorm),
 ]
 EXPLANATIONS = {
     "byte-lengths": "right for lengths rounded to one byte",
+    "byte-lengths-and-mean": "right for lengths rounded to one byte, and their mean",
     "robertson-idf": "right for Robertson's idf",
 }

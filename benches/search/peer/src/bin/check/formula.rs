@@ -12,26 +12,43 @@ pub enum Formula {
     Exact,
     /// Lucene's idf and lengths rounded down to what its one byte can hold.
     ByteLengths,
+    /// The same, and the mean is that of the rounded lengths.
+    ByteLengthsAndMean,
     /// Robertson's idf, which gives terms of over half of the documents (almost) nothing.
     RobertsonIdf,
 }
 
 impl Formula {
-    pub const ALL: [Self; 3] = [Self::Exact, Self::ByteLengths, Self::RobertsonIdf];
+    pub const ALL: [Self; 4] = [
+        Self::Exact,
+        Self::ByteLengths,
+        Self::ByteLengthsAndMean,
+        Self::RobertsonIdf,
+    ];
+
+    /// What lengths are divided by.
+    pub fn mean_length(self, lengths: &[u32]) -> f64 {
+        let round: fn(u32) -> u32 = match self {
+            Self::ByteLengthsAndMean => round_to_byte,
+            Self::Exact | Self::ByteLengths | Self::RobertsonIdf => |length| length,
+        };
+        let sum: f64 = lengths.iter().map(|&length| f64::from(round(length))).sum();
+        sum / lengths.len() as f64
+    }
 
     pub fn idf(self, documents: usize, containing: usize) -> f64 {
         let (documents, containing) = (documents as f64, containing as f64);
         let odds = (documents - containing + 0.5) / (containing + 0.5);
         match self {
-            Self::Exact | Self::ByteLengths => odds.ln_1p(),
             Self::RobertsonIdf => odds.ln().max(1e-6),
+            Self::Exact | Self::ByteLengths | Self::ByteLengthsAndMean => odds.ln_1p(),
         }
     }
 
     /// The share of its idf that a term of this frequency contributes.
     pub fn saturated(self, frequency: u32, length: u32, mean_length: f64) -> f64 {
         let length = match self {
-            Self::ByteLengths => round_to_byte(length),
+            Self::ByteLengths | Self::ByteLengthsAndMean => round_to_byte(length),
             Self::Exact | Self::RobertsonIdf => length,
         };
         let frequency = f64::from(frequency);
@@ -47,6 +64,7 @@ impl FromStr for Formula {
         match name {
             "exact" => Ok(Self::Exact),
             "byte-lengths" => Ok(Self::ByteLengths),
+            "byte-lengths-and-mean" => Ok(Self::ByteLengthsAndMean),
             "robertson-idf" => Ok(Self::RobertsonIdf),
             _ => Err(format!("no formula `{name}`")),
         }

@@ -51,7 +51,7 @@ fn read_jobs(path: &str) -> Outcome<Vec<Job>> {
 }
 
 /// The scores of all documents; those that do not match have none.
-fn score(query: &Query, text: &Text, formula: Formula) -> Vec<Option<f64>> {
+fn score(query: &Query, text: &Text, formula: Formula, mean_length: f64) -> Vec<Option<f64>> {
     let mut scores = vec![0.0; text.lengths.len()];
     let mut occurring = vec![0u32; text.lengths.len()];
     for (at, term) in query.terms.iter().enumerate() {
@@ -61,7 +61,7 @@ fn score(query: &Query, text: &Text, formula: Formula) -> Vec<Option<f64>> {
         let mark = u32::from(query.kind != Kind::Mix || at == 0);
         for &(document, frequency) in postings {
             let length = text.lengths[document];
-            scores[document] += idf * formula.saturated(frequency, length, text.mean_length);
+            scores[document] += idf * formula.saturated(frequency, length, mean_length);
             occurring[document] += mark;
         }
     }
@@ -123,18 +123,19 @@ fn main() -> Outcome<()> {
     let terms = queries.values().flatten().flat_map(|query| &query.terms);
     let text = Text::read(Path::new(text), terms.map(String::as_str))?;
 
-    for (path, queries) in &queries {
-        for query in queries {
-            for formula in Formula::ALL {
-                let mut jobs = jobs
-                    .iter_mut()
-                    .filter(|job| job.queries == *path && job.formula == formula)
-                    .peekable();
-                if jobs.peek().is_none() {
-                    continue;
-                }
-                let scores = score(query, &text, formula);
-                for job in jobs {
+    for formula in Formula::ALL {
+        let mean_length = formula.mean_length(&text.lengths);
+        for (path, queries) in &queries {
+            let mut jobs: Vec<_> = jobs
+                .iter_mut()
+                .filter(|job| job.queries == *path && job.formula == formula)
+                .collect();
+            if jobs.is_empty() {
+                continue;
+            }
+            for query in queries {
+                let scores = score(query, &text, formula, mean_length);
+                for job in &mut jobs {
                     let answer = job.answers.get(&query.number);
                     let answer = answer.ok_or_else(|| format!("no answer to {}", query.number))?;
                     if !is_right(answer, job.task, &scores)? {

@@ -10,7 +10,6 @@ use search_peer::Outcome;
 /// Postings of some terms, and the lengths of all documents.
 pub struct Text {
     pub lengths: Vec<u32>,
-    pub mean_length: f64,
     /// Documents and frequencies, in order of the documents.
     pub postings: HashMap<String, Vec<(usize, u32)>>,
 }
@@ -37,11 +36,6 @@ impl Text {
             }
             lengths.push(length);
         }
-        let words: f64 = lengths.iter().copied().map(f64::from).sum();
-        Ok(Self {
-            mean_length: words / lengths.len() as f64,
-            lengths,
-            postings,
-        })
+        Ok(Self { lengths, postings })
     }
 }
