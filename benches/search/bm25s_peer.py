@@ -48,8 +48,9 @@ def search(arguments):
         for number, query_terms in queries:
             documents, scores = retrieve([query_terms], 1)
             # Where fewer match, it fills up with documents that do not.
-            found = [f"{document}:{score}" for document, score in zip(documents[0], scores[0]) if score]
-            out.write(f"{number}\t{' '.join(found)}\n")
+            found = [pair for pair in zip(documents[0], scores[0]) if pair[1] > 0]
+            answer = " ".join(f"{document}:{score}" for document, score in found)
+            out.write(f"{number}\t{answer}\n")
     retrieve(terms, arguments.threads)
 
     rounds, walls = [], []

@@ -1,4 +1,4 @@
-"""The command line that the peers in Python share: `build TEXT INDEX` and `search INDEX QUERIES`."""
+"""The command line that peers in Python share: `build TEXT INDEX` and `search INDEX QUERIES`."""
 
 import argparse
 import json

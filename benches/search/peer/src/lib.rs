@@ -12,6 +12,9 @@ pub use query::{Kind, Query, Task, read_queries};
 use std::error::Error;
 use std::path::Path;
 
+const USAGE: &str = "usage: build TEXT INDEX\n       search INDEX QUERIES --task TASK --threads T \
+    --repeat R --answers FILE";
+
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// What a build has made, beside the folder itself.
@@ -81,7 +84,7 @@ pub fn run<E: Engine>() -> Outcome<()> {
             repeat.parse()?,
             Path::new(answers),
         ),
-        _ => Err("usage: build TEXT INDEX | search INDEX QUERIES --task TASK --threads T --repeat R --answers FILE".into()),
+        _ => Err(USAGE.into()),
     }
 }
 
