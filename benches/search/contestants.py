@@ -4,6 +4,7 @@ All have two commands: `build TEXT INDEX`, and `search INDEX QUERIES` with the o
 `search_command`. Both print one line of JSON; see benches/README.md.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -53,7 +54,7 @@ def install_python_packages():
 
 def build_tokapi():
     cargo(ROOT, "tokapi-cli")
-    return [TOKAPI, "bench", "search"]
+    return [TOKAPI]
 
 
 def build_tantivy():
@@ -122,7 +123,6 @@ class Contestant:
     # How it scores, by the names of peer/src/bin/check/formula.rs.
     formula: str
     prepare: Callable[[], List]
-    search_verb: str = "search"
 
     def ready(self):
         self.command = self.prepare()
@@ -131,12 +131,31 @@ class Contestant:
         return [*self.command, "build", text, index]
 
     def search_command(self, index, queries, task, threads, repeat, answers):
-        return [*self.command, self.search_verb, index, queries, "--task", task,
+        return [*self.command, "search", index, queries, "--task", task,
                 "--threads", str(threads), "--repeat", str(repeat), "--answers", answers]
+
+    def figures(self, built, index):
+        """The seconds and bytes of an index, of what its build printed."""
+        return built
+
+
+class Tokapi(Contestant):
+    def build_command(self, text, index):
+        return [*self.command, "index", text, "-o", index, "--analyzer", "whitespace", "--json"]
+
+    def search_command(self, *arguments):
+        command = super().search_command(*arguments)
+        return [*self.command, "bench", *command[len(self.command):]]
+
+    def figures(self, built, index):
+        shown = subprocess.check_output([*self.command, "info", index, "--json"])
+        files = json.loads(shown)["files"]
+        return {"seconds": built["seconds"], "bytes": built["index_bytes"],
+                "postings_bytes": files["postings"] + files["lists"]}
 
 
 CONTESTANTS = [
-    Contestant("tokapi", "exact", build_tokapi, search_verb="run"),
+    Tokapi("tokapi", "exact", build_tokapi),
     Contestant("tantivy", "byte-lengths", build_tantivy),
     Contestant("pisa", "robertson-idf", install_pisa),
     Contestant("lucene", "byte-lengths", build_lucene),

@@ -29,6 +29,9 @@ pub(crate) struct Entry {
     pub front: Front,
 }
 
+/// A bitmap: the document of its first bit, and its words.
+pub(crate) type Bitmap<'a> = (u32, &'a [[u8; 8]]);
+
 /// The last document before a block; -1 where there is none.
 pub(crate) type Before = i64;
 
@@ -240,12 +243,7 @@ impl Entry {
 
     /// The words of a bitmap and the document of its first bit; none where the block is no bitmap.
     #[inline(always)]
-    pub fn bitmap<'a>(
-        &self,
-        bytes: &'a [u8],
-        before: Before,
-        last: u32,
-    ) -> Option<(u32, &'a [[u8; 8]])> {
+    pub fn bitmap<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<Bitmap<'a>> {
         if self.form != BITMAP {
             return None;
         }

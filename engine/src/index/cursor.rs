@@ -1,6 +1,6 @@
 //! A walk through the list of a term, in the order of its documents.
 
-use super::block::{Before, Decoded, Entry};
+use super::block::{Before, Bitmap, Decoded, Entry};
 use super::bounds::Front;
 use super::look_up::{LookUp, first_not_before};
 use super::part::{Blocks, Found, List, Part};
@@ -280,7 +280,7 @@ impl<'a> Cursor<'a> {
 
     /// The words of block `block` where it is a bitmap, and the document of its first bit.
     #[inline]
-    pub fn bitmap(&self, block: usize) -> Result<Option<(u32, &'a [[u8; 8]])>> {
+    pub fn bitmap(&self, block: usize) -> Result<Option<Bitmap<'a>>> {
         let Some(blocks) = &self.blocks else {
             return Ok(None);
         };

@@ -274,7 +274,7 @@ mod tests {
     const KIND: Kind = *b"test";
 
     fn written(path: &Path, length: usize) -> (FileNote, Vec<u8>) {
-        let data: Vec<u8> = (0..length).map(|place| (place * 31 >> 3) as u8).collect();
+        let data: Vec<u8> = (0..length).map(|place| ((place * 31) >> 3) as u8).collect();
         let mut writer = PageWriter::create(path.to_path_buf()).unwrap();
         for piece in data.chunks(1000) {
             writer.write(piece).unwrap();

@@ -11,6 +11,9 @@ use crate::index::BLOCK;
 /// Blocks of a list whose bounds are asked for, rather than that of the whole list.
 const FEW_BLOCKS: usize = 4;
 
+/// So many terms besides the rarest leave so few documents that weighing these alone is best.
+const MANY_TERMS: usize = 3;
+
 /// The terms that must occur, the rarest first.
 fn by_length(terms: &Terms<'_>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..terms.scored.len())
@@ -82,26 +85,38 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         if at_most(bound) < f64::from(top.threshold()) {
             continue;
         }
-        let cursor = &mut scored[lead].cursor;
-        cursor.go_to_block(block);
-        cursor.decode()?;
-        documents.clear();
-        documents.extend_from_slice(cursor.documents());
-        for &number in others {
-            let cursor = &mut scored[number].cursor;
-            let begun = cursor.block();
-            cursor.intersect(&mut documents)?;
-            cursor.go_to_block(begun);
+        let term = &mut scored[lead];
+        term.cursor.go_to_block(block);
+        let mut missing = &order[..];
+        if top.threshold() > f32::NEG_INFINITY && others.len() < MANY_TERMS {
+            // Many cannot make it whatever the others add.
+            let factors = (term.idf, term.times);
+            batch.begin_with(lead, factors, term.cursor.postings()?, weigher)?;
+            batch.keep_above(top.threshold(), at_most(more[others.len()]));
+            missing = others;
+        } else {
+            term.cursor.decode()?;
+            documents.clear();
+            documents.extend_from_slice(term.cursor.documents());
+            for &number in others {
+                let cursor = &mut scored[number].cursor;
+                let begun = cursor.block();
+                cursor.intersect(&mut documents)?;
+                cursor.go_to_block(begun);
+            }
+            batch.begin(&documents);
+            batch.look_up_lengths(weigher)?;
         }
-        if documents.is_empty() {
-            continue;
-        }
-        batch.begin(&documents);
-        batch.look_up_lengths(weigher)?;
-        for (&number, &more) in order.iter().zip(more.iter().rev()) {
+        for (&number, &more) in missing.iter().rev().zip(&more).rev() {
+            if batch.is_empty() {
+                break;
+            }
             batch.find(number, &mut scored[number])?;
             batch.weigh(number, &scored[number], weigher);
             batch.keep_above(top.threshold(), at_most(more));
+        }
+        if batch.is_empty() {
+            continue;
         }
         let mut more = at_most(any);
         for &number in optional.iter().rev() {

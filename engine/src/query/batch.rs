@@ -11,6 +11,7 @@ pub(crate) struct Batch {
     count: usize,
     documents: [u32; BLOCK],
     lengths: [u32; BLOCK],
+    has_lengths: bool,
     /// What has been added up so far, in whatever order.
     sums: [f64; BLOCK],
     /// The places of those that are left.
@@ -30,6 +31,7 @@ impl Batch {
             count: 0,
             documents: [0; BLOCK],
             lengths: [0; BLOCK],
+            has_lengths: false,
             sums: [0.0; BLOCK],
             alive: Vec::with_capacity(BLOCK),
             tfs: vec![[0; BLOCK]; terms],
@@ -48,6 +50,29 @@ impl Batch {
         // At most 128.
         self.alive.extend((0..self.count).map(|place| place as u8));
         self.weighed.fill(false);
+        self.has_lengths = false;
+    }
+
+    /// Begins with postings of a term, at most a block of them, and weighs them.
+    pub fn begin_with(
+        &mut self,
+        number: usize,
+        term: (f64, f64),
+        (documents, tfs): (&[u32], &[u32]),
+        weigher: &Weigher<'_>,
+    ) -> Result<()> {
+        self.begin(documents);
+        let (idf, times) = term;
+        let count = self.count;
+        weigher.lengths(documents, &mut self.lengths)?;
+        let weights = &mut self.weights[number][..count];
+        weigher.weigh(idf, &self.lengths[..count], tfs, weights);
+        for (sum, &weight) in self.sums.iter_mut().zip(&*weights) {
+            *sum = f64::from(weight) * times;
+        }
+        self.weighed[number] = true;
+        self.has_lengths = true;
+        Ok(())
     }
 
     /// Whether none is left.
@@ -55,8 +80,11 @@ impl Batch {
         self.alive.is_empty()
     }
 
-    /// Looks up the lengths of those that are left.
+    /// Looks up the lengths of those that are left, unless they are known.
     pub fn look_up_lengths(&mut self, weigher: &Weigher<'_>) -> Result<()> {
+        if std::mem::replace(&mut self.has_lengths, true) {
+            return Ok(());
+        }
         for &place in &self.alive {
             let place = usize::from(place);
             self.lengths[place] = weigher.length(self.documents[place])?;

@@ -22,11 +22,13 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         first.select_nth_unstable_by(some, |&a, &b| bounds[b].total_cmp(&bounds[a]));
         first.truncate(some);
     }
-    first.sort_unstable();
+    first.sort_unstable_by(|&a, &b| bounds[b].total_cmp(&bounds[a]));
     for &block in &first {
-        take_block(block, terms, top)?;
+        if bounds[block] >= f64::from(top.threshold()) {
+            take_block(block, terms, top)?;
+        }
     }
-    terms.rewind_not();
+    first.sort_unstable();
     let mut done = first.into_iter().peekable();
     for (block, &bound) in bounds.iter().enumerate() {
         if done.next_if_eq(&block).is_none() && bound >= f64::from(top.threshold()) {
@@ -37,6 +39,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
 }
 
 fn take_block(block: usize, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
+    terms.rewind_not();
     let term = &mut terms.scored[0];
     term.cursor.go_to_block(block);
     let (idf, times) = (term.idf, term.times);

@@ -21,14 +21,13 @@ const SLACK: f64 = 1.0 + 1e-6;
 impl<'a> Weigher<'a> {
     pub fn new(part: &'a Part, bm25: &Bm25, statistics: &Statistics) -> Self {
         let avdl = bm25.average_length(statistics);
+        let mut norms = [0.0; 256];
+        norms_wide(bm25, avdl, part.codes().starts(), &mut norms);
         Weigher {
             part,
             bm25: *bm25,
             avdl,
-            norms: part
-                .codes()
-                .starts()
-                .map(|length| bm25.norm_at(length, avdl)),
+            norms,
         }
     }
 
@@ -41,6 +40,12 @@ impl<'a> Weigher<'a> {
     #[inline]
     pub fn length(&self, document: u32) -> Result<u32> {
         self.part.length(document)
+    }
+
+    /// Writes the lengths of `documents`.
+    #[inline]
+    pub fn lengths(&self, documents: &[u32], lengths: &mut [u32; BLOCK]) -> Result<()> {
+        self.part.lengths(documents, lengths)
     }
 
     /// Writes the weights of a term with `idf` in documents of these lengths.
@@ -111,6 +116,15 @@ wide! {
     /// Weighs postings.
     fn weigh_wide(bm25: &Bm25, postings: Postings<'_>) {
         bm25.with_part(postings);
+    }
+}
+
+wide! {
+    /// Writes L of these lengths.
+    fn norms_wide(bm25: &Bm25, avdl: f64, lengths: &[u32; 256], norms: &mut [f64; 256]) {
+        for (norm, &length) in norms.iter_mut().zip(lengths) {
+            *norm = bm25.norm_at(length, avdl);
+        }
     }
 }
 

@@ -158,14 +158,11 @@ impl Search {
             let bound = term.block_bound(weigher, block) + others;
             if at_most(bound) >= f64::from(top.threshold()) {
                 term.cursor.go_to_block(block);
-                let idf = term.idf;
+                let factors = (term.idf, term.times);
                 let (documents, tfs) = term.cursor.postings()?;
                 let range = within(documents, &self.documents);
-                let documents = &documents[range.clone()];
-                let weights = &mut self.weights[..documents.len()];
-                weigher.weigh_postings(idf, documents, &tfs[range], weights)?;
-                self.batch.begin(documents);
-                self.batch.set_weights(number, term, weights);
+                let postings = (&documents[range.clone()], &tfs[range]);
+                self.batch.begin_with(number, factors, postings, weigher)?;
                 self.finish(place, absent, terms, top)?;
             }
             block += 1;
