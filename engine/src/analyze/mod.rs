@@ -12,8 +12,8 @@ mod word;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use rust_stemmers::{Algorithm, Stemmer};
 use serde::{Deserialize, Serialize};
+use snowball_stemmers_rs::{Algorithm, Stemmer};
 
 use crate::error::{Error, Result};
 pub use stop_words::StopWords;
@@ -37,25 +37,43 @@ pub enum Cut {
 pub type Language = Algorithm;
 
 /// The names of the Snowball languages that [`AnalyzerOptions::stemmer`] takes.
-pub const STEMMERS: [(&str, Language); 18] = [
+pub const STEMMERS: [(&str, Language); 36] = [
     ("arabic", Algorithm::Arabic),
+    ("armenian", Algorithm::Armenian),
+    ("basque", Algorithm::Basque),
+    ("catalan", Algorithm::Catalan),
+    ("czech", Algorithm::Czech),
     ("danish", Algorithm::Danish),
     ("dutch", Algorithm::Dutch),
     ("english", Algorithm::English),
+    ("esperanto", Algorithm::Esperanto),
+    ("estonian", Algorithm::Estonian),
     ("finnish", Algorithm::Finnish),
     ("french", Algorithm::French),
     ("german", Algorithm::German),
     ("greek", Algorithm::Greek),
+    ("hindi", Algorithm::Hindi),
     ("hungarian", Algorithm::Hungarian),
+    ("indonesian", Algorithm::Indonesian),
+    ("irish", Algorithm::Irish),
     ("italian", Algorithm::Italian),
+    ("lithuanian", Algorithm::Lithuanian),
+    ("nepali", Algorithm::Nepali),
     ("norwegian", Algorithm::Norwegian),
+    ("persian", Algorithm::Persian),
+    ("polish", Algorithm::Polish),
+    ("porter", Algorithm::Porter),
     ("portuguese", Algorithm::Portuguese),
     ("romanian", Algorithm::Romanian),
     ("russian", Algorithm::Russian),
+    ("serbian", Algorithm::Serbian),
+    ("sesotho", Algorithm::Sesotho),
     ("spanish", Algorithm::Spanish),
     ("swedish", Algorithm::Swedish),
     ("tamil", Algorithm::Tamil),
     ("turkish", Algorithm::Turkish),
+    ("ukrainian", Algorithm::Ukrainian),
+    ("yiddish", Algorithm::Yiddish),
 ];
 
 /// What an [`Analyzer`] does.
@@ -324,6 +342,18 @@ mod tests {
             terms(options, "The running of 9 dogs is internationally FUNNY"),
             ["run", "dog", "funni"]
         );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_stemmer_takes_every_word(word in "\\PC{0,12}", which in 0..STEMMERS.len()) {
+            let options = AnalyzerOptions {
+                stemmer: Some(STEMMERS[which].0.into()),
+                ..Default::default()
+            };
+            let stems: Vec<String> = Analyzer::new(&options).unwrap().terms(&word).collect();
+            proptest::prop_assert!(stems.iter().all(|stem| !stem.is_empty()));
+        }
     }
 
     #[test]
