@@ -28,7 +28,8 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     index: PathBuf,
 
-    /// The query: words; +word must occur, -word must not. Without one, queries are asked for
+    /// The query: words; +word must occur, -word must not (behind -- where it comes first). Without one, queries are
+    /// asked for
     #[arg(value_name = "QUERY", conflicts_with = "queries")]
     query: Vec<String>,
 
@@ -37,7 +38,7 @@ pub struct Args {
     queries: Option<PathBuf>,
 
     /// Where the results of a file of queries go, as a TREC run [default: standard output]
-    #[arg(long, value_name = "FILE", requires = "queries")]
+    #[arg(long, value_name = "FILE", requires = "queries", conflicts_with_all = ["json", "count", "explain"])]
     run: Option<PathBuf>,
 
     /// The name of the run in its last column

@@ -193,6 +193,102 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Many windows, few terms, short documents: most scores are the same.
+    #[test]
+    fn ties_go_to_the_first_in_every_window(documents in 17_000..40_000usize, terms in 1..5usize, length in 1..5usize, seed: u64) {
+        let shape = Shape { documents, terms, length, seed };
+        let folder = tempfile::tempdir().unwrap();
+        let analyzer = Analyzer::default();
+        let text = text(&shape);
+        let path = folder.path().join("index");
+        let built = Collection::build(corpus(folder.path(), &text), &analyzer, &BuildOptions::default());
+        Index::build(built.unwrap(), &analyzer, &path).unwrap();
+        let index = Index::open(&path).unwrap();
+        let mut random = Random(seed | 1);
+        for _ in 0..20 {
+            let query = query(&mut random, terms + 1);
+            let bm25 = Bm25 { formula: Formula::ALL[random.below(7)], ..Bm25::default() };
+            let k = [1, 3, 10, 100, 3000][random.below(5)];
+            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let exhaustive = index.search(&query, &options).unwrap();
+            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let found = index.search(&query, &options).unwrap();
+            prop_assert_eq!(&found, &exhaustive, "{:?} {:?}", &query, options);
+        }
+    }
+}
+
+/// Puts the parts of two indexes into the first of them.
+fn join(first: &Path, second: &Path) {
+    let read = |folder: &Path| -> serde_json::Value {
+        let text = std::fs::read_to_string(folder.join("manifest.json")).unwrap();
+        serde_json::from_str(text.lines().next().unwrap()).unwrap()
+    };
+    let (mut manifest, mut other) = (read(first), read(second));
+    std::fs::rename(second.join("part-1"), first.join("part-2")).unwrap();
+    other["parts"][0]["name"] = "part-2".into();
+    let part = other["parts"][0].take();
+    manifest["parts"].as_array_mut().unwrap().push(part);
+    let line = format!("{manifest}\n");
+    let text = format!("{line}crc32 {:08x}\n", crc32fast::hash(line.as_bytes()));
+    std::fs::write(first.join("manifest.json"), text).unwrap();
+}
+
+#[test]
+fn two_parts_are_as_good_as_one() {
+    let shape = Shape {
+        documents: 20_000,
+        terms: 40,
+        length: 12,
+        seed: 5,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (analyzer, text) = (Analyzer::default(), text(&shape));
+    let cut = text.match_indices("\nd7000\t").next().unwrap().0 + 1;
+    let build = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        let built = Collection::build(
+            corpus(folder.path(), text),
+            &analyzer,
+            &BuildOptions::default(),
+        );
+        Index::build(built.unwrap(), &analyzer, &path).unwrap();
+        path
+    };
+    let whole = Index::open(build("whole", &text)).unwrap();
+    let (first, second) = (build("first", &text[..cut]), build("second", &text[cut..]));
+    join(&first, &second);
+    let parts = Index::open(first).unwrap();
+    assert_eq!(
+        parts.check().unwrap().postings,
+        whole.check().unwrap().postings
+    );
+    let mut random = Random(9);
+    for _ in 0..300 {
+        let query = query(&mut random, shape.terms + 1);
+        assert_eq!(parts.count(&query).unwrap(), whole.count(&query).unwrap());
+        let options = SearchOptions {
+            k: [1, 10, 500][random.below(3)],
+            bm25: Bm25 {
+                formula: Formula::ALL[random.below(7)],
+                ..Bm25::default()
+            },
+            algorithm: Algorithm::Auto,
+        };
+        let hits = parts.search(&query, &options).unwrap();
+        assert_eq!(hits, whole.search(&query, &options).unwrap(), "{query:?}");
+        for hit in hits.iter().take(3) {
+            assert_eq!(
+                parts.id(hit.document).unwrap(),
+                whole.id(hit.document).unwrap()
+            );
+        }
+    }
+}
+
 /// The bytes of every file of an index, by its name.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();

@@ -185,9 +185,10 @@ impl Dictionary {
         validate::validate(&layout.arrays(words), &layout.header)
     }
 
-    /// The arrays in words that [`Dictionary::check`] has found to be right.
-    pub(crate) fn checked_arrays(words: &[u64]) -> Option<Arrays<'_>> {
-        Some(Layout::of_header(words)?.arrays(words))
+    /// The arrays in words that [`Dictionary::check`] has found to be right, and the number of terms.
+    pub(crate) fn checked_arrays(words: &[u64]) -> Option<(Arrays<'_>, u64)> {
+        let layout = Layout::of_header(words)?;
+        Some((layout.arrays(words), layout.header.terms))
     }
 
     /// The arrays that it is made of, for lookups elsewhere.

@@ -1,6 +1,6 @@
 //! A block of postings: up to 128 documents with their tfs.
 //!
-//! Full blocks hold their documents in bit-packed gaps or, where that is smaller, in a bitmap, and
+//! Full blocks, but for the first of a list's piece whose beginning is elsewhere, hold their documents in bit-packed gaps or, where that is smaller, in a bitmap, and
 //! after them the tfs, bit-packed less one. Others are varints.
 
 use bitpacking::{BitPacker, BitPacker4x};
@@ -181,6 +181,9 @@ impl Entry {
                 let initial = u32::try_from(before).ok();
                 let documents = &mut into.documents;
                 BitPacker4x::new().decompress_strictly_sorted(initial, packed, documents, bits);
+                if documents.iter().copied().max() != Some(last) {
+                    return None;
+                }
             }
             BITMAP => {
                 let (first, words) = bitmap_words(before, last);
@@ -226,6 +229,9 @@ impl Entry {
             BitPacker4x::new().decompress(packed, &mut into.tfs, self.tf_bits);
             // A tf less one is below 2^32 - 1.
             into.tfs.iter_mut().for_each(|tf| *tf = tf.wrapping_add(1));
+            if self.tf_bits == 32 && into.tfs.contains(&0) {
+                return None;
+            }
             into.has_tfs = true;
         }
         Some(())

@@ -64,7 +64,14 @@ fn check_lists(part: &Part, lengths: &[u32], checked: &mut Checked) -> Result<()
     let mut last_term: Option<Vec<u8>> = None;
     let codes = part.codes();
     for shard in 0..part.shard_count() {
-        for (term, found) in part.terms_of_shard(shard)? {
+        let of_shard = part.terms_of_shard(shard)?;
+        if of_shard.first().map(|(term, _)| &term[..]) != Some(part.first_term(shard)?) {
+            return Err(wrong(part, "the directory of terms tells others"));
+        }
+        for (term, found) in of_shard {
+            if part.find(&term)?.map(|found| found.df) != Some(found.df) {
+                return Err(wrong(part, "a term is not found by its name"));
+            }
             if last_term.as_ref().is_some_and(|last| *last >= term) {
                 return Err(wrong(part, "terms do not ascend"));
             }

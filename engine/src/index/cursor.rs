@@ -261,9 +261,13 @@ impl<'a> Cursor<'a> {
             true => Some(self.coded(self.block)?),
             false => None,
         };
-        let packed = coded.and_then(|(bytes, entry, before, last)| entry.tfs(bytes, before, last));
-        let bitmap =
-            coded.and_then(|(bytes, entry, before, last)| entry.bitmap(bytes, before, last));
+        let (packed, bitmap) = match coded {
+            Some((bytes, entry, before, last)) => (
+                entry.tfs(bytes, before, last),
+                entry.bitmap(bytes, before, last),
+            ),
+            None => (None, None),
+        };
         if let (Some(tfs), Some((first, words))) = (packed, bitmap) {
             into.in_bitmap(places, first, words, tfs);
             return Ok(());

@@ -125,7 +125,13 @@ impl Index {
         let analyzer = Analyzer::new(&manifest.analyzer)?;
         let parts = manifest.parts.iter();
         let parts: Vec<Part> = parts
-            .map(|note| Part::open(&path.join(&note.name), note))
+            .map(|note| {
+                let is_name = Path::new(&note.name).file_name() == Some(note.name.as_ref());
+                match is_name {
+                    true => Part::open(&path.join(&note.name), note),
+                    false => Err(file::damaged(path, "the name of a part is none")),
+                }
+            })
             .collect::<Result<_>>()?;
         let statistics = Statistics {
             documents: parts.iter().map(|part| part.note.documents).sum(),

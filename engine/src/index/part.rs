@@ -68,12 +68,16 @@ impl Part {
         };
         let (terms, lists) = (open(layout::TERMS)?, open(layout::LISTS)?);
         let (lengths, ids) = (open(layout::LENGTHS)?, open(layout::IDS)?);
-        let documents = usize::try_from(note.documents).unwrap_or(usize::MAX);
-        let codes_at = documents.saturating_mul(4).next_multiple_of(8);
+        let documents = u32::try_from(note.documents)
+            .map_err(|_| lengths.damaged("a part has fewer than 2^32 documents"))?;
+        let codes_at = (4 * documents as usize).next_multiple_of(8);
         let codes = LengthCodes::of_starts(lengths.slice(codes_at, 256)?);
         let codes = codes.ok_or_else(|| lengths.damaged("its codes do not ascend"))?;
         let directory = trailer(&terms)?;
         let [groups] = tail::<1>(&ids)?;
+        if groups > ids.len() {
+            return Err(ids.damaged("a place in it is beyond its end"));
+        }
         let shards = directory.1;
         Ok(Part {
             note: note.clone(),
@@ -139,7 +143,9 @@ impl Part {
         let damaged = || self.ids.damaged("an id is not what was written");
         for left in (0..=place).rev() {
             // A length takes ten bytes at most.
-            let bytes = self.ids.bytes(at..self.groups.min(at + 10).max(at))?;
+            let bytes = self
+                .ids
+                .bytes(at..self.groups.min(at.saturating_add(10)).max(at))?;
             let mut rest = bytes;
             let length = varint::take(&mut rest).ok_or_else(damaged)?;
             let length = usize::try_from(length).map_err(|_| damaged())?;
@@ -194,7 +200,7 @@ impl Part {
         Ok(low.checked_sub(1))
     }
 
-    /// The first term of a shard.
+    /// The first term of a shard, as the directory has it.
     pub fn first_term(&self, shard: usize) -> Result<&[u8]> {
         let (at, count) = self.directory;
         let ends = at + 8 * count;
@@ -220,7 +226,9 @@ impl Part {
             Dictionary::check(words).map_err(|what| self.terms.damaged(&what))?;
             self.checked[number / 64].fetch_or(bit, Ordering::Relaxed);
         }
-        let trie = Dictionary::checked_arrays(words);
+        let trie = Dictionary::checked_arrays(words)
+            .filter(|(_, terms)| *terms == u64::from(header.terms))
+            .map(|(trie, _)| trie);
         let offsets_at = trie_at + 8 * header.trie_words as usize;
         let records_at = offsets_at + header.offset_bytes as usize;
         let end = records_at + header.record_bytes as usize;
@@ -248,7 +256,7 @@ impl Part {
         let df = first >> 1;
         let list = match first & 1 {
             0 if df > 0 && df < BLOCK as u64 => List::Short(df as usize, record),
-            1 => {
+            1 if df <= self.note.documents => {
                 let number = varint::take(&mut record).ok_or_else(damaged)?;
                 let number = number.checked_add(shard.header.first_list);
                 List::Blocks(self.blocks(number.ok_or_else(damaged)?)?)

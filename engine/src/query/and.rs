@@ -3,7 +3,7 @@
 
 use super::batch::Batch;
 use super::terms::{Term, Terms};
-use super::top::{Top, at_most};
+use super::top::Top;
 use super::weigher::Weigher;
 use crate::error::Result;
 use crate::index::BLOCK;
@@ -77,12 +77,19 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         let (first, last) = (cursor.first_possible(block), cursor.last(block));
         more.clear();
         more.push(any);
+        let ended = |&number: &usize| {
+            let cursor = &scored[number].cursor;
+            cursor.block_of(first, cursor.block()) == cursor.block_count()
+        };
+        if others.iter().any(ended) {
+            return Ok(());
+        }
         for &number in others.iter().rev() {
             let bound = bound_between(&scored[number], weigher, first, last);
             more.push(more[more.len() - 1] + bound);
         }
         let bound = more[others.len()] + scored[lead].block_bound(weigher, block);
-        if at_most(bound) < f64::from(top.threshold()) {
+        if bound < top.least() {
             continue;
         }
         let term = &mut scored[lead];
@@ -92,7 +99,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
             // Many cannot make it whatever the others add.
             let factors = (term.idf, term.times);
             batch.begin_with(lead, factors, term.cursor.postings()?, weigher)?;
-            batch.keep_above(top.threshold(), at_most(more[others.len()]));
+            batch.keep_above(top.least(), more[others.len()]);
             missing = others;
         } else {
             term.cursor.decode()?;
@@ -113,17 +120,17 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
             }
             batch.find(number, &mut scored[number])?;
             batch.weigh(number, &scored[number], weigher);
-            batch.keep_above(top.threshold(), at_most(more));
+            batch.keep_above(top.least(), more);
         }
         if batch.is_empty() {
             continue;
         }
-        let mut more = at_most(any);
+        let mut more = any;
         for &number in optional.iter().rev() {
             batch.find(number, &mut scored[number])?;
             batch.weigh(number, &scored[number], weigher);
             more -= scored[number].bound;
-            batch.keep_above(top.threshold(), at_most(more));
+            batch.keep_above(top.least(), more);
         }
         batch.finish(terms, top)?;
     }

@@ -1,7 +1,7 @@
 //! Some documents, scored together: term after term, those that cannot make it any more left out.
 
 use super::terms::{Term, Terms};
-use super::top::{Top, at_most};
+use super::top::Top;
 use super::weigher::Weigher;
 use crate::error::Result;
 use crate::index::{BLOCK, LookUp};
@@ -145,14 +145,13 @@ impl Batch {
     }
 
     /// Drops those that with `more` cannot make it.
-    pub fn keep_above(&mut self, threshold: f32, more: f64) {
-        let threshold = f64::from(threshold);
+    pub fn keep_above(&mut self, least: f64, more: f64) {
         let mut kept = 0;
         for at in 0..self.alive.len() {
             let place = self.alive[at];
             self.alive[kept] = place;
             let sum = self.sums[usize::from(place) % BLOCK];
-            kept += usize::from(at_most(sum + more) >= threshold);
+            kept += usize::from(sum + more >= least);
         }
         self.alive.truncate(kept);
     }

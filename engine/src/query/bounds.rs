@@ -6,14 +6,15 @@ use super::windows::WINDOW;
 use crate::error::Result;
 use crate::index::Cursor;
 
-/// How much longer than the rarest list one may be to have its blocks looked through: beyond, that
-/// takes longer than looking up what the rarest has.
+/// How much longer than the rarest list that must occur one may be to have its blocks looked through:
+/// beyond, that takes longer than looking up what the rarest has.
 const FAR: u64 = 256;
 
 /// What bounds the scores in every window.
 pub(super) struct Windows {
     terms: Vec<TermWindows>,
-    /// The bounds of all terms in every window, added up; less than any where none can match.
+    /// The bounds of all terms in every window, added up: 0 where none occurs, less than any number
+    /// where one that must does not.
     sums: Vec<f32>,
 }
 
@@ -115,6 +116,9 @@ impl TermWindows {
         let mut begun = 0;
         for block in 0..block_count {
             let last = term.cursor.last(block) as usize / WINDOW;
+            if last >= count || last + 1 < begun {
+                return Err(weigher.part().damaged_block());
+            }
             // Blocks are fewer than documents.
             blocks[begun..=last].fill(block as u32);
             let bound = up(term.block_bound(weigher, block));
@@ -122,12 +126,13 @@ impl TermWindows {
                 term.cursor.go_to_block(block);
                 term.cursor.decode()?;
                 for &document in term.cursor.documents() {
+                    // No document is behind the last of its block.
                     let window = &mut bounds[document as usize / WINDOW];
                     *window = window.max(bound);
                 }
             } else {
                 let first = term.cursor.first_possible(block) as usize / WINDOW;
-                for window in &mut bounds[first..=last] {
+                for window in &mut bounds[first.min(last)..=last] {
                     *window = window.max(bound);
                 }
             }

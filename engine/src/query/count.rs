@@ -9,6 +9,9 @@ const WINDOW: usize = 1 << 16;
 
 /// The number of documents that have any of the terms.
 pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
+    if terms.scored.is_empty() {
+        return Ok(0);
+    }
     if let ([only], true) = (&terms.scored[..], terms.not.is_empty()) {
         return Ok(only.cursor.df);
     }

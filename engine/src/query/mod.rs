@@ -1,7 +1,7 @@
 //! Queries over an index: the documents that match, counted, or the best of them, exactly.
 //!
-//! The score of a document is the sum of the weights of the query's terms, in the order of the
-//! query, in double precision, rounded once to f32; a term that the query has twice counts twice.
+//! The score of a document is the sum of the weights of the query's distinct terms, each as often as the
+//! query has it, in the order of their first occurrence, in double precision, rounded once to f32.
 //! Documents come by falling score, those of the same score in the order of the index. Every
 //! algorithm gives the same documents and the same bits of the scores as [`Algorithm::Exhaustive`],
 //! which scores everything.
@@ -131,7 +131,8 @@ impl Index {
         let mut first = 0;
         for (number, part) in self.parts().iter().enumerate() {
             let mut terms = Terms::new(self, number, &weighed, &options.bm25)?;
-            top.begin_part(first);
+            let magnitudes = terms.scored.iter().map(|term| term.magnitude);
+            top.begin_part(first, magnitudes.sum());
             match options.algorithm {
                 Algorithm::Exhaustive => exhaustive::search(&mut terms, &mut top)?,
                 Algorithm::Auto if terms.scored.len() == 1 => single::search(&mut terms, &mut top)?,

@@ -1,5 +1,7 @@
 //! The terms of a query, as a part has them.
 
+use hashbrown::HashMap;
+
 use super::weigher::Weigher;
 use super::{Occur, Query};
 use crate::error::Result;
@@ -27,19 +29,23 @@ pub(crate) fn weighed<'i, 'q>(
     bm25: &Bm25,
 ) -> Result<Vec<Weighed<'i, 'q>>> {
     let mut terms: Vec<Weighed<'i, 'q>> = Vec::with_capacity(query.clauses.len());
+    let mut known: HashMap<&str, usize> = HashMap::with_capacity(query.clauses.len());
     for clause in &query.clauses {
         let (must, not) = (clause.occur == Occur::Must, clause.occur == Occur::Not);
-        match terms.iter_mut().find(|known| known.term == clause.term) {
-            Some(known) => {
-                known.times += 1.0;
-                known.must |= must;
-                known.not |= not;
+        match known.get(&*clause.term) {
+            Some(&place) => {
+                let term = &mut terms[place];
+                term.times += 1.0;
+                term.must |= must;
+                term.not |= not;
             }
             None => {
+                known.insert(&clause.term, terms.len());
                 let parts = index.parts().iter();
                 let found: Vec<Option<Found<'i>>> = parts
                     .map(|part| part.find(clause.term.as_bytes()))
                     .collect::<Result<_>>()?;
+                // Of each part fewer than 2^32.
                 let df = found.iter().flatten().map(|found| found.df).sum();
                 terms.push(Weighed {
                     term: &clause.term,

@@ -4,12 +4,6 @@ use std::cmp::Ordering;
 
 use super::Hit;
 
-/// What a sum of bounds is at most, whatever the order in which it was added up.
-#[inline(always)]
-pub(crate) fn at_most(sum: f64) -> f64 {
-    sum + sum.abs() * 1e-12
-}
-
 /// The k best documents of those that were seen.
 pub(crate) struct Top {
     k: usize,
@@ -20,6 +14,10 @@ pub(crate) struct Top {
     /// The worst of the k best, when others were last left out.
     worst: Option<Hit>,
     threshold: f32,
+    /// What no sum may be below that could be rounded to the threshold.
+    least: f64,
+    /// What sums may be off by the order in which they were added up.
+    slack: f64,
     /// When others are left out next.
     full: usize,
 }
@@ -42,6 +40,11 @@ impl Top {
                 0 => f32::INFINITY,
                 _ => f32::NEG_INFINITY,
             },
+            least: match k {
+                0 => f64::INFINITY,
+                _ => f64::NEG_INFINITY,
+            },
+            slack: 0.0,
             full: k,
         }
     }
@@ -51,9 +54,28 @@ impl Top {
         self.k
     }
 
-    /// Documents are those of the part whose first is `first` from now on.
-    pub fn begin_part(&mut self, first: u64) {
+    /// Documents are those of the part whose first is `first` from now on; the terms add at most
+    /// `magnitudes` to a score, their signs apart.
+    pub fn begin_part(&mut self, first: u64, magnitudes: f64) {
         self.first = first;
+        self.slack = 1e-12 * magnitudes;
+        if self.worst.is_some() {
+            self.set_threshold(self.threshold);
+        }
+    }
+
+    fn set_threshold(&mut self, threshold: f32) {
+        self.threshold = threshold;
+        // A sum above the middle between two numbers is rounded up.
+        let below = f64::from(threshold.next_down());
+        self.least = f64::from(threshold).midpoint(below) - self.slack;
+    }
+
+    /// What a sum of weights or bounds must reach for a document to count, whatever the order in
+    /// which it was added up.
+    #[inline(always)]
+    pub fn least(&self) -> f64 {
+        self.least
     }
 
     /// What a score must reach to count.
@@ -88,8 +110,9 @@ impl Top {
     /// Leaves all but the best out.
     fn leave_out(&mut self) {
         let (_, worst, _) = self.hits.select_nth_unstable_by(self.k - 1, rank);
-        self.worst = Some(*worst);
-        self.threshold = worst.score;
+        let worst = *worst;
+        self.worst = Some(worst);
+        self.set_threshold(worst.score);
         self.hits.truncate(self.k);
         self.full = self.k + (self.k / 2).max(1);
     }

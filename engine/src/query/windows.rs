@@ -14,7 +14,7 @@ use super::batch::Batch;
 use super::bounds::Windows;
 use super::simd;
 use super::terms::{Term, Terms};
-use super::top::{Top, at_most};
+use super::top::Top;
 use super::weigher::Weigher;
 use crate::error::Result;
 use crate::index::BLOCK;
@@ -51,7 +51,7 @@ struct Search {
     order: Vec<usize>,
     /// The bounds of the first so many terms of `order`, added up.
     sums: Vec<f64>,
-    /// The weights of every term, by its place in `order`, in every document of the window.
+    /// The weights of every term that is gone through in every document of the window.
     dense: Vec<[f32; WINDOW]>,
     rough: [f32; WINDOW],
     /// The documents that have a weight.
@@ -69,7 +69,7 @@ impl Search {
             documents: 0..0,
             order: (0..count).collect(),
             sums: vec![0.0; count + 1],
-            dense: vec![[0.0; WINDOW]; count],
+            dense: Vec::new(),
             rough: [0.0; WINDOW],
             touched: [0; WINDOW / 64],
             weights: [0.0; BLOCK],
@@ -86,8 +86,8 @@ impl Search {
         terms: &mut Terms<'_>,
         top: &mut Top,
     ) -> Result<()> {
-        let threshold = f64::from(top.threshold());
-        let Some(all) = windows.bound(number).filter(|&bound| bound >= threshold) else {
+        let least = top.least();
+        let Some(all) = windows.bound(number).filter(|&bound| bound >= least) else {
             return Ok(());
         };
         let bound = |term: usize| windows.term_bound(term, number);
@@ -95,7 +95,7 @@ impl Search {
             0 => None,
             // Without one of these no document makes it: the rarest of them leads.
             _ => (0..self.order.len())
-                .filter(|&term| terms.scored[term].must || all - f64::from(bound(term)) < threshold)
+                .filter(|&term| terms.scored[term].must || all - f64::from(bound(term)) < least)
                 .min_by_key(|&term| terms.scored[term].cursor.df),
         };
         let rank = |term: usize| (Some(term) == lead, terms.scored[term].must);
@@ -106,7 +106,7 @@ impl Search {
         let mut sum = 0.0;
         for (place, &term) in self.order.iter().enumerate() {
             sum += f64::from(bound(term));
-            self.sums[place + 1] = at_most(sum);
+            self.sums[place + 1] = sum;
         }
         let start = (number * WINDOW) as u32;
         self.documents = start..start.saturating_add(WINDOW as u32);
@@ -116,7 +116,7 @@ impl Search {
             cursor.go_to_block(windows.block(term, number, cursor));
         }
         let last = self.order.len() - 1;
-        let essential = self.sums[1..].partition_point(|&sum| sum < threshold);
+        let essential = self.sums[1..].partition_point(|&sum| sum < least);
         let essential = match lead {
             Some(lead) if self.is_rare(lead, essential, terms) => last,
             Some(_) => essential.min(last),
@@ -156,7 +156,7 @@ impl Search {
                 return Ok(());
             }
             let bound = term.block_bound(weigher, block) + others;
-            if at_most(bound) >= f64::from(top.threshold()) {
+            if bound >= top.least() {
                 term.cursor.go_to_block(block);
                 let factors = (term.idf, term.times);
                 let (documents, tfs) = term.cursor.postings()?;
@@ -177,7 +177,7 @@ impl Search {
         terms: &mut Terms<'_>,
         top: &mut Top,
     ) -> Result<()> {
-        self.batch.keep_above(top.threshold(), self.sums[known]);
+        self.batch.keep_above(top.least(), self.sums[known]);
         if known > absent && !self.batch.is_empty() {
             self.batch.look_up_lengths(&terms.weigher)?;
         }
@@ -189,7 +189,7 @@ impl Search {
             let term = &mut terms.scored[number];
             self.batch.find(number, term)?;
             self.batch.weigh(number, term, &terms.weigher);
-            self.batch.keep_above(top.threshold(), self.sums[place]);
+            self.batch.keep_above(top.least(), self.sums[place]);
         }
         self.batch.finish(terms, top)
     }
@@ -210,9 +210,13 @@ impl Search {
         self.touched.fill(0);
         self.rough.fill(0.0);
         let mut magnitudes = 0.0;
-        let threshold = f64::from(top.threshold());
+        let least = top.least();
+        let going = self.order.len() - essential;
+        if self.dense.len() < going {
+            self.dense.resize(going, [0.0; WINDOW]);
+        }
         for place in essential..self.order.len() {
-            self.dense[place].fill(0.0);
+            self.dense[place - essential].fill(0.0);
             let term = &mut scored[self.order[place]];
             magnitudes += term.magnitude;
             let others = self.sums[self.order.len()] - (self.sums[place + 1] - self.sums[place]);
@@ -221,16 +225,19 @@ impl Search {
                 && term.cursor.first_possible(block) < self.documents.end
             {
                 // Documents of a block that cannot make it need not be told from those without the term.
-                if at_most(term.block_bound(weigher, block) + others) >= threshold {
-                    self.add_block(place, term.must || !has_must, weigher, term, block)?;
+                if term.block_bound(weigher, block) + others >= least {
+                    let counts = term.must || !has_must;
+                    self.add_block(place - essential, counts, weigher, term, block)?;
                 }
                 block += 1;
             }
-            simd::add_times(&mut self.rough, &self.dense[place], term.times as f32);
+            let dense = &self.dense[place - essential];
+            simd::add_times(&mut self.rough, dense, term.times as f32);
         }
-        // Sums in single precision are off by less than this.
-        let enough = f64::from(top.threshold()) - self.sums[essential] - 1e-5 * magnitudes;
-        simd::not_below(&self.rough, enough as f32, &mut self.touched);
+        // What a sum in single precision may be off.
+        let rough = (1e-6 + 1.2e-7 * (self.order.len() - essential) as f64) * magnitudes;
+        let enough = top.least() - self.sums[essential] - rough;
+        simd::not_below(&self.rough, (enough as f32).next_down(), &mut self.touched);
         self.hopeful.clear();
         for word in 0..self.touched.len() {
             let mut bits = self.touched[word];
@@ -249,7 +256,7 @@ impl Search {
             for place in essential..self.order.len() {
                 let number = self.order[place];
                 for (weight, &at) in self.weights.iter_mut().zip(places) {
-                    *weight = self.dense[place][at as usize];
+                    *weight = self.dense[place - essential][at as usize];
                 }
                 let weights = &self.weights[..places.len()];
                 self.batch
@@ -281,7 +288,7 @@ impl Search {
         let dense = &mut self.dense[place];
         let counts = u64::from(counts);
         for (&document, &weight) in documents.iter().zip(&*weights) {
-            let at = (document - self.documents.start) as usize % WINDOW;
+            let at = document.wrapping_sub(self.documents.start) as usize % WINDOW;
             dense[at] = weight;
             self.touched[at / 64] |= counts << (at % 64);
         }
