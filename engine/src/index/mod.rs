@@ -1,9 +1,9 @@
 //! An index on disk: the postings of a collection, ready to be searched.
 //!
 //! A folder of immutable parts, mapped into memory, and a manifest that says which. Terms are found
-//! by tries ([`part`]), postings stand in blocks of 128 documents ([`block`]), each with what bounds its
-//! weights under any formula ([`bounds`]). Every page of every file has a checksum that is
-//! checked when the page is first touched ([`file`]). [`crate::query`] answers queries from it.
+//! by tries (`part.rs`), postings stand in blocks of 128 documents (`block.rs`), each with what bounds its
+//! weights under any formula (`bounds.rs`). Every page of every file has a checksum that is
+//! checked when the page is first touched (`file.rs`). [`crate::query`] answers queries from it.
 //!
 //! ```
 //! use tokapi::collection::Stored;
