@@ -15,6 +15,22 @@ impl Ranks {
         for &document in documents {
             bits[document as usize / 64] |= 1 << (document % 64);
         }
+        Ranks::of_bits(bits)
+    }
+
+    /// The set of all below `limit` that are not in `documents`.
+    pub(crate) fn without(documents: &[u32], limit: usize) -> Self {
+        let mut bits = vec![u64::MAX; limit.div_ceil(64)];
+        if let Some(last) = bits.last_mut().filter(|_| !limit.is_multiple_of(64)) {
+            *last >>= 64 - limit % 64;
+        }
+        for &document in documents {
+            bits[document as usize / 64] &= !(1 << (document % 64));
+        }
+        Ranks::of_bits(bits)
+    }
+
+    fn of_bits(bits: Vec<u64>) -> Self {
         let mut before = Vec::with_capacity(bits.len());
         let mut count = 0;
         for word in &bits {
@@ -42,6 +58,12 @@ impl Ranks {
         })
     }
 
+    /// Whether it is a member.
+    #[inline]
+    pub(crate) fn contains(&self, document: u32) -> bool {
+        self.bits[document as usize / 64] >> (document % 64) & 1 == 1
+    }
+
     /// The members below member `document`.
     #[inline]
     pub(crate) fn rank(&self, document: u32) -> u32 {
@@ -62,5 +84,10 @@ mod tests {
         assert_eq!(ranks.members().collect::<Vec<_>>(), [3, 64, 65, 200]);
         assert_eq!(documents.map(|d| ranks.rank(d)), [0, 3, 1, 0, 2]);
         assert_eq!(ranks.len(), 4);
+        assert!(ranks.contains(64) && !ranks.contains(63));
+        let others = Ranks::without(&[3, 64, 65], 70);
+        assert_eq!(others.len(), 67);
+        assert!(!others.contains(64) && others.contains(63));
+        assert_eq!(others.rank(66), 63);
     }
 }

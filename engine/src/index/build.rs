@@ -1,18 +1,21 @@
 //! From an inverted collection to a part: shares are coded on all threads and written in order.
 
+use std::borrow::Borrow;
 use std::path::Path;
 
 use super::bounds::LengthCodes;
 use super::encode::{Documents, Encoded, Encoder, SHARE_POSTINGS, Share};
+use super::layout;
 use super::manifest::PartNote;
+use super::shares::{OwnedShare, Shares, Source};
 use super::writer::{DocumentsWriter, ListsWriter};
-use crate::collection::{self, Collection, Stored, Weights};
+use crate::collection::{self, Collection, Statistics, Stored, Weights};
 use crate::error::Result;
 use crate::external::{External, Merged};
 use crate::pipeline::{StageTimes, Stages};
 
 /// Documents that are fetched at a time.
-const BATCH_DOCUMENTS: usize = 1 << 16;
+pub(super) const BATCH_DOCUMENTS: usize = 1 << 16;
 
 /// Writes the files of a part to `folder`.
 pub(super) fn write_part(stored: Stored, folder: &Path) -> Result<(PartNote, StageTimes)> {
@@ -31,32 +34,97 @@ fn write_memory(collection: Collection, folder: &Path) -> Result<(PartNote, Stag
     let pool = collection.pool();
     let merged = collection.merge();
     let mut note = PartNote::default();
-    let lengths = &merged.documents.lengths;
-    let codes = LengthCodes::new(
-        lengths.iter().copied().min().unwrap_or(0),
-        lengths.iter().copied().max().unwrap_or(0),
-    );
-    let coded: Vec<u8> = lengths.iter().map(|&length| codes.code(length)).collect();
-    let mut documents = DocumentsWriter::create(folder)?;
-    documents.push(&merged.documents)?;
-    documents.finish(&codes, &mut note)?;
-    let documents = Documents {
-        codes: &codes,
-        lengths: &coded,
-        statistics: merged.statistics,
-    };
+    let documents = write_documents(folder, &mut note, || {
+        let mut batch = Some(&merged.documents);
+        move || Ok(batch.take())
+    })?;
     let mut shares = 0..merged.posting_documents.len().div_ceil(SHARE_POSTINGS);
     let times = pool.install(|| {
         write_lists(
             Stages::of_pool(),
             folder,
-            &documents,
+            &documents.view(),
             &mut note,
             || Ok(shares.next()),
             |share, encoder| with_share(&merged, share, |share| encoder.encode(&share)),
         )
     })?;
     Ok((note, times))
+}
+
+/// What coding needs to know of all documents.
+pub(super) struct CodedDocuments {
+    codes: LengthCodes,
+    lengths: Vec<u8>,
+    statistics: Statistics,
+}
+
+impl CodedDocuments {
+    fn view(&self) -> Documents<'_> {
+        Documents {
+            codes: &self.codes,
+            lengths: &self.lengths,
+            statistics: self.statistics,
+        }
+    }
+}
+
+/// Writes the documents that come in batches, which can be asked for twice.
+pub(super) fn write_documents<D, B>(
+    folder: &Path,
+    note: &mut PartNote,
+    batches: impl Fn() -> B,
+) -> Result<CodedDocuments>
+where
+    D: Borrow<collection::Documents>,
+    B: FnMut() -> Result<Option<D>>,
+{
+    let (mut least, mut most) = (u32::MAX, 0);
+    let mut writer = DocumentsWriter::create(folder)?;
+    let mut next = batches();
+    while let Some(batch) = next()? {
+        let batch = batch.borrow();
+        writer.push(batch)?;
+        for &length in &batch.lengths {
+            (least, most) = (least.min(length), most.max(length));
+        }
+    }
+    let codes = LengthCodes::new(least.min(most), most);
+    writer.finish(&codes, note)?;
+    // Fewer than 2^32.
+    let mut lengths = Vec::with_capacity(note.documents as usize);
+    let mut next = batches();
+    while let Some(batch) = next()? {
+        let batch = batch.borrow();
+        lengths.extend(batch.lengths.iter().map(|&length| codes.code(length)));
+    }
+    Ok(CodedDocuments {
+        codes,
+        lengths,
+        statistics: Statistics {
+            documents: note.documents,
+            total_length: note.total_length,
+        },
+    })
+}
+
+/// Writes the lists of a source, on `threads` threads.
+pub(super) fn write_source(
+    source: impl Source + Send,
+    documents: &CodedDocuments,
+    threads: usize,
+    folder: &Path,
+    note: &mut PartNote,
+) -> Result<StageTimes> {
+    let mut shares = Shares::new(source);
+    write_lists(
+        Stages::new(threads, true),
+        folder,
+        &documents.view(),
+        note,
+        || shares.next(),
+        |share: OwnedShare, encoder| encoder.encode(&share.share()),
+    )
 }
 
 /// Gives share `number` of merged postings to `user`.
@@ -84,34 +152,14 @@ fn with_share<T>(merged: &Weights, number: usize, user: impl FnOnce(Share<'_>) -
 
 fn write_external(external: &External, folder: &Path) -> Result<(PartNote, StageTimes)> {
     let mut note = PartNote::default();
-    let (mut least, mut most) = (u32::MAX, 0);
-    let mut writer = DocumentsWriter::create(folder)?;
-    let mut batches = external.document_batches(BATCH_DOCUMENTS);
-    while let Some(batch) = batches()? {
-        writer.push(&batch)?;
-        for &length in &batch.lengths {
-            (least, most) = (least.min(length), most.max(length));
-        }
-    }
-    let codes = LengthCodes::new(least, most);
-    writer.finish(&codes, &mut note)?;
-    // Fewer than 2^32.
-    let mut coded = Vec::with_capacity(external.statistics().documents as usize);
-    let mut batches = external.document_batches(BATCH_DOCUMENTS);
-    while let Some(batch) = batches()? {
-        let collection::Documents { lengths, .. } = &batch;
-        coded.extend(lengths.iter().map(|&length| codes.code(length)));
-    }
-    let documents = Documents {
-        codes: &codes,
-        lengths: &coded,
-        statistics: external.statistics(),
-    };
+    let documents = write_documents(folder, &mut note, || {
+        external.document_batches(BATCH_DOCUMENTS)
+    })?;
     let mut tasks = external.tasks(SHARE_POSTINGS)?;
     let times = write_lists(
         external.stages(),
         folder,
-        &documents,
+        &documents.view(),
         &mut note,
         || tasks.next(),
         |task, encoder| encoder.encode(&share_of(&external.merge(task)?)),
@@ -145,13 +193,13 @@ fn write_lists<I: Send>(
     next: impl FnMut() -> Result<Option<I>> + Send,
     encode: impl Fn(I, &mut Encoder<'_>) -> Result<Encoded> + Sync,
 ) -> Result<StageTimes> {
-    let mut writer = ListsWriter::create(folder, documents)?;
+    let mut writer = ListsWriter::create(folder, &layout::TEXT, documents)?;
     let worker = || {
         let mut encoder = Encoder::new(documents);
         let encode = &encode;
         move |item: I| encode(item, &mut encoder)
     };
     let times = stages.run(next, worker, |encoded: Encoded| writer.push(&encoded))?;
-    writer.finish(note)?;
+    (note.terms, note.postings) = writer.finish(note)?;
     Ok(times)
 }

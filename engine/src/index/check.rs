@@ -30,12 +30,10 @@ impl Index {
             part.check_pages()?;
             let lengths = check_documents(part)?;
             check_lists(part, &lengths, &mut checked)?;
-            checked.documents += part.note.documents;
-            checked.bytes += part
-                .file_bytes()
-                .iter()
-                .map(|(_, bytes)| bytes)
-                .sum::<u64>();
+            check_deleted(part, &lengths)?;
+            checked.documents += part.note.live().documents;
+            let files = part.files().into_iter();
+            checked.bytes += files.map(|(_, file)| file.file_bytes()).sum::<u64>();
         }
         Ok(checked)
     }
@@ -58,14 +56,27 @@ fn check_documents(part: &Part) -> Result<Vec<u32>> {
     }
 }
 
+fn check_deleted(part: &Part, lengths: &[u32]) -> Result<()> {
+    let deleted = part.deleted_documents()?;
+    let ascend = deleted.windows(2).all(|pair| pair[0] < pair[1]);
+    let lengths = deleted.iter().map(|&document| lengths[document as usize]);
+    let noted = part.note.deleted.as_ref();
+    let noted = noted.map_or((0, 0), |note| (note.documents, note.total_length));
+    let counted = (deleted.len() as u64, lengths.map(u64::from).sum::<u64>());
+    match ascend && counted == noted {
+        true => Ok(()),
+        false => Err(wrong(part, "the manifest counts other deleted documents")),
+    }
+}
+
 fn check_lists(part: &Part, lengths: &[u32], checked: &mut Checked) -> Result<()> {
     let (mut terms, mut postings) = (0, 0);
     let mut counted = vec![0u64; lengths.len()];
     let mut last_term: Option<Vec<u8>> = None;
     let codes = part.codes();
-    for shard in 0..part.shard_count() {
-        let of_shard = part.terms_of_shard(shard)?;
-        if of_shard.first().map(|(term, _)| &term[..]) != Some(part.first_term(shard)?) {
+    for shard in 0..part.lists.shard_count() {
+        let of_shard = part.lists.terms_of_shard(shard)?;
+        if of_shard.first().map(|(term, _)| &term[..]) != Some(part.lists.first_term(shard)?) {
             return Err(wrong(part, "the directory of terms tells others"));
         }
         for (term, found) in of_shard {
@@ -75,7 +86,7 @@ fn check_lists(part: &Part, lengths: &[u32], checked: &mut Checked) -> Result<()
             if last_term.as_ref().is_some_and(|last| *last >= term) {
                 return Err(wrong(part, "terms do not ascend"));
             }
-            let mut cursor = Cursor::new(part, &found)?;
+            let mut cursor = Cursor::new(&found)?;
             let (mut count, mut before) = (0, -1);
             for block in 0..cursor.block_count() {
                 cursor.go_to_block(block);
@@ -127,5 +138,5 @@ fn check_lists(part: &Part, lengths: &[u32], checked: &mut Checked) -> Result<()
 }
 
 fn wrong(part: &Part, what: &str) -> Error {
-    part.postings.damaged(what)
+    part.lists.damaged(what)
 }

@@ -1,14 +1,18 @@
 //! A walk through the list of a term, in the order of its documents.
 
-use super::block::{Before, Bitmap, Decoded, Entry};
+use super::block::{Before, Bitmap, Decoded, Entry, take_postings};
 use super::bounds::Front;
+use super::file::PageFile;
+use super::lists::{Blocks, Found, List};
 use super::look_up::{LookUp, first_not_before};
-use super::part::{Blocks, Found, List, Part};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A place in a list. Blocks are found by their last documents and decoded when they are read.
 pub(crate) struct Cursor<'a> {
-    part: &'a Part,
+    /// The file that the postings are in.
+    file: &'a PageFile,
+    /// The number of the part's documents.
+    limit: u32,
     pub df: u64,
     blocks: Option<Blocks<'a>>,
     block_count: usize,
@@ -26,10 +30,11 @@ pub(crate) struct Cursor<'a> {
 const NONE: usize = usize::MAX;
 
 impl<'a> Cursor<'a> {
-    /// A walk through what the part has of a term.
-    pub fn new(part: &'a Part, found: &Found<'a>) -> Result<Self> {
+    /// A walk through what there is of a term.
+    pub fn new(found: &Found<'a>) -> Result<Self> {
         let mut cursor = Cursor {
-            part,
+            file: found.file,
+            limit: found.documents,
             df: found.df,
             blocks: None,
             block_count: 1,
@@ -41,7 +46,7 @@ impl<'a> Cursor<'a> {
         };
         match &found.list {
             List::Short(count, bytes) => {
-                part.decode_short(*count, bytes, &mut cursor.decoded)?;
+                cursor.decode_short(*count, bytes)?;
                 cursor.short_last = cursor.decoded.documents[count - 1];
                 cursor.decoded_block = 0;
             }
@@ -51,6 +56,24 @@ impl<'a> Cursor<'a> {
             }
         }
         Ok(cursor)
+    }
+
+    /// Decodes the postings of a short list.
+    fn decode_short(&mut self, count: usize, bytes: &[u8]) -> Result<()> {
+        let Decoded { documents, tfs, .. } = &mut *self.decoded;
+        let taken = take_postings(bytes, -1, &mut documents[..count], &mut tfs[..count]);
+        self.decoded.end_at(count);
+        let last = self.decoded.documents[count - 1];
+        match taken {
+            Some(()) if last < self.limit => Ok(()),
+            _ => Err(self.damaged()),
+        }
+    }
+
+    /// The error that the list is not what was written.
+    #[cold]
+    fn damaged(&self) -> Error {
+        self.file.damaged("a list is not what was written")
     }
 
     /// The number of blocks.
@@ -141,8 +164,8 @@ impl<'a> Cursor<'a> {
         let (bytes, entry, before, last) = self.coded(self.block)?;
         self.decoded_block = NONE;
         let decoded = entry.decode_documents(bytes, before, last, &mut self.decoded);
-        if decoded.is_none() || last >= self.part.documents() {
-            return Err(self.part.damaged_block());
+        if decoded.is_none() || last >= self.limit {
+            return Err(self.damaged());
         }
         self.decoded_block = self.block;
         self.at = 0;
@@ -161,7 +184,7 @@ impl<'a> Cursor<'a> {
         if !self.decoded.has_tfs {
             let (bytes, entry, before, last) = self.coded(self.block)?;
             let decoded = entry.decode_tfs(bytes, before, last, &mut self.decoded);
-            decoded.ok_or_else(|| self.part.damaged_block())?;
+            decoded.ok_or_else(|| self.damaged())?;
         }
         let count = self.decoded.count;
         Ok((&self.decoded.documents[..count], &self.decoded.tfs[..count]))
@@ -289,7 +312,7 @@ impl<'a> Cursor<'a> {
             return Ok(None);
         };
         let before = self.before(block);
-        let bytes = self.part.block_bytes(blocks, block)?;
+        let bytes = blocks.bytes(self.file, block)?;
         Ok(blocks.entries[block].bitmap(bytes, before, blocks.lasts[block]))
     }
 
@@ -303,9 +326,9 @@ impl<'a> Cursor<'a> {
     /// The bytes and entry of a block, what stands before it, and its last document.
     fn coded(&self, block: usize) -> Result<(&'a [u8], Entry, Before, u32)> {
         let Some(blocks) = &self.blocks else {
-            return Err(self.part.damaged_block());
+            return Err(self.damaged());
         };
-        let bytes = self.part.block_bytes(blocks, block)?;
+        let bytes = blocks.bytes(self.file, block)?;
         let entry = blocks.entries[block];
         Ok((bytes, entry, self.before(block), blocks.lasts[block]))
     }

@@ -142,7 +142,7 @@ impl<'a> Encoder<'a> {
         Ok(encoded)
     }
 
-    fn encode_blocks(
+    pub fn encode_blocks(
         &mut self,
         documents: &[u32],
         tfs: &[u32],

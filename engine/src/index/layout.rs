@@ -7,6 +7,7 @@
 //! | `postings` | the blocks |
 //! | `lengths` | the length of every document; then those that the 256 codes stand for |
 //! | `ids` | the id of every document behind its length; then where every 64th begins; then where that stands |
+//! | `deleted-N` | the documents that are no more, as a list: a [`DeletedHeader`], entries, last documents, starts and blocks |
 //!
 //! A term's record is a varint, twice its df, and then its postings; or twice its df and one, and the
 //! number of its list in blocks, counted from the first of the shard.
@@ -23,17 +24,34 @@ pub(crate) struct PartFile {
     pub kind: Kind,
 }
 
-pub(crate) const TERMS: PartFile = PartFile {
-    name: "terms",
-    kind: *b"term",
-};
-pub(crate) const LISTS: PartFile = PartFile {
-    name: "lists",
-    kind: *b"list",
-};
-pub(crate) const POSTINGS: PartFile = PartFile {
-    name: "postings",
-    kind: *b"post",
+/// The files of lists.
+pub(crate) struct ListFiles {
+    pub terms: PartFile,
+    pub lists: PartFile,
+    pub postings: PartFile,
+}
+
+impl ListFiles {
+    /// All of them.
+    pub fn all(&self) -> [PartFile; 3] {
+        [self.terms, self.lists, self.postings]
+    }
+}
+
+/// The lists of the terms of the text.
+pub(crate) const TEXT: ListFiles = ListFiles {
+    terms: PartFile {
+        name: "terms",
+        kind: *b"term",
+    },
+    lists: PartFile {
+        name: "lists",
+        kind: *b"list",
+    },
+    postings: PartFile {
+        name: "postings",
+        kind: *b"post",
+    },
 };
 pub(crate) const LENGTHS: PartFile = PartFile {
     name: "lengths",
@@ -42,6 +60,12 @@ pub(crate) const LENGTHS: PartFile = PartFile {
 pub(crate) const IDS: PartFile = PartFile {
     name: "ids",
     kind: *b"docs",
+};
+
+/// Of which there may be several, one for each state of the part; their names have a number behind.
+pub(crate) const DELETED: PartFile = PartFile {
+    name: "deleted",
+    kind: *b"gone",
 };
 
 /// Ids between two whose places are kept.
@@ -73,4 +97,12 @@ pub(crate) struct ListPlace {
     pub blocks: u32,
     pub front: Front,
     pub zero: [u8; 2],
+}
+
+/// What stands before the list of deleted documents.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct DeletedHeader {
+    pub documents: u64,
+    pub blocks: u64,
 }

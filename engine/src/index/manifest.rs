@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{self, FileNote, VERSION};
 use crate::analyze::AnalyzerOptions;
+use crate::collection::Statistics;
 use crate::error::{Error, Result};
 use crate::output::Staged;
 
@@ -38,6 +39,31 @@ pub(crate) struct PartNote {
     pub terms: u64,
     pub postings: u64,
     pub files: BTreeMap<String, FileNote>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<DeletedNote>,
+}
+
+/// The documents of a part that are no more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DeletedNote {
+    /// The file, one of those of the part's folder.
+    pub name: String,
+    pub file: FileNote,
+    pub documents: u64,
+    pub total_length: u64,
+}
+
+impl PartNote {
+    /// The documents that are not deleted, and their length.
+    pub fn live(&self) -> Statistics {
+        let deleted = self.deleted.as_ref();
+        let (documents, length) =
+            deleted.map_or((0, 0), |note| (note.documents, note.total_length));
+        Statistics {
+            documents: self.documents.saturating_sub(documents),
+            total_length: self.total_length.saturating_sub(length),
+        }
+    }
 }
 
 const FORMAT: &str = "tokapi index";

@@ -32,20 +32,25 @@ mod bounds;
 mod build;
 mod check;
 mod cursor;
+mod deleted;
 mod encode;
 mod file;
 mod layout;
+mod lists;
 mod look_up;
 mod manifest;
 mod part;
+mod shares;
+mod walk;
 mod writer;
 
 pub(crate) use block::{BLOCK, Entry};
 pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
 pub(crate) use cursor::Cursor;
+pub(crate) use lists::Found;
 pub(crate) use look_up::LookUp;
-pub(crate) use part::{Found, Part};
+pub(crate) use part::Part;
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +74,9 @@ pub struct Index {
 pub struct IndexInfo {
     /// N and the total length.
     pub statistics: Statistics,
-    /// Distinct (term, document) pairs.
+    /// Documents that are deleted, and still take room.
+    pub deleted: u64,
+    /// Distinct (term, document) pairs, those of deleted documents among them.
     pub postings: u64,
     /// The terms of every part, added up.
     pub terms: u64,
@@ -133,10 +140,11 @@ impl Index {
                 }
             })
             .collect::<Result<_>>()?;
-        let statistics = Statistics {
-            documents: parts.iter().map(|part| part.note.documents).sum(),
-            total_length: parts.iter().map(|part| part.note.total_length).sum(),
-        };
+        let live = parts.iter().map(|part| part.note.live());
+        let statistics = live.fold(Statistics::default(), |sum, part| Statistics {
+            documents: sum.documents + part.documents,
+            total_length: sum.total_length + part.total_length,
+        });
         Ok(Index {
             path: path.to_path_buf(),
             analyzer,
@@ -164,7 +172,8 @@ impl Index {
     pub fn info(&self) -> IndexInfo {
         let mut files: Vec<(&'static str, u64)> = Vec::new();
         for part in &self.parts {
-            for (name, bytes) in part.file_bytes() {
+            for (name, file) in part.files() {
+                let bytes = file.file_bytes();
                 match files.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, sum)) => *sum += bytes,
                     None => files.push((name, bytes)),
@@ -173,6 +182,7 @@ impl Index {
         }
         IndexInfo {
             statistics: self.statistics,
+            deleted: self.numbered() - self.statistics.documents,
             postings: self.parts.iter().map(|part| part.note.postings).sum(),
             terms: self.parts.iter().map(|part| part.note.terms).sum(),
             parts: self.parts.len(),
@@ -196,8 +206,13 @@ impl Index {
             }
         }
         Err(Error::Usage(format!(
-            "there is no document {document}; the index has {}",
-            self.statistics.documents
+            "there is no document {document}; the index has numbered {}",
+            self.numbered()
         )))
+    }
+
+    /// The documents that have a number, deleted or not.
+    fn numbered(&self) -> u64 {
+        self.parts.iter().map(|part| part.note.documents).sum()
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::bounds::FrontFinder;
 use super::encode::{self, Documents, Encoded, Piece, Shard};
 use super::file::PageWriter;
-use super::layout::{self, ListPlace, ShardHeader};
+use super::layout::{self, ListFiles, ListPlace, PartFile, ShardHeader};
 use super::manifest::PartNote;
 use crate::error::{Error, Result};
 use crate::strings::Strings;
@@ -13,6 +13,7 @@ use crate::{bits, varint};
 
 /// The files of a part that hold lists.
 pub(crate) struct ListsWriter {
+    files: &'static ListFiles,
     terms: PageWriter,
     lists: PageWriter,
     postings: PageWriter,
@@ -39,12 +40,17 @@ struct OpenList {
 
 impl ListsWriter {
     /// Begins the files in `folder`.
-    pub fn create(folder: &Path, documents: &Documents<'_>) -> Result<Self> {
-        let create = |name: &str| PageWriter::create(folder.join(name));
+    pub fn create(
+        folder: &Path,
+        files: &'static ListFiles,
+        documents: &Documents<'_>,
+    ) -> Result<Self> {
+        let create = |file: PartFile| PageWriter::create(folder.join(file.name));
         Ok(ListsWriter {
-            terms: create(layout::TERMS.name)?,
-            lists: create(layout::LISTS.name)?,
-            postings: create(layout::POSTINGS.name)?,
+            files,
+            terms: create(files.terms)?,
+            lists: create(files.lists)?,
+            postings: create(files.postings)?,
             shards: Vec::new(),
             first_terms: Strings::default(),
             places: Vec::new(),
@@ -162,8 +168,8 @@ impl ListsWriter {
         Ok(())
     }
 
-    /// Ends the files.
-    pub fn finish(mut self, note: &mut PartNote) -> Result<()> {
+    /// Ends the files. Gives the number of terms and of postings.
+    pub fn finish(mut self, note: &mut PartNote) -> Result<(u64, u64)> {
         debug_assert!(self.open.is_none() && self.places.len() as u64 == self.begun);
         self.lists.align(8)?;
         let places_at = self.lists.at();
@@ -186,17 +192,12 @@ impl ListsWriter {
             directory_at,
             self.shards.len() as u64,
         ]))?;
-        note.terms = self.term_count;
-        note.postings = self.posting_count;
-        for (file, writer) in [
-            (layout::TERMS, self.terms),
-            (layout::LISTS, self.lists),
-            (layout::POSTINGS, self.postings),
-        ] {
+        let writers = [self.terms, self.lists, self.postings];
+        for (file, writer) in self.files.all().into_iter().zip(writers) {
             let written = writer.finish(file.kind)?;
             note.files.insert(file.name.into(), written);
         }
-        Ok(())
+        Ok((self.term_count, self.posting_count))
     }
 }
 

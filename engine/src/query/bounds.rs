@@ -117,7 +117,10 @@ impl TermWindows {
         for block in 0..block_count {
             let last = term.cursor.last(block) as usize / WINDOW;
             if last >= count || last + 1 < begun {
-                return Err(weigher.part().damaged_block());
+                return Err(weigher
+                    .part()
+                    .lists
+                    .damaged("a list is not what was written"));
             }
             // Blocks are fewer than documents.
             blocks[begun..=last].fill(block as u32);

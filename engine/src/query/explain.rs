@@ -49,7 +49,7 @@ impl Index {
             let Some(found) = &term.found[number] else {
                 continue;
             };
-            let mut cursor = Cursor::new(part, found)?;
+            let mut cursor = Cursor::new(found)?;
             if term.not || cursor.seek(document)? != Some(document) {
                 continue;
             }

@@ -126,6 +126,9 @@ impl Index {
     /// Parameters out of range; the index is damaged.
     pub fn search(&self, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
         options.bm25.check()?;
+        if self.statistics().documents == 0 {
+            return Ok(Vec::new());
+        }
         let mut top = Top::new(options.k);
         let weighed = terms::weighed(self, query, &options.bm25)?;
         let mut first = 0;

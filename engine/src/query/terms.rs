@@ -45,8 +45,12 @@ pub(crate) fn weighed<'i, 'q>(
                 let found: Vec<Option<Found<'i>>> = parts
                     .map(|part| part.find(clause.term.as_bytes()))
                     .collect::<Result<_>>()?;
-                // Of each part fewer than 2^32.
-                let df = found.iter().flatten().map(|found| found.df).sum();
+                let mut df = 0;
+                for (part, found) in index.parts().iter().zip(&found) {
+                    if let Some(found) = found {
+                        df += part.live_df(found)?;
+                    }
+                }
                 terms.push(Weighed {
                     term: &clause.term,
                     must,
@@ -67,7 +71,7 @@ pub(crate) struct Terms<'a> {
     pub weigher: Weigher<'a>,
     /// Those that add to the score, in the order of the query.
     pub scored: Vec<Term<'a>>,
-    /// Those that no document may have.
+    /// The lists of those that are deleted, or have what none may have.
     pub not: Vec<Cursor<'a>>,
     /// The number of scored terms that documents must have, found here or not.
     must: usize,
@@ -102,12 +106,15 @@ impl<'a> Terms<'a> {
             not: Vec::new(),
             must: 0,
         };
+        if let Some(deleted) = part.deleted()? {
+            terms.not.push(Cursor::new(&deleted)?);
+        }
         for weighed in query {
             terms.must += usize::from(weighed.must);
             let Some(found) = &weighed.found[number] else {
                 continue;
             };
-            let cursor = Cursor::new(part, found)?;
+            let cursor = Cursor::new(found)?;
             match weighed.not {
                 true => terms.not.push(cursor),
                 false => terms
