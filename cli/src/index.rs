@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokapi::analyze::Analyzer;
+use tokapi::collection::Stored;
+use tokapi::index::{IndexWriter, Repeated};
 use tokapi::{Error, Index};
 
 use crate::summary::{Summary, note, print};
@@ -16,6 +19,7 @@ Examples:
   tokapi index docs.jsonl -o index
   tokapi index docs/ -o index --analyzer unicode --stop-words english --stemmer english
   tokapi index huge.tsv.zst -o index --memory 2GB
+  tokapi index more.jsonl -o index --append --replace
   tokapi search index 'boundary layer flow'")]
 pub struct Args {
     #[command(flatten)]
@@ -28,6 +32,14 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
 
+    /// Add the documents to the index that is there, all or none; terms are cut as that index has them
+    #[arg(long, help_heading = "Output")]
+    append: bool,
+
+    /// Let new documents take the place of those with the same id
+    #[arg(long, requires = "append", help_heading = "Output")]
+    replace: bool,
+
     /// Print the summary as one JSON object
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -35,31 +47,107 @@ pub struct Args {
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    Index::check_new(&args.output)?;
+    let mut target = Target::open(args, threads)?;
+    let analyzer = target.analyzer(args)?;
     let output = Some(args.output.as_path());
     let collection = args
         .input
-        .read(threads, output, |_| Ok(()), &args.storage)?;
+        .read(&analyzer, threads, output, |_| Ok(()), &args.storage)?;
     let mut summary = Summary::new(started, &collection);
     let (postings, dealt) = (collection.postings_count(), collection.dealt());
-    let analyzer = args.input.analyzer()?;
-    let build = || Index::build(collection, &analyzer, &args.output);
-    let built = match dealt {
-        Some(dealt) => progress::with_postings_bar(postings, &dealt, build),
-        None => build(),
+    let write = || target.write(collection, &analyzer, args);
+    let written = match dealt {
+        Some(dealt) => progress::with_postings_bar(postings, &dealt, write),
+        None => write(),
     };
-    built.map_err(storage::suggest_resuming)?;
+    let (done, more) = written.map_err(storage::suggest_resuming)?;
     let info = Index::open(&args.output)?.info();
     summary.terms = info.terms;
     let bytes: u64 = info.files.iter().map(|(_, bytes)| bytes).sum();
     if args.json {
-        let more = json!({ "index": args.output, "index_bytes": bytes });
-        return print((summary.json(more) + "\n").as_bytes());
+        let mut object = json!({ "index": args.output, "index_bytes": bytes });
+        if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+            object.extend(more);
+        }
+        return print((summary.json(object) + "\n").as_bytes());
     }
     note(&format!(
-        "wrote {} ({bytes} bytes)\n",
+        "{done} {} ({bytes} bytes)\n",
         args.output.display()
     ));
     note(&summary.text());
     Ok(())
+}
+
+/// Where the documents go.
+enum Target {
+    New,
+    There(IndexWriter),
+}
+
+impl Target {
+    fn open(args: &Args, threads: usize) -> Result<Self, Error> {
+        match args.append {
+            false => Index::check_new(&args.output).map(|()| Target::New),
+            true => IndexWriter::open(&args.output, threads).map(Target::There),
+        }
+    }
+
+    fn analyzer(&self, args: &Args) -> Result<Analyzer, Error> {
+        let asked = args.input.analyzer()?;
+        let Target::There(writer) = self else {
+            return Ok(asked);
+        };
+        let has = writer.analyzer()?;
+        let is_usual = asked.options() == Analyzer::default().options();
+        if is_usual || asked.options() == has.options() {
+            return Ok(has);
+        }
+        Err(Error::Usage(format!(
+            "{} has terms by {}; leave the options of terms away to add such",
+            args.output.display(),
+            has.description()
+        )))
+    }
+
+    /// Gives what was done, in words and for programs.
+    fn write(
+        &mut self,
+        collection: Stored,
+        analyzer: &Analyzer,
+        args: &Args,
+    ) -> Result<(String, Value), Error> {
+        let Target::There(writer) = self else {
+            Index::build(collection, analyzer, &args.output)?;
+            return Ok(("wrote".into(), Value::Null));
+        };
+        let repeated = match (args.replace, args.input.skips()) {
+            (true, _) => Repeated::Replace,
+            (false, true) => Repeated::Skip,
+            (false, false) => Repeated::Stop,
+        };
+        let appended = writer
+            .append(collection, repeated)
+            .map_err(suggest_replacing)?;
+        writer.wait()?;
+        let (documents, again) = (appended.documents, appended.repeated);
+        let what = match (again, args.replace) {
+            (0, _) => String::new(),
+            (_, true) => format!(", {again} of them for others,"),
+            (_, false) => format!(", {again} left out that were there,"),
+        };
+        Ok((
+            format!("added {documents} documents{what} to"),
+            json!({ "added": documents, "repeated": again }),
+        ))
+    }
+}
+
+fn suggest_replacing(error: Error) -> Error {
+    match error {
+        Error::Usage(what) => {
+            Error::Usage(what + " (--replace replaces, --on-error skip keeps them)")
+        }
+        other => other,
+    }
 }

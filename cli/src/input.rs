@@ -128,17 +128,18 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// Reads and inverts the whole input for `output`, within the memory of `storage`, when `check` has
+    /// Reads and inverts the whole input, cut by `analyzer`, for `output`, within the memory of `storage`, when `check` has
     /// nothing against it; shows how far it is.
     pub fn read(
         &self,
+        analyzer: &Analyzer,
         threads: usize,
         output: Option<&Path>,
         check: impl FnOnce(&Corpus) -> Result<(), Error>,
         storage: &storage::Args,
     ) -> Result<Stored, Error> {
         let storage_options = storage.storage(output)?;
-        let stored = self.read_checked(threads, check, |corpus, analyzer, mut options| {
+        let stored = self.read_checked(threads, check, |corpus, mut options| {
             options.no_overlap = storage.no_overlap;
             if let ChunkSize::Auto = self.chunk_size {
                 options.tuned = tune::load(&options);
@@ -152,8 +153,9 @@ impl Args {
     /// Reads and inverts the whole input into memory; `output` must not overwrite it.
     pub fn read_apart_from(&self, threads: usize, output: &Path) -> Result<Collection, Error> {
         let check = |corpus: &Corpus| check_apart(&[output], corpus);
-        let collection = self.read_checked(threads, check, |corpus, analyzer, options| {
-            Collection::build(corpus, analyzer, &options)
+        let analyzer = self.analyzer()?;
+        let collection = self.read_checked(threads, check, |corpus, options| {
+            Collection::build(corpus, &analyzer, &options)
         })?;
         note_fallback(collection.fallback());
         Ok(collection)
@@ -189,16 +191,15 @@ impl Args {
         &self,
         threads: usize,
         check: impl FnOnce(&Corpus) -> Result<(), Error>,
-        build: impl FnOnce(Corpus, &Analyzer, BuildOptions) -> Result<T, Error>,
+        build: impl FnOnce(Corpus, BuildOptions) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let analyzer = self.analyzer()?;
         let corpus = self.corpus(None, self.chunk_size)?;
         check(&corpus)?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
         let options = self.engine.options(threads, total)?;
         with_bar((total > 0).then_some(total), &progress.read_bytes, || {
-            build(corpus, &analyzer, options)
+            build(corpus, options)
         })
         .map_err(suggest_skipping)
         .map_err(storage::suggest_resuming)
@@ -247,6 +248,11 @@ impl Args {
             },
         };
         Corpus::open(&self.inputs, options)
+    }
+
+    /// Whether documents that cannot be had are left out.
+    pub fn skips(&self) -> bool {
+        matches!(self.on_error, OnErrorName::Skip)
     }
 
     /// What cuts text into terms.

@@ -50,6 +50,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
             .collect();
         let object = json!({
             "documents": info.statistics.documents,
+            "deleted": info.deleted,
             "tokens": info.statistics.total_length,
             "average_length": info.statistics.average_length(),
             "terms": info.terms,
@@ -65,6 +66,9 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
     let mut table = Table::default();
     let mut push = |name: &str, value: String| table.push(vec![name.to_owned(), value]);
     push("documents", grouped(info.statistics.documents));
+    if info.deleted > 0 {
+        push("deleted", grouped(info.deleted));
+    }
     push("tokens", grouped(info.statistics.total_length));
     push(
         "average length",

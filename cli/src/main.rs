@@ -23,6 +23,7 @@ mod storage;
 mod summary;
 mod table;
 mod tune;
+mod update;
 mod weigh;
 
 use std::io;
@@ -57,6 +58,8 @@ enum Command {
     Sort(sort::Verb),
     Index(index::Args),
     Search(search::Args),
+    Delete(update::DeleteArgs),
+    Merge(update::MergeArgs),
     Info(inspect::InfoArgs),
     Check(inspect::CheckArgs),
     Eval(eval::Args),
@@ -87,6 +90,8 @@ fn main() -> ExitCode {
         Command::Sort(args) => sort::run(&args, threads),
         Command::Index(args) => index::run(&args, threads),
         Command::Search(args) => search::run(&args, threads),
+        Command::Delete(args) => update::delete(&args, threads),
+        Command::Merge(args) => update::merge(&args, threads),
         Command::Info(args) => inspect::info(&args),
         Command::Check(args) => inspect::check(&args),
         Command::Eval(args) => eval::run(&args),

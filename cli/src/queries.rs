@@ -1,4 +1,4 @@
-//! Files of queries: `id<TAB>text` lines, or JSON lines with `_id` and `text` as BEIR has them.
+//! Small files of lines: queries, as `id<TAB>text` or as JSON with `_id` and `text` as BEIR has them.
 
 use std::path::Path;
 
@@ -13,6 +13,25 @@ pub struct NumberedQuery {
 
 /// Reads a file of queries; - is standard input.
 pub fn read(path: &Path) -> Result<Vec<NumberedQuery>, Error> {
+    let mut queries = Vec::new();
+    for (number, line) in read_lines(path)? {
+        // An id may begin with a brace too.
+        let query = of_json(&line).or_else(|| {
+            line.split_once('\t').map(|(id, text)| NumberedQuery {
+                id: id.to_owned(),
+                text: text.to_owned(),
+            })
+        });
+        queries.push(query.ok_or_else(|| {
+            let what = "a query is an id, a tab and a text, or a JSON object with _id and text";
+            wrong(path, number, what)
+        })?);
+    }
+    Ok(queries)
+}
+
+/// The lines of a file that are not empty, with their numbers; - is standard input.
+pub fn read_lines(path: &Path) -> Result<Vec<(u64, String)>, Error> {
     let unread = |source| Error::Read {
         path: path.to_path_buf(),
         source,
@@ -25,35 +44,33 @@ pub fn read(path: &Path) -> Result<Vec<NumberedQuery>, Error> {
         }
         false => std::fs::read(path).map_err(unread)?,
     };
-    let mut queries = Vec::new();
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    let mut lines = Vec::new();
     for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
-        let wrong = |what: &str| Error::Input {
-            place: Place {
-                path: path.to_path_buf(),
-                position: Position::Line(number),
-            },
-            what: what.into(),
-        };
-        let line = std::str::from_utf8(line).map_err(|_| wrong("this is not valid UTF-8"))?;
+        let line = std::str::from_utf8(line)
+            .map_err(|_| wrong(path, number, "this is not valid UTF-8"))?;
         let line = line.trim_end_matches('\r');
-        if line.is_empty() {
-            continue;
+        if !line.is_empty() {
+            lines.push((number, line.to_owned()));
         }
-        let query = match line.starts_with('{') {
-            true => of_json(line),
-            false => line.split_once('\t').map(|(id, text)| NumberedQuery {
-                id: id.to_owned(),
-                text: text.to_owned(),
-            }),
-        };
-        queries.push(query.ok_or_else(|| {
-            wrong("a query is an id, a tab and a text, or a JSON object with _id and text")
-        })?);
     }
-    Ok(queries)
+    Ok(lines)
+}
+
+fn wrong(path: &Path, number: u64, what: &str) -> Error {
+    Error::Input {
+        place: Place {
+            path: path.to_path_buf(),
+            position: Position::Line(number),
+        },
+        what: what.into(),
+    }
 }
 
 fn of_json(line: &str) -> Option<NumberedQuery> {
+    if !line.starts_with('{') {
+        return None;
+    }
     let object: Value = serde_json::from_str(line).ok()?;
     let text = |name: &str| match &object[name] {
         Value::String(text) => Some(text.clone()),

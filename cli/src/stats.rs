@@ -30,7 +30,10 @@ pub struct Args {
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    let collection = args.input.read(threads, None, |_| Ok(()), &args.storage)?;
+    let analyzer = args.input.analyzer()?;
+    let collection = args
+        .input
+        .read(&analyzer, threads, None, |_| Ok(()), &args.storage)?;
     let mut summary = Summary::new(started, &collection);
     let average = collection.statistics().average_length();
     summary.terms = collection.count_terms()?;

@@ -122,7 +122,10 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         Some(output) => output.check_apart(corpus),
         None => Ok(()),
     };
-    let mut collection = args.input.read(threads, path, check, &args.storage)?;
+    let analyzer = args.input.analyzer()?;
+    let mut collection = args
+        .input
+        .read(&analyzer, threads, path, check, &args.storage)?;
     collection.prune(
         &bm25,
         &Prune {

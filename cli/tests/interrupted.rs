@@ -7,7 +7,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use folder::{Folder, TOKAPI, one_line, shell};
+use folder::{Folder, Random, TOKAPI, one_line, shell};
 
 /// Kills in all; each at a random moment of the time that a job takes.
 const KILLS: u64 = 210;
@@ -17,19 +17,6 @@ fn start(folder: &Folder, args: &[&str]) -> Child {
     command.args(args).current_dir(folder.0.path());
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(Stdio::piped()).spawn().unwrap()
-}
-
-/// A generator of numbers that is the same each time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 33) % limit
-    }
 }
 
 /// Runs a job over and over, killed each time at a random moment, until all kills have been done;

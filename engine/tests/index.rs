@@ -1,69 +1,19 @@
 //! Laws of the index: every way to search gives what scoring everything gives, and no damage goes
 //! unnoticed.
 
+mod random;
+
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use random::{Random, Shape, query, shapes, text};
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::collection::{Storage, Stored};
 use tokapi::query::{Algorithm, Clause, Hit, Occur, Query, SearchOptions};
 use tokapi::scratch::ScratchOptions;
 use tokapi::weigh::Formula;
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
-
-/// A random collection: documents of terms `t0`, `t1`, ... the first the most frequent.
-#[derive(Debug, Clone)]
-struct Shape {
-    documents: usize,
-    terms: usize,
-    length: usize,
-    seed: u64,
-}
-
-fn shapes() -> impl Strategy<Value = Shape> {
-    let documents = prop_oneof![1..20usize, 100..400usize, 2000..9000usize];
-    (documents, 1..60usize, 1..30usize, any::<u64>()).prop_map(
-        |(documents, terms, length, seed)| Shape {
-            documents,
-            terms,
-            length,
-            seed,
-        },
-    )
-}
-
-/// A small generator of random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % end
-    }
-}
-
-fn text(shape: &Shape) -> String {
-    let mut random = Random(shape.seed | 1);
-    let mut text = String::new();
-    for document in 0..shape.documents {
-        write!(text, "d{document}\t").unwrap();
-        for _ in 0..random.below(shape.length + 1) {
-            // The smaller of two, so that some are frequent.
-            let term = random.below(shape.terms).min(random.below(shape.terms));
-            write!(text, "t{term} ").unwrap();
-        }
-        // Some lists are dense in one place.
-        if document % 1000 < 300 {
-            text.push_str("dense dense2");
-        }
-        text.push('\n');
-    }
-    text
-}
 
 fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("docs.tsv");
@@ -73,31 +23,6 @@ fn corpus(folder: &Path, text: &str) -> Corpus {
         ..Default::default()
     };
     Corpus::open(&[path], options).unwrap()
-}
-
-fn query(random: &mut Random, terms: usize) -> Query {
-    let mut clauses = Vec::new();
-    for _ in 0..1 + random.below(6) {
-        clauses.push(Clause {
-            term: match random.below(12) {
-                0 => "unknown".into(),
-                1 => "dense".into(),
-                2 => "dense2".into(),
-                _ => format!("t{}", random.below(terms)),
-            },
-            occur: match random.below(6) {
-                0 => Occur::Not,
-                1 | 2 => Occur::Must,
-                _ => Occur::Should,
-            },
-        });
-    }
-    if random.below(2) == 0 {
-        clauses
-            .iter_mut()
-            .for_each(|clause| clause.occur = Occur::Should);
-    }
-    Query { clauses }
 }
 
 /// Scores everything from the weights that `Collection::weigh` gives, and counts the matches.

@@ -41,7 +41,12 @@ impl Folder {
 
     /// What is in the folder `out`, hidden files too.
     pub fn written(&self) -> Vec<String> {
-        let names = fs::read_dir(self.path("out")).unwrap();
+        self.names("out")
+    }
+
+    /// What is in a folder, hidden files too.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let names = fs::read_dir(self.path(folder)).unwrap();
         let mut names: Vec<String> = names
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -66,6 +71,19 @@ impl Folder {
         fs::remove_file(self.path("out/w.parquet")).unwrap();
         assert_eq!(self.written(), [""; 0]);
         (serde_json::from_slice(&run.stdout).unwrap(), output)
+    }
+}
+
+/// A generator of numbers that is the same each time.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) % limit
     }
 }
 

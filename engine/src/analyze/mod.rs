@@ -135,7 +135,7 @@ impl Analyzer {
     }
 
     /// What it does, in words: the same for two analyzers only if they cut the same terms.
-    pub(crate) fn description(&self) -> String {
+    pub fn description(&self) -> String {
         let mut stop_words: Vec<&[u8]> = self.stop_words.iter().map(|word| &word[..]).collect();
         stop_words.sort_unstable();
         let checksum = stop_words.iter().fold(0, |sum, word| {

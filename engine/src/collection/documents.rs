@@ -18,7 +18,7 @@ pub struct Documents {
     /// The lengths, in terms.
     pub lengths: Vec<u32>,
     /// Whether no document had an id of its own, so that each is called by its number.
-    numbered: bool,
+    pub(crate) numbered: bool,
 }
 
 impl Documents {

@@ -86,6 +86,7 @@ impl DocumentTable {
         members: impl Iterator<Item = usize>,
     ) -> Result<Documents> {
         let mut documents = Documents::with_capacity(count);
+        documents.numbered = self.numbered;
         match &self.store {
             Store::Memory { lengths, ids } => {
                 for member in members {

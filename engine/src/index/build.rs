@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::bounds::LengthCodes;
 use super::encode::{Documents, Encoded, Encoder, SHARE_POSTINGS, Share};
@@ -17,24 +18,32 @@ use crate::pipeline::{StageTimes, Stages};
 /// Documents that are fetched at a time.
 pub(super) const BATCH_DOCUMENTS: usize = 1 << 16;
 
-/// Writes the files of a part to `folder`.
-pub(super) fn write_part(stored: Stored, folder: &Path) -> Result<(PartNote, StageTimes)> {
+/// Writes the files of a part to `folder`. Documents that are called by their number count from `first`.
+pub(super) fn write_part(
+    stored: Stored,
+    folder: &Path,
+    first: u64,
+) -> Result<(PartNote, StageTimes)> {
     match stored {
-        Stored::Memory(collection) => write_memory(collection, folder),
+        Stored::Memory(collection) => write_memory(collection, folder, first),
         Stored::Scratch(mut external) => {
             external.reduce()?;
-            let written = write_external(&external, folder)?;
+            let written = write_external(&external, folder, first)?;
             external.remove();
             Ok(written)
         }
     }
 }
 
-fn write_memory(collection: Collection, folder: &Path) -> Result<(PartNote, StageTimes)> {
+fn write_memory(
+    collection: Collection,
+    folder: &Path,
+    first: u64,
+) -> Result<(PartNote, StageTimes)> {
     let pool = collection.pool();
     let merged = collection.merge();
     let mut note = PartNote::default();
-    let documents = write_documents(folder, &mut note, || {
+    let documents = write_documents(folder, first, &mut note, || {
         let mut batch = Some(&merged.documents);
         move || Ok(batch.take())
     })?;
@@ -72,6 +81,7 @@ impl CodedDocuments {
 /// Writes the documents that come in batches, which can be asked for twice.
 pub(super) fn write_documents<D, B>(
     folder: &Path,
+    first: u64,
     note: &mut PartNote,
     batches: impl Fn() -> B,
 ) -> Result<CodedDocuments>
@@ -80,7 +90,7 @@ where
     B: FnMut() -> Result<Option<D>>,
 {
     let (mut least, mut most) = (u32::MAX, 0);
-    let mut writer = DocumentsWriter::create(folder)?;
+    let mut writer = DocumentsWriter::create(folder, first)?;
     let mut next = batches();
     while let Some(batch) = next()? {
         let batch = batch.borrow();
@@ -108,13 +118,14 @@ where
     })
 }
 
-/// Writes the lists of a source, on `threads` threads.
+/// Writes the lists of a source, on `threads` threads. Counts postings in `done` meanwhile.
 pub(super) fn write_source(
     source: impl Source + Send,
     documents: &CodedDocuments,
     threads: usize,
     folder: &Path,
     note: &mut PartNote,
+    done: &AtomicU64,
 ) -> Result<StageTimes> {
     let mut shares = Shares::new(source);
     write_lists(
@@ -122,7 +133,12 @@ pub(super) fn write_source(
         folder,
         &documents.view(),
         note,
-        || shares.next(),
+        || {
+            let share = shares.next()?;
+            let postings = share.as_ref().map_or(0, OwnedShare::len);
+            done.fetch_add(postings as u64, Ordering::Relaxed);
+            Ok(share)
+        },
         |share: OwnedShare, encoder| encoder.encode(&share.share()),
     )
 }
@@ -150,9 +166,13 @@ fn with_share<T>(merged: &Weights, number: usize, user: impl FnOnce(Share<'_>) -
     })
 }
 
-fn write_external(external: &External, folder: &Path) -> Result<(PartNote, StageTimes)> {
+fn write_external(
+    external: &External,
+    folder: &Path,
+    first: u64,
+) -> Result<(PartNote, StageTimes)> {
     let mut note = PartNote::default();
-    let documents = write_documents(folder, &mut note, || {
+    let documents = write_documents(folder, first, &mut note, || {
         external.document_batches(BATCH_DOCUMENTS)
     })?;
     let mut tasks = external.tasks(SHARE_POSTINGS)?;

@@ -69,12 +69,13 @@ impl Deleted {
     }
 }
 
-/// Writes that `documents` of a part, ascending and at least one, are no more, as state `state`.
+/// Writes to the file `name` in the folder of a part that `documents` of it, ascending and at least
+/// one, are no more.
 pub(crate) fn write(
     folder: &Path,
+    name: String,
     part: &Part,
     documents: &[u32],
-    state: u64,
 ) -> Result<DeletedNote> {
     let mut total_length = 0;
     for &document in documents {
@@ -89,7 +90,6 @@ pub(crate) fn write(
     let mut encoded = Encoded::default();
     let tfs = vec![1; documents.len()];
     Encoder::new(&of_none).encode_blocks(documents, &tfs, true, &mut encoded);
-    let name = format!("{}-{state}", DELETED.name);
     let mut writer = PageWriter::create(folder.join(&name))?;
     writer.write(bytemuck::bytes_of(&DeletedHeader {
         documents: documents.len() as u64,

@@ -27,6 +27,12 @@ pub(crate) struct Manifest {
     pub analyzer: AnalyzerOptions,
     /// The parts, in the order of their documents.
     pub parts: Vec<PartNote>,
+    /// The last number that a name was made with.
+    #[serde(default)]
+    pub names: u64,
+    /// The documents that were ever added.
+    #[serde(default)]
+    pub added: u64,
 }
 
 /// What a part consists of.
@@ -76,7 +82,15 @@ impl Manifest {
             version: VERSION,
             analyzer,
             parts: Vec::new(),
+            names: 0,
+            added: 0,
         }
+    }
+
+    /// A number for the name of a folder or file that no other has.
+    pub fn new_name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}-{}", self.names)
     }
 
     /// The manifest of the index in `folder`.

@@ -39,8 +39,10 @@ mod layout;
 mod lists;
 mod look_up;
 mod manifest;
+mod merge;
 mod part;
 mod shares;
+mod update;
 mod walk;
 mod writer;
 
@@ -51,6 +53,7 @@ pub(crate) use cursor::Cursor;
 pub(crate) use lists::Found;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
+pub use update::{Appended, Deletion, IndexWriter, Repeated};
 
 use std::path::{Path, PathBuf};
 
@@ -59,7 +62,10 @@ use crate::collection::{Statistics, Stored};
 use crate::error::{Error, Result};
 use crate::output::StagedFolder;
 use crate::pipeline::StageTimes;
-use manifest::Manifest;
+use manifest::{MANIFEST, Manifest};
+
+/// What the names of parts begin with.
+const PART: &str = "part";
 
 /// An index, opened for reading.
 pub struct Index {
@@ -101,14 +107,15 @@ impl Index {
     ) -> Result<StageTimes> {
         let staged = StagedFolder::create(path)?;
         let mut manifest = Manifest::new(analyzer.options());
-        let name = "part-1";
-        let folder = staged.temporary().join(name);
+        let name = manifest.new_name(PART);
+        let folder = staged.temporary().join(&name);
         std::fs::create_dir(&folder).map_err(Error::writing(path))?;
-        let (mut note, times) = build::write_part(collection.into(), &folder)?;
-        note.name = name.into();
+        let (mut note, times) = build::write_part(collection.into(), &folder, 0)?;
+        note.name = name;
+        manifest.added = note.documents;
         manifest.parts.push(note);
         manifest.write(staged.temporary())?;
-        crate::output::sync_folder(&folder.join("terms"));
+        crate::output::sync_folder(&folder.join(MANIFEST));
         staged.rename()?;
         crate::output::sync_folder(path);
         Ok(times)
@@ -128,17 +135,26 @@ impl Index {
     /// There is none; it is of another version or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let manifest = Manifest::read(path)?;
+        let mut manifest = Manifest::read(path)?;
+        loop {
+            let error = match Index::of_manifest(path, &manifest) {
+                Ok(index) => return Ok(index),
+                Err(error) => error,
+            };
+            // Its parts may have been merged meanwhile.
+            let now = Manifest::read(path)?;
+            if now == manifest {
+                return Err(error);
+            }
+            manifest = now;
+        }
+    }
+
+    fn of_manifest(path: &Path, manifest: &Manifest) -> Result<Self> {
         let analyzer = Analyzer::new(&manifest.analyzer)?;
         let parts = manifest.parts.iter();
         let parts: Vec<Part> = parts
-            .map(|note| {
-                let is_name = Path::new(&note.name).file_name() == Some(note.name.as_ref());
-                match is_name {
-                    true => Part::open(&path.join(&note.name), note),
-                    false => Err(file::damaged(path, "the name of a part is none")),
-                }
-            })
+            .map(|note| Part::open(path, note))
             .collect::<Result<_>>()?;
         let live = parts.iter().map(|part| part.note.live());
         let statistics = live.fold(Statistics::default(), |sum, part| Statistics {

@@ -1,12 +1,13 @@
 //! A part of an index, opened: terms to lists, documents to lengths and ids.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::block::BLOCK;
 use super::bounds::LengthCodes;
 use super::cursor::Cursor;
 use super::deleted::Deleted;
-use super::file::{FileNote, PageFile};
+use super::file::{self, FileNote, PageFile};
 use super::layout::{self, GROUP_IDS, PartFile};
 use super::lists::{Found, Lists};
 use super::manifest::PartNote;
@@ -27,8 +28,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Opens the part in `folder`.
-    pub fn open(folder: &Path, note: &PartNote) -> Result<Self> {
+    /// Opens the part of the index in `path` that `note` tells of.
+    pub fn open(path: &Path, note: &PartNote) -> Result<Self> {
+        if Path::new(&note.name).file_name() != Some(note.name.as_ref()) {
+            return Err(file::damaged(path, "the name of a part is none"));
+        }
+        let folder = &path.join(&note.name);
         let lengths = open_file(folder, note, layout::LENGTHS)?;
         let ids = open_file(folder, note, layout::IDS)?;
         let documents = u32::try_from(note.documents)
@@ -92,29 +97,54 @@ impl Part {
 
     /// The id of a document.
     pub fn id(&self, document: u32) -> Result<&[u8]> {
+        let range = self.id_range(self.id_at(document)?)?;
+        self.ids.bytes(range)
+    }
+
+    /// Where the length of a document's id stands; anywhere, where there is no such document.
+    fn id_at(&self, document: u32) -> Result<usize> {
         let (group, place) = (
             u64::from(document) / GROUP_IDS,
             u64::from(document) % GROUP_IDS,
         );
+        if document >= self.documents() {
+            return Ok(0);
+        }
         let at = self.groups + 8 * group as usize;
         let mut at = self.ids.slice::<u64>(at, 1)?[0] as usize;
-        let damaged = || self.ids.damaged("an id is not what was written");
-        for left in (0..=place).rev() {
-            // A length takes ten bytes at most.
-            let bytes = self
-                .ids
-                .bytes(at..self.groups.min(at.saturating_add(10)).max(at))?;
-            let mut rest = bytes;
-            let length = varint::take(&mut rest).ok_or_else(damaged)?;
-            let length = usize::try_from(length).map_err(|_| damaged())?;
-            at += bytes.len() - rest.len();
-            let end = at.checked_add(length).ok_or_else(damaged)?;
-            if left == 0 {
-                return self.ids.bytes(at..end);
-            }
-            at = end;
+        for _ in 0..place {
+            at = self.id_range(at)?.end;
         }
-        Err(damaged())
+        Ok(at)
+    }
+
+    /// Gives documents and their ids to `user`, in order.
+    pub fn each_id<'a>(
+        &'a self,
+        documents: Range<u32>,
+        mut user: impl FnMut(u32, &'a [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = self.id_at(documents.start)?;
+        for document in documents {
+            let range = self.id_range(at)?;
+            at = range.end;
+            user(document, self.ids.bytes(range)?)?;
+        }
+        Ok(())
+    }
+
+    /// Where the id stands whose length is at `at`.
+    fn id_range(&self, at: usize) -> Result<Range<usize>> {
+        let damaged = || self.ids.damaged("an id is not what was written");
+        // A length takes ten bytes at most.
+        let end = self.groups.min(at.saturating_add(10)).max(at);
+        let bytes = self.ids.bytes(at..end)?;
+        let mut rest = bytes;
+        let length = varint::take(&mut rest).ok_or_else(damaged)?;
+        let length = usize::try_from(length).map_err(|_| damaged())?;
+        let start = at + bytes.len() - rest.len();
+        let end = start.checked_add(length).ok_or_else(damaged)?;
+        Ok(start..end)
     }
 
     /// What the part has of `term`.

@@ -83,6 +83,11 @@ impl<S: Source> Shares<S> {
 }
 
 impl OwnedShare {
+    /// The number of postings.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
     /// To be coded.
     pub fn share(&self) -> Share<'_> {
         Share {

@@ -206,15 +206,18 @@ pub(crate) struct DocumentsWriter {
     lengths: PageWriter,
     ids: PageWriter,
     groups: Vec<u64>,
+    /// The number of the first document where documents are called by their number.
+    first: u64,
     count: u64,
     total_length: u64,
     buffer: Vec<u8>,
 }
 
 impl DocumentsWriter {
-    /// Begins the files in `folder`.
-    pub fn create(folder: &Path) -> Result<Self> {
+    /// Begins the files in `folder`; documents that are called by their number count from `first`.
+    pub fn create(folder: &Path, first: u64) -> Result<Self> {
         Ok(DocumentsWriter {
+            first,
             lengths: PageWriter::create(folder.join(layout::LENGTHS.name))?,
             ids: PageWriter::create(folder.join(layout::IDS.name))?,
             groups: Vec::new(),
@@ -233,6 +236,11 @@ impl DocumentsWriter {
             if self.count.is_multiple_of(layout::GROUP_IDS) {
                 self.groups.push(self.ids.at() + self.buffer.len() as u64);
             }
+            let mut number = itoa::Buffer::new();
+            let id = match documents.numbered {
+                true => number.format(self.first + self.count).as_bytes(),
+                false => id,
+            };
             varint::push(id.len() as u64, &mut self.buffer);
             self.buffer.extend_from_slice(id);
             self.count += 1;

@@ -1,0 +1,542 @@
+//! An index that changes: documents are added as new parts, deleted by new lists of what is no more,
+//! and parts are merged, while others search.
+//!
+//! Whatever is new is written beside what is there and synced; then the manifest takes the place of
+//! the one before, and that is the moment of change. A process that is killed leaves the state before,
+//! and perhaps files that no manifest names; whoever writes next removes them.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use hashbrown::{HashMap, HashSet};
+
+use super::manifest::{DeletedNote, MANIFEST, Manifest, PartNote};
+use super::part::Part;
+use super::walk::Renumbered;
+use super::{PART, build, deleted, layout, merge};
+use crate::analyze::Analyzer;
+use crate::collection::Stored;
+use crate::error::{Error, Result};
+use crate::output::{remove_left_over, sync_folder};
+use crate::pipeline::StageTimes;
+
+/// The file that a writer holds.
+const LOCK: &str = "lock";
+
+/// Ids that are sought at a time.
+const BATCH_IDS: u32 = 1 << 22;
+
+/// An index that can be changed: by one process at a time, while others search what was committed last.
+///
+/// Parts are merged in the background, as their sizes demand.
+pub struct IndexWriter {
+    shared: Arc<Shared>,
+    merging: Option<JoinHandle<Result<()>>>,
+}
+
+struct Shared {
+    path: PathBuf,
+    threads: usize,
+    manifest: Mutex<Manifest>,
+    merged: Arc<AtomicU64>,
+    _lock: File,
+}
+
+/// What becomes of a new document whose id is in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Repeated {
+    /// Nothing is added.
+    #[default]
+    Stop,
+    /// The one that is in the index stays.
+    Skip,
+    /// It takes the place of the other, at the same moment.
+    Replace,
+}
+
+/// What was added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Appended {
+    /// New documents.
+    pub documents: u64,
+    /// Documents whose id was in the index already: left out, or replaced.
+    pub repeated: u64,
+    /// Where the time went.
+    pub times: StageTimes,
+}
+
+/// What was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Deletion {
+    /// Documents.
+    pub documents: u64,
+    /// The ids that no document has.
+    pub unknown: Vec<String>,
+}
+
+/// Documents of a part.
+type InPart = (usize, Vec<u32>);
+
+impl IndexWriter {
+    /// Opens the index in the folder `path` for changes, merged on `threads` threads.
+    ///
+    /// # Errors
+    /// There is no index; it is damaged; another process changes it.
+    pub fn open(path: &Path, threads: usize) -> Result<Self> {
+        Manifest::read(path)?;
+        let lock = lock(path)?;
+        // As it is now that nobody else changes it.
+        let manifest = Manifest::read(path)?;
+        sweep(path, &manifest);
+        Ok(IndexWriter {
+            shared: Arc::new(Shared {
+                path: path.to_path_buf(),
+                threads: threads.max(1),
+                manifest: Mutex::new(manifest),
+                merged: Arc::default(),
+                _lock: lock,
+            }),
+            merging: None,
+        })
+    }
+
+    /// The analyzer that cut the terms of the index; what is added must be cut in the same way.
+    ///
+    /// # Errors
+    /// It is one that this program does not know.
+    pub fn analyzer(&self) -> Result<Analyzer> {
+        Analyzer::new(&self.shared.manifest().analyzer)
+    }
+
+    /// Adds the documents of `collection` as a new part, all or none.
+    ///
+    /// # Errors
+    /// An id that is in the index, where that stops; files cannot be written or read.
+    pub fn append(
+        &mut self,
+        collection: impl Into<Stored>,
+        repeated: Repeated,
+    ) -> Result<Appended> {
+        let shared = Arc::clone(&self.shared);
+        let (name, first) = {
+            let mut manifest = shared.manifest();
+            (manifest.new_name(PART), manifest.added)
+        };
+        let folder = NewFolder::create(&shared.path, name)?;
+        let (mut note, times) = build::write_part(collection.into(), &folder.path, first)?;
+        note.name.clone_from(&folder.name);
+        sync_folder(&folder.path.join(MANIFEST));
+        let mut appended = Appended {
+            documents: note.documents,
+            repeated: 0,
+            times,
+        };
+        if note.documents == 0 {
+            return Ok(appended);
+        }
+        let mut manifest = shared.manifest();
+        let mut next = manifest.clone();
+        next.added += note.documents;
+        let new = Part::open(&shared.path, &note)?;
+        let parts = shared.open_parts(&next)?;
+        let known = ids_of(&new, &parts)?;
+        appended.repeated = known.new.len() as u64;
+        match repeated {
+            _ if known.new.is_empty() => {}
+            Repeated::Stop => {
+                let id = String::from_utf8_lossy(new.id(known.new[0])?).into_owned();
+                return Err(Error::Usage(format!(
+                    "{}: there is a document {id:?} in the index, and {} more of the new ones; nothing was added",
+                    shared.path.display(),
+                    known.new.len() - 1,
+                )));
+            }
+            Repeated::Skip => {
+                let name = next.new_name(layout::DELETED.name);
+                let gone = deleted::write(&folder.path, name, &new, &known.new)?;
+                appended.documents -= gone.documents;
+                if appended.documents == 0 {
+                    return Ok(appended);
+                }
+                note.deleted = Some(gone);
+                sync_folder(&folder.path.join(MANIFEST));
+            }
+            Repeated::Replace => shared.mark_deleted(&mut next, &parts, &known.old)?,
+        }
+        next.parts.push(note);
+        sync_folder(&folder.path);
+        shared.commit(&mut manifest, next)?;
+        folder.keep();
+        drop(manifest);
+        self.start_merging()?;
+        Ok(appended)
+    }
+
+    /// Deletes the documents with these ids.
+    ///
+    /// # Errors
+    /// Files cannot be written or read.
+    pub fn delete<'a>(&mut self, ids: impl IntoIterator<Item = &'a str>) -> Result<Deletion> {
+        let shared = Arc::clone(&self.shared);
+        let mut manifest = shared.manifest();
+        let mut next = manifest.clone();
+        let parts = shared.open_parts(&next)?;
+        let mut unknown: HashSet<&[u8]> = ids.into_iter().map(str::as_bytes).collect();
+        let mut found: Vec<InPart> = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            let live = live(part)?;
+            let mut documents = Vec::new();
+            part.each_id(0..part.documents(), |document, id| {
+                if unknown.contains(id) && live.of(document).is_some() {
+                    unknown.remove(id);
+                    documents.push(document);
+                }
+                Ok(())
+            })?;
+            found.push((number, documents));
+        }
+        let mut unknown: Vec<String> = unknown
+            .into_iter()
+            .map(|id| String::from_utf8_lossy(id).into_owned())
+            .collect();
+        unknown.sort_unstable();
+        let documents = found.iter().map(|(_, documents)| documents.len() as u64);
+        let deletion = Deletion {
+            documents: documents.sum(),
+            unknown,
+        };
+        if deletion.documents > 0 {
+            shared.mark_deleted(&mut next, &parts, &found)?;
+            shared.commit(&mut manifest, next)?;
+            drop(manifest);
+            self.start_merging()?;
+        }
+        Ok(deletion)
+    }
+
+    /// Merges all parts into one, without what is deleted; or as few as a part can hold.
+    ///
+    /// # Errors
+    /// Files cannot be written or read.
+    pub fn merge(&mut self) -> Result<()> {
+        self.wait()?;
+        let mut from = 0;
+        loop {
+            let manifest = self.shared.manifest().clone();
+            let parts = &manifest.parts[from..];
+            let fits = |&count: &usize| merge::sum_fits(&parts[..count]);
+            let Some(count) = (1..=parts.len()).rev().find(fits) else {
+                return Ok(());
+            };
+            if count > 1 || parts[0].deleted.is_some() {
+                self.shared.merge(&parts[..count])?;
+            }
+            // What was merged may have been all deleted.
+            from += usize::from(self.shared.manifest().parts.len() > from);
+        }
+    }
+
+    /// The postings that have been merged so far, to be followed.
+    pub fn merged_postings(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.shared.merged)
+    }
+
+    /// Waits until no parts are merged any more.
+    ///
+    /// # Errors
+    /// Files cannot be written or read. What was added and deleted is in the index nevertheless.
+    pub fn wait(&mut self) -> Result<()> {
+        match self.merging.take().map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(result)) => result,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Merges what is worth it in the background, unless that is being done.
+    fn start_merging(&mut self) -> Result<()> {
+        if self
+            .merging
+            .as_ref()
+            .is_some_and(|merging| !merging.is_finished())
+        {
+            return Ok(());
+        }
+        self.wait()?;
+        if merge::worth_merging(&self.shared.manifest().parts).is_none() {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.shared);
+        let merge = move || {
+            loop {
+                let manifest = shared.manifest().clone();
+                match merge::worth_merging(&manifest.parts) {
+                    Some(range) => shared.merge(&manifest.parts[range])?,
+                    None => return Ok(()),
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().spawn(merge);
+        let thread =
+            thread.map_err(|error| Error::Limit(format!("cannot start a thread: {error}")))?;
+        self.merging = Some(thread);
+        Ok(())
+    }
+}
+
+impl Drop for IndexWriter {
+    fn drop(&mut self) {
+        // Whoever wants to know how it ends calls `wait`.
+        let _ = self.merging.take().map(JoinHandle::join);
+    }
+}
+
+impl Shared {
+    fn manifest(&self) -> MutexGuard<'_, Manifest> {
+        // What is in it is only replaced as a whole.
+        self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open_parts(&self, manifest: &Manifest) -> Result<Vec<Part>> {
+        let open = |note| Part::open(&self.path, note);
+        manifest.parts.iter().map(open).collect()
+    }
+
+    /// Makes `next` the state of the index, and removes what only the state before needed.
+    fn commit(&self, manifest: &mut Manifest, next: Manifest) -> Result<()> {
+        next.write(&self.path)?;
+        let before = std::mem::replace(manifest, next);
+        for part in &before.parts {
+            let folder = self.path.join(&part.name);
+            match manifest.parts.iter().find(|now| now.name == part.name) {
+                None => remove(&folder),
+                Some(now) => {
+                    let names = (name(part.deleted.as_ref()), name(now.deleted.as_ref()));
+                    if let (Some(before), now) = names
+                        && now != Some(before)
+                    {
+                        remove(&folder.join(before));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds `found` to what is deleted in `next`, whose parts are `parts`.
+    fn mark_deleted(&self, next: &mut Manifest, parts: &[Part], found: &[InPart]) -> Result<()> {
+        for (number, documents) in found {
+            if documents.is_empty() {
+                continue;
+            }
+            let part = &parts[*number];
+            let mut all = part.deleted_documents()?;
+            all.extend(documents);
+            all.sort_unstable();
+            let name = next.new_name(layout::DELETED.name);
+            let folder = self.path.join(&part.note.name);
+            let note = deleted::write(&folder, name, part, &all)?;
+            next.parts[*number].deleted = Some(note);
+            sync_folder(&folder.join(MANIFEST));
+        }
+        // A part without documents is of no use.
+        next.parts.retain(|part| part.live().documents > 0);
+        Ok(())
+    }
+
+    /// Merges neighbouring parts, to which others may delete meanwhile.
+    fn merge(&self, notes: &[PartNote]) -> Result<()> {
+        let open = |note| Part::open(&self.path, note);
+        let parts: Vec<Part> = notes.iter().map(open).collect::<Result<_>>()?;
+        let name = self.manifest().new_name(PART);
+        let folder = NewFolder::create(&self.path, name)?;
+        let mut note = merge::write(&parts, &folder.path, self.threads, &self.merged)?;
+        note.name.clone_from(&folder.name);
+        let mut manifest = self.manifest();
+        let mut next = manifest.clone();
+        let gone = self.deleted_since(&next, &parts)?;
+        if !gone.is_empty() {
+            let name = next.new_name(layout::DELETED.name);
+            let merged = Part::open(&self.path, &note)?;
+            note.deleted = Some(deleted::write(&folder.path, name, &merged, &gone)?);
+        }
+        sync_folder(&folder.path.join(MANIFEST));
+        sync_folder(&folder.path);
+        let is_merged = |part: &PartNote| notes.iter().any(|note| note.name == part.name);
+        // Parts that have vanished meanwhile were all deleted.
+        let place = next.parts.iter().position(is_merged);
+        next.parts.retain(|part| !is_merged(part));
+        if note.live().documents > 0 {
+            next.parts.insert(place.unwrap_or(next.parts.len()), note);
+            folder.keep();
+        }
+        self.commit(&mut manifest, next)
+    }
+
+    /// What has been deleted from `parts` since they were opened, as numbered when they are merged.
+    fn deleted_since(&self, now: &Manifest, parts: &[Part]) -> Result<Vec<u32>> {
+        let mut gone = Vec::new();
+        for (part, numbers) in parts.iter().zip(Renumbered::all(parts)?) {
+            let after = now.parts.iter().find(|note| note.name == part.note.name);
+            match after {
+                Some(after) if after.deleted == part.note.deleted => {}
+                Some(after) => {
+                    let deleted = Part::open(&self.path, after)?.deleted_documents()?;
+                    gone.extend(
+                        deleted
+                            .into_iter()
+                            .filter_map(|document| numbers.of(document)),
+                    );
+                }
+                None => {
+                    gone.extend((0..part.documents()).filter_map(|document| numbers.of(document)))
+                }
+            }
+        }
+        Ok(gone)
+    }
+}
+
+/// Documents that others have the ids of.
+#[derive(Default)]
+struct Known {
+    /// In the new part, ascending.
+    new: Vec<u32>,
+    /// In each of the old ones.
+    old: Vec<InPart>,
+}
+
+/// The documents of `parts` that are not deleted and have the id of one in `new`, and these.
+fn ids_of(new: &Part, parts: &[Part]) -> Result<Known> {
+    let mut known = Known {
+        new: Vec::new(),
+        old: (0..parts.len()).map(|part| (part, Vec::new())).collect(),
+    };
+    let mut from = 0;
+    while from < new.documents() {
+        let end = new.documents().min(from.saturating_add(BATCH_IDS));
+        let mut ids: HashMap<&[u8], u32> = HashMap::with_capacity((end - from) as usize);
+        new.each_id(from..end, |document, id| {
+            ids.insert(id, document);
+            Ok(())
+        })?;
+        for (part, (_, old)) in parts.iter().zip(&mut known.old) {
+            let live = live(part)?;
+            part.each_id(0..part.documents(), |document, id| {
+                if let Some(&repeat) = ids.get(id)
+                    && live.of(document).is_some()
+                {
+                    known.new.push(repeat);
+                    old.push(document);
+                }
+                Ok(())
+            })?;
+        }
+        from = end;
+    }
+    known.new.sort_unstable();
+    Ok(known)
+}
+
+/// Which documents of a part are not deleted.
+fn live(part: &Part) -> Result<Renumbered> {
+    let mut all = Renumbered::all(std::slice::from_ref(part))?;
+    Ok(all.remove(0))
+}
+
+fn name(note: Option<&DeletedNote>) -> Option<&str> {
+    note.map(|note| &*note.name)
+}
+
+/// A folder for a part, which vanishes unless it is kept.
+struct NewFolder {
+    name: String,
+    path: PathBuf,
+    kept: bool,
+}
+
+impl NewFolder {
+    fn create(index: &Path, name: String) -> Result<Self> {
+        let path = index.join(&name);
+        fs::create_dir(&path).map_err(Error::writing(&path))?;
+        Ok(NewFolder {
+            name,
+            path,
+            kept: false,
+        })
+    }
+
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        if !self.kept {
+            remove(&self.path);
+        }
+    }
+}
+
+/// Takes the lock of the index, for as long as the file is open.
+fn lock(path: &Path) -> Result<File> {
+    let file = path.join(LOCK);
+    let mut options = File::options();
+    let lock = options.write(true).create(true).truncate(false).open(&file);
+    let lock = lock.map_err(Error::writing(&file))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(Error::Usage(format!(
+                "{}: another process is changing this index; try again when it has ended",
+                path.display()
+            )));
+        }
+        // Some file systems have no locks.
+        Err(TryLockError::Error(error)) => log::info!("{}: no lock: {error}", path.display()),
+    }
+    Ok(lock)
+}
+
+/// Removes what interrupted changes have left.
+fn sweep(path: &Path, manifest: &Manifest) {
+    remove_left_over(&path.join(MANIFEST));
+    let is_numbered = |name: &str, prefix: &str| {
+        name.strip_prefix(prefix)
+            .and_then(|rest| rest.strip_prefix('-'))
+            .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| is_numbered(name, PART)) else {
+            continue;
+        };
+        let Some(part) = manifest.parts.iter().find(|part| part.name == name) else {
+            remove(&entry.path());
+            continue;
+        };
+        for file in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let name = name.to_str().unwrap_or_default();
+            let needed = part.deleted.as_ref().is_some_and(|note| note.name == name);
+            if is_numbered(name, layout::DELETED.name) && !needed {
+                remove(&file.path());
+            }
+        }
+    }
+}
+
+/// Removes a file or a folder. What cannot be removed is in nobody's way; the next writer tries again.
+fn remove(path: &Path) {
+    let removed = match path.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+    if let Err(error) = removed {
+        log::info!("{}: not removed: {error}", path.display());
+    }
+}

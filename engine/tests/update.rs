@@ -1,0 +1,284 @@
+//! Laws of an index that changes: after any appends, deletes and merges it is the index of the
+//! documents that are left, in the order in which they came.
+
+mod random;
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use random::{Random, Shape, query, text};
+use tokapi::analyze::Analyzer;
+use tokapi::index::{IndexWriter, Repeated};
+use tokapi::query::{Algorithm, Query, SearchOptions};
+use tokapi::{Collection, Corpus, CorpusOptions, Index};
+
+/// A document: its id and its text.
+type Document = (String, String);
+
+/// What is done to an index.
+#[derive(Debug, Clone)]
+enum Change {
+    /// Documents, numbered from a number on, so that some ids repeat.
+    Append(usize, Shape, Repeated),
+    /// About one document of so many.
+    Delete(usize, u64),
+    Merge,
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let repeated = prop::sample::select(vec![Repeated::Stop, Repeated::Skip, Repeated::Replace]);
+    let shape = (
+        prop_oneof![1..10usize, 200..500usize],
+        1..40usize,
+        1..20usize,
+        any::<u64>(),
+    );
+    let shape = shape.prop_map(|(documents, terms, length, seed)| Shape {
+        documents,
+        terms,
+        length,
+        seed,
+    });
+    let change = prop_oneof![
+        5 => (0..2000usize, shape, repeated).prop_map(|(first, shape, repeated)| {
+            Change::Append(first, shape, repeated)
+        }),
+        3 => (1..30usize, any::<u64>()).prop_map(|(of, seed)| Change::Delete(of, seed)),
+        1 => Just(Change::Merge),
+    ];
+    prop::collection::vec(change, 1..25)
+}
+
+fn documents(first: usize, shape: &Shape) -> Vec<Document> {
+    let text = text(shape);
+    let texts = text.lines().map(|line| line.split_once('\t').unwrap().1);
+    let ids = (first..).map(|number| format!("d{number}"));
+    ids.zip(texts.map(str::to_owned)).collect()
+}
+
+fn collection(documents: &[Document]) -> Collection {
+    let lines = documents.iter().map(|(id, text)| format!("{id}\t{text}\n"));
+    let options = CorpusOptions {
+        format: Some(tokapi::corpus::Format::Tsv),
+        chunk_bytes: Some(10_000),
+        ..Default::default()
+    };
+    let corpus = Corpus::from_bytes("documents", lines.collect::<String>(), options);
+    Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()
+}
+
+fn build(documents: &[Document], path: &Path) -> Index {
+    Index::build(collection(documents), &Analyzer::default(), path).unwrap();
+    Index::open(path).unwrap()
+}
+
+/// The answer to a query, by ids.
+fn answer(index: &Index, query: &Query, k: usize, algorithm: Algorithm) -> Vec<(String, f32)> {
+    let options = SearchOptions {
+        k,
+        algorithm,
+        ..Default::default()
+    };
+    let hits = index.search(query, &options).unwrap();
+    hits.iter()
+        .map(|hit| (index.id(hit.document).unwrap().into_owned(), hit.score))
+        .collect()
+}
+
+/// Whether `index` answers as the index of `left` does.
+fn same(index: &Index, left: &[Document], seed: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let fresh = build(left, &folder.path().join("fresh"));
+    assert_eq!(index.statistics(), fresh.statistics());
+    let checked = index.check().unwrap();
+    assert_eq!(checked.documents, left.len() as u64);
+    let mut random = Random(seed | 1);
+    for _ in 0..15 {
+        let query = query(&mut random, 40);
+        let k = [1, 10, 1000][random.below(3)];
+        let expected = answer(&fresh, &query, k, Algorithm::Exhaustive);
+        for algorithm in [Algorithm::Auto, Algorithm::Exhaustive] {
+            assert_eq!(answer(index, &query, k, algorithm), expected, "{query:?}");
+        }
+        assert_eq!(index.count(&query).unwrap(), fresh.count(&query).unwrap());
+    }
+}
+
+/// Does a change to the index, and to the documents that are left.
+fn apply(change: &Change, writer: &mut IndexWriter, left: &mut Vec<Document>) {
+    match change {
+        Change::Append(first, shape, repeated) => {
+            let new = documents(*first, shape);
+            let is_there = |id: &str| left.iter().any(|(other, _)| other == id);
+            let again = new.iter().filter(|(id, _)| is_there(id)).count() as u64;
+            let appended = writer.append(collection(&new), *repeated);
+            let added: Vec<Document> = match repeated {
+                Repeated::Stop if again > 0 => {
+                    assert!(
+                        appended
+                            .unwrap_err()
+                            .to_string()
+                            .contains("nothing was added")
+                    );
+                    return;
+                }
+                Repeated::Skip => {
+                    let added = new.iter().filter(|(id, _)| !is_there(id));
+                    added.cloned().collect()
+                }
+                _ => new.clone(),
+            };
+            let appended = appended.unwrap();
+            assert_eq!(appended.repeated, again);
+            assert_eq!(appended.documents, added.len() as u64);
+            left.retain(|(id, _)| !added.iter().any(|(new, _)| new == id));
+            left.extend(added);
+        }
+        Change::Delete(of, seed) => {
+            let mut random = Random(seed | 1);
+            let gone: Vec<String> = left
+                .iter()
+                .filter(|_| random.below(*of) == 0)
+                .map(|(id, _)| id.clone())
+                .collect();
+            let ids = gone.iter().map(String::as_str).chain(["nobody"]);
+            let deletion = writer.delete(ids).unwrap();
+            assert_eq!(deletion.documents, gone.len() as u64);
+            assert_eq!(deletion.unknown, ["nobody"]);
+            left.retain(|(id, _)| !gone.contains(id));
+        }
+        Change::Merge => writer.merge().unwrap(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_changed_index_is_that_of_what_is_left(
+        shape in random::shapes(), changes in changes(), seed: u64
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        let mut left = documents(0, &Shape { documents: shape.documents.min(1500), ..shape });
+        build(&left, &path);
+        let mut writer = IndexWriter::open(&path, 2).unwrap();
+        for (number, change) in changes.iter().enumerate() {
+            apply(change, &mut writer, &mut left);
+            if number % 8 == 0 {
+                // While parts may be being merged.
+                same(&Index::open(&path).unwrap(), &left, seed);
+            }
+        }
+        drop(writer);
+        same(&Index::open(&path).unwrap(), &left, seed);
+        IndexWriter::open(&path, 2).unwrap().merge().unwrap();
+        let merged = Index::open(&path).unwrap();
+        same(&merged, &left, seed);
+        prop_assert_eq!(merged.info().parts, usize::from(!left.is_empty()));
+        prop_assert_eq!(merged.info().deleted, 0);
+        if !left.is_empty() {
+            let fresh = folder.path().join("fresh");
+            build(&left, &fresh);
+            prop_assert!(files(&path) == files(&fresh), "other bytes");
+        }
+    }
+}
+
+/// The bytes of the files of an index with one part.
+fn files(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let parts = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+    let parts: Vec<_> = parts.filter(|entry| entry.path().is_dir()).collect();
+    assert_eq!(parts.len(), 1, "{parts:?}");
+    let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(parts[0].path())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| {
+            let name = entry.file_name().into_string().unwrap();
+            (name, std::fs::read(entry.path()).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// What was opened before answers as before, whatever is done meanwhile; and many small appends leave
+/// few parts.
+#[test]
+fn readers_keep_what_they_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let shape = |seed: u64| Shape {
+        documents: 50,
+        terms: 20,
+        length: 10,
+        seed,
+    };
+    let first = documents(0, &shape(1));
+    let before = build(&first, &path);
+    let mut writer = IndexWriter::open(&path, 1).unwrap();
+    let mut left = first.clone();
+    for round in 1..40 {
+        let change = Change::Append(round * 50, shape(round as u64), Repeated::Stop);
+        apply(&change, &mut writer, &mut left);
+        apply(&Change::Delete(10, round as u64), &mut writer, &mut left);
+    }
+    writer.wait().unwrap();
+    let parts = Index::open(&path).unwrap().info().parts;
+    assert!(parts < 16, "{parts} parts");
+    writer.merge().unwrap();
+    same(&before, &first, 7);
+    same(&Index::open(&path).unwrap(), &left, 7);
+}
+
+#[test]
+fn there_is_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let shape = Shape {
+        documents: 5,
+        terms: 5,
+        length: 5,
+        seed: 3,
+    };
+    build(&documents(0, &shape), &path);
+    let writer = IndexWriter::open(&path, 1).unwrap();
+    let error = IndexWriter::open(&path, 1).err().unwrap().to_string();
+    assert!(
+        error.contains("another process is changing this index"),
+        "{error}"
+    );
+    drop(writer);
+    IndexWriter::open(&path, 1).unwrap();
+}
+
+/// Documents without ids are called by numbers that go on, whatever was deleted.
+#[test]
+fn numbers_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let numbered = |texts: &[&str]| {
+        let options = CorpusOptions {
+            format: Some(tokapi::corpus::Format::Terms),
+            ..Default::default()
+        };
+        let text = texts.join("\n\n");
+        let corpus = Corpus::from_bytes("documents", text.as_bytes(), options);
+        Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()
+    };
+    Index::build(numbered(&["a", "b", "c"]), &Analyzer::default(), &path).unwrap();
+    let mut writer = IndexWriter::open(&path, 1).unwrap();
+    writer.delete(["2"]).unwrap();
+    writer
+        .append(numbered(&["d", "e"]), Repeated::Stop)
+        .unwrap();
+    writer.merge().unwrap();
+    let index = Index::open(&path).unwrap();
+    let all = Query::any(["a", "b", "c", "d", "e"]);
+    let mut ids: Vec<String> = answer(&index, &all, 10, Algorithm::Auto)
+        .into_iter()
+        .map(|(id, _)| id)
+        .collect();
+    ids.sort();
+    assert_eq!(ids, ["0", "1", "3", "4"]);
+}
