@@ -4,12 +4,14 @@
 //! index names instead of the one before.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::block::Entry;
+use super::block::{BLOCK, Entry};
+use super::cursor::Cursor;
 use super::encode::{Documents, Encoded, Encoder};
 use super::file::{self, PageFile, PageWriter};
 use super::layout::{DELETED, DeletedHeader};
-use super::lists::{Blocks, Found, List};
+use super::lists::{Blocks, Found, List, Lists};
 use super::manifest::DeletedNote;
 use super::part::Part;
 use crate::error::Result;
@@ -20,11 +22,13 @@ pub(crate) struct Deleted {
     /// The number of the part's documents.
     documents: u32,
     count: u64,
+    /// One more than the documents that are left of every list in blocks, where they have been counted.
+    left: Box<[AtomicU32]>,
 }
 
 impl Deleted {
     /// Opens the file that `note` tells of.
-    pub fn open(folder: &Path, note: &DeletedNote, documents: u32) -> Result<Self> {
+    pub fn open(folder: &Path, note: &DeletedNote, documents: u32, lists: &Lists) -> Result<Self> {
         if Path::new(&note.name).file_name() != Some(note.name.as_ref()) {
             return Err(file::damaged(folder, "the name of a file is none"));
         }
@@ -33,6 +37,7 @@ impl Deleted {
             file,
             documents,
             count: note.documents,
+            left: bytemuck::zeroed_slice_box(lists.block_lists()),
         })
     }
 
@@ -62,10 +67,44 @@ impl Deleted {
                 front: Default::default(),
                 begin,
                 end: file.len(),
+                number: 0,
             }),
             file,
             documents: self.documents,
         })
+    }
+}
+
+impl Deleted {
+    /// The number of documents of a list of the part that are left.
+    pub fn left_of(&self, found: &Found<'_>) -> Result<u64> {
+        let counted = match &found.list {
+            List::Blocks(blocks) => self.left.get(blocks.number),
+            List::Short(..) => None,
+        };
+        match counted.map_or(0, |counted| counted.load(Ordering::Relaxed)) {
+            0 => {}
+            counted => return Ok(u64::from(counted) - 1),
+        }
+        let (mut some, mut all) = (Cursor::new(&self.found()?)?, Cursor::new(found)?);
+        if some.df > all.df {
+            std::mem::swap(&mut some, &mut all);
+        }
+        let (mut both, mut documents) = (0, Vec::with_capacity(BLOCK));
+        for block in 0..some.block_count() {
+            some.go_to_block(block);
+            some.decode()?;
+            documents.clear();
+            documents.extend_from_slice(some.documents());
+            all.intersect(&mut documents)?;
+            both += documents.len() as u64;
+        }
+        let left = found.df - both;
+        if let Some(counted) = counted {
+            // Fewer than 2^32; where one more is 0, it is counted again.
+            counted.store((left as u32).wrapping_add(1), Ordering::Relaxed);
+        }
+        Ok(left)
     }
 }
 

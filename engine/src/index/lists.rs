@@ -58,6 +58,8 @@ pub(crate) struct Blocks<'a> {
     /// Where the first begins and the last ends.
     pub begin: usize,
     pub end: usize,
+    /// The number of the list among those in blocks.
+    pub number: usize,
 }
 
 impl Lists {
@@ -77,6 +79,11 @@ impl Lists {
             terms,
             lists,
         })
+    }
+
+    /// The number of lists in blocks.
+    pub fn block_lists(&self) -> usize {
+        self.places.1
     }
 
     /// The files, in the order of [`ListFiles::all`].
@@ -227,6 +234,7 @@ impl Lists {
             front: place.front,
             begin,
             end,
+            number,
         })
     }
 }

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::block::BLOCK;
 use super::bounds::LengthCodes;
 use super::cursor::Cursor;
 use super::deleted::Deleted;
@@ -45,13 +44,13 @@ impl Part {
         if groups > ids.len() {
             return Err(ids.damaged("a place in it is beyond its end"));
         }
+        let lists = Lists::open(folder, note, &layout::TEXT, documents)?;
         let deleted = note.deleted.as_ref();
+        let deleted = deleted.map(|note| Deleted::open(folder, note, documents, &lists));
         Ok(Part {
             note: note.clone(),
-            lists: Lists::open(folder, note, &layout::TEXT, documents)?,
-            deleted: deleted
-                .map(|deleted| Deleted::open(folder, deleted, documents))
-                .transpose()?,
+            lists,
+            deleted: deleted.transpose()?,
             lengths,
             ids,
             groups,
@@ -173,23 +172,10 @@ impl Part {
 
     /// The number of documents of a list that are not deleted.
     pub fn live_df(&self, found: &Found<'_>) -> Result<u64> {
-        let Some(deleted) = self.deleted()? else {
-            return Ok(found.df);
-        };
-        let (mut some, mut all) = (Cursor::new(&deleted)?, Cursor::new(found)?);
-        if some.df > all.df {
-            std::mem::swap(&mut some, &mut all);
+        match &self.deleted {
+            Some(deleted) => deleted.left_of(found),
+            None => Ok(found.df),
         }
-        let (mut both, mut documents) = (0, Vec::with_capacity(BLOCK));
-        for block in 0..some.block_count() {
-            some.go_to_block(block);
-            some.decode()?;
-            documents.clear();
-            documents.extend_from_slice(some.documents());
-            all.intersect(&mut documents)?;
-            both += documents.len() as u64;
-        }
-        Ok(found.df - both)
     }
 
     /// Every file, by its name.

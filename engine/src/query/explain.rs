@@ -45,7 +45,7 @@ impl Index {
         let part = &self.parts()[number];
         let weigher = super::weigher::Weigher::new(part, bm25, &self.statistics());
         let (mut score, mut explained) = (0.0, Vec::new());
-        for term in terms::weighed(self, query, bm25)? {
+        for term in terms::weighed(self, query, Some(bm25))? {
             let Some(found) = &term.found[number] else {
                 continue;
             };

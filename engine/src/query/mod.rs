@@ -130,7 +130,7 @@ impl Index {
             return Ok(Vec::new());
         }
         let mut top = Top::new(options.k);
-        let weighed = terms::weighed(self, query, &options.bm25)?;
+        let weighed = terms::weighed(self, query, Some(&options.bm25))?;
         let mut first = 0;
         for (number, part) in self.parts().iter().enumerate() {
             let mut terms = Terms::new(self, number, &weighed, &options.bm25)?;
@@ -163,7 +163,7 @@ impl Index {
             let decides = |clause: &Clause| clause.occur != Occur::Should;
             query.to_mut().clauses.retain(decides);
         }
-        let weighed = terms::weighed(self, &query, &bm25)?;
+        let weighed = terms::weighed(self, &query, None)?;
         let mut sum = 0;
         for number in 0..self.parts().len() {
             let mut terms = Terms::new(self, number, &weighed, &bm25)?;

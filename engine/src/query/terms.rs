@@ -22,11 +22,12 @@ pub(crate) struct Weighed<'i, 'q> {
     pub found: Vec<Option<Found<'i>>>,
 }
 
-/// The distinct terms of a query in its order, with their idf in the whole index.
+/// The distinct terms of a query in its order, with their idf in the whole index, or without where there
+/// is no formula.
 pub(crate) fn weighed<'i, 'q>(
     index: &'i Index,
     query: &'q Query,
-    bm25: &Bm25,
+    bm25: Option<&Bm25>,
 ) -> Result<Vec<Weighed<'i, 'q>>> {
     let mut terms: Vec<Weighed<'i, 'q>> = Vec::with_capacity(query.clauses.len());
     let mut known: HashMap<&str, usize> = HashMap::with_capacity(query.clauses.len());
@@ -47,7 +48,7 @@ pub(crate) fn weighed<'i, 'q>(
                     .collect::<Result<_>>()?;
                 let mut df = 0;
                 for (part, found) in index.parts().iter().zip(&found) {
-                    if let Some(found) = found {
+                    if let (Some(found), Some(_)) = (found, bm25) {
                         df += part.live_df(found)?;
                     }
                 }
@@ -57,7 +58,7 @@ pub(crate) fn weighed<'i, 'q>(
                     not,
                     times: 1.0,
                     df,
-                    idf: bm25.idf(index.statistics().documents, df),
+                    idf: bm25.map_or(0.0, |bm25| bm25.idf(index.statistics().documents, df)),
                     found,
                 });
             }
