@@ -8,6 +8,9 @@
 //! | `lengths` | the length of every document; then those that the 256 codes stand for |
 //! | `ids` | the id of every document behind its length; then where every 64th begins; then where that stands |
 //! | `deleted-N` | the documents that are no more, as a list: a [`DeletedHeader`], entries, last documents, starts and blocks |
+//! | `ranks` | the rank of every term, shard by shard; then the terms before every shard; then where that stands, and their number |
+//! | `tokens` | the terms of every document in order, coded by their ranks |
+//! | `token-ends` | where every document ends in `tokens` |
 //!
 //! A term's record is a varint, twice its df, and then its postings; or twice its df and one, and the
 //! number of its list in blocks, counted from the first of the shard.
@@ -66,6 +69,19 @@ pub(crate) const IDS: PartFile = PartFile {
 pub(crate) const DELETED: PartFile = PartFile {
     name: "deleted",
     kind: *b"gone",
+};
+
+pub(crate) const RANKS: PartFile = PartFile {
+    name: "ranks",
+    kind: *b"rank",
+};
+pub(crate) const TOKENS: PartFile = PartFile {
+    name: "tokens",
+    kind: *b"toks",
+};
+pub(crate) const TOKEN_ENDS: PartFile = PartFile {
+    name: "token-ends",
+    kind: *b"tend",
 };
 
 /// Ids between two whose places are kept.

@@ -109,6 +109,22 @@ impl Lists {
         }
     }
 
+    /// The shard of a term and its number there.
+    pub fn place(&self, term: &[u8]) -> Result<Option<(usize, u32)>> {
+        let Some(number) = self.shard_of(term)? else {
+            return Ok(None);
+        };
+        let id = self.shard(number)?.trie.lookup(term);
+        Ok(id.map(|id| (number, id)))
+    }
+
+    /// The df of every term of a shard.
+    pub fn dfs_of_shard(&self, number: usize) -> Result<Vec<u64>> {
+        let shard = self.shard(number)?;
+        let ids = 0..shard.header.terms;
+        ids.map(|id| Ok(self.record(&shard, id)?.df)).collect()
+    }
+
     /// The number of shards.
     pub fn shard_count(&self) -> usize {
         self.directory.1

@@ -42,6 +42,7 @@ mod manifest;
 mod merge;
 mod part;
 mod shares;
+mod tokens;
 mod update;
 mod walk;
 mod writer;

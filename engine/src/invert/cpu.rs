@@ -292,14 +292,47 @@ impl Distinct<'_> {
     }
 }
 
-impl Invert for Cpu<'_> {
-    fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
+/// The terms of a chunk in the order of its text.
+pub(crate) struct Tokens<'a> {
+    /// The distinct terms.
+    pub terms: Strings,
+    /// The id of each.
+    pub ids: Vec<u32>,
+    /// The ids of all, in text order.
+    pub occurrences: &'a [u32],
+    /// For every document the end of its occurrences.
+    pub ends: &'a [u32],
+}
+
+impl Cpu<'_> {
+    /// Cuts `chunk`, whose text may be overwritten on the way, into terms.
+    ///
+    /// # Errors
+    /// A chunk of 2^32 or more terms.
+    pub(crate) fn tokens(&mut self, chunk: &mut Chunk) -> Result<Tokens<'_>> {
+        let (terms, ids) = self.cut(chunk)?;
+        Ok(Tokens {
+            terms,
+            ids,
+            occurrences: &self.occurrences,
+            ends: &self.ends,
+        })
+    }
+
+    /// The distinct terms in byte order and their ids; fills `occurrences`, `counts` and `ends`.
+    fn cut(&mut self, chunk: &mut Chunk) -> Result<(Strings, Vec<u32>)> {
         self.names.bound();
         self.intern(chunk)?;
-        let (terms, ids) = match self.names.all_same(&chunk.text) {
+        Ok(match self.names.all_same(&chunk.text) {
             true => self.sort_raw(&chunk.text),
             false => self.sort_normalized(&chunk.text),
-        };
+        })
+    }
+}
+
+impl Invert for Cpu<'_> {
+    fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
+        let (terms, ids) = self.cut(chunk)?;
         self.group(&ids);
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let lengths = self
