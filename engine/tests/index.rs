@@ -97,7 +97,10 @@ fn query(random: &mut Random, terms: usize) -> Query {
             .iter_mut()
             .for_each(|clause| clause.occur = Occur::Should);
     }
-    Query { clauses }
+    Query {
+        clauses,
+        ..Query::default()
+    }
 }
 
 /// Scores everything from the weights that `Collection::weigh` gives, and counts the matches.

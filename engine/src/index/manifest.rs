@@ -25,6 +25,12 @@ pub(crate) struct Manifest {
     pub version: u32,
     /// How text was cut into terms.
     pub analyzer: AnalyzerOptions,
+    /// The fields that are kept, in the order in which records have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+    /// Whether records have texts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stores_text: bool,
     /// The parts, in the order of their documents.
     pub parts: Vec<PartNote>,
 }
@@ -75,6 +81,8 @@ impl Manifest {
             format: FORMAT.into(),
             version: VERSION,
             analyzer,
+            fields: Vec::new(),
+            stores_text: false,
             parts: Vec::new(),
         }
     }

@@ -31,9 +31,12 @@ mod block;
 mod bounds;
 mod build;
 mod check;
+mod contents;
 mod cursor;
 mod deleted;
+mod document;
 mod encode;
+mod fields;
 mod file;
 mod layout;
 mod lists;
@@ -41,13 +44,17 @@ mod look_up;
 mod manifest;
 mod part;
 mod shares;
+mod store;
 mod walk;
 mod writer;
 
 pub(crate) use block::{BLOCK, Entry};
 pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
+pub use contents::Contents;
 pub(crate) use cursor::Cursor;
+pub use document::StoredDocument;
+pub(crate) use fields::{MOST_VALUE_BYTES, key};
 pub(crate) use lists::Found;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
@@ -67,6 +74,8 @@ pub struct Index {
     analyzer: Analyzer,
     parts: Vec<Part>,
     statistics: Statistics,
+    fields: Vec<String>,
+    stores_text: bool,
 }
 
 /// The size of an index.
@@ -86,6 +95,10 @@ pub struct IndexInfo {
     pub files: Vec<(&'static str, u64)>,
     /// How text is cut into terms, in words.
     pub analyzer: String,
+    /// The fields that are kept.
+    pub fields: Vec<String>,
+    /// Whether texts are kept.
+    pub stores_text: bool,
 }
 
 impl Index {
@@ -99,13 +112,41 @@ impl Index {
         analyzer: &Analyzer,
         path: &Path,
     ) -> Result<StageTimes> {
+        Index::write(collection.into(), analyzer, path, None)
+    }
+
+    /// As [`Index::build`], and keeps what `contents` say for display and filters. The documents are read
+    /// once more for that.
+    ///
+    /// # Errors
+    /// As [`Index::build`]; an input has changed since it was read at first.
+    pub fn build_with_contents(
+        collection: impl Into<Stored>,
+        analyzer: &Analyzer,
+        path: &Path,
+        contents: Contents<'_>,
+    ) -> Result<StageTimes> {
+        Index::write(collection.into(), analyzer, path, Some(contents))
+    }
+
+    fn write(
+        collection: Stored,
+        analyzer: &Analyzer,
+        path: &Path,
+        contents: Option<Contents<'_>>,
+    ) -> Result<StageTimes> {
         let staged = StagedFolder::create(path)?;
         let mut manifest = Manifest::new(analyzer.options());
         let name = "part-1";
         let folder = staged.temporary().join(name);
         std::fs::create_dir(&folder).map_err(Error::writing(path))?;
-        let (mut note, times) = build::write_part(collection.into(), &folder)?;
+        let (mut note, times) = build::write_part(collection, &folder)?;
         note.name = name.into();
+        if let Some(contents) = contents {
+            manifest.fields = contents.fields();
+            manifest.stores_text = contents.text();
+            contents.write(&folder, &mut note)?;
+        }
         manifest.parts.push(note);
         manifest.write(staged.temporary())?;
         crate::output::sync_folder(&folder.join("terms"));
@@ -140,6 +181,18 @@ impl Index {
                 }
             })
             .collect::<Result<_>>()?;
+        let Manifest {
+            fields,
+            stores_text,
+            ..
+        } = manifest;
+        let is_kept = |part: &Part| {
+            (part.fields.is_some() || fields.is_empty())
+                && (part.store.is_some() || fields.is_empty() && !stores_text)
+        };
+        if !parts.iter().all(is_kept) {
+            return Err(file::damaged(path, "a part lacks what the others keep"));
+        }
         let live = parts.iter().map(|part| part.note.live());
         let statistics = live.fold(Statistics::default(), |sum, part| Statistics {
             documents: sum.documents + part.documents,
@@ -150,6 +203,8 @@ impl Index {
             analyzer,
             parts,
             statistics,
+            fields,
+            stores_text,
         })
     }
 
@@ -166,6 +221,16 @@ impl Index {
     /// N and the total length.
     pub fn statistics(&self) -> Statistics {
         self.statistics
+    }
+
+    /// The fields that it keeps, for display and filters.
+    pub fn fields(&self) -> &[String] {
+        &self.fields
+    }
+
+    /// Whether it keeps texts.
+    pub fn stores_text(&self) -> bool {
+        self.stores_text
     }
 
     /// How large it is.
@@ -188,6 +253,8 @@ impl Index {
             parts: self.parts.len(),
             files,
             analyzer: self.analyzer.description(),
+            fields: self.fields.clone(),
+            stores_text: self.stores_text,
         }
     }
 

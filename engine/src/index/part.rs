@@ -1,5 +1,6 @@
 //! A part of an index, opened: terms to lists, documents to lengths and ids.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::block::BLOCK;
@@ -10,6 +11,7 @@ use super::file::{FileNote, PageFile};
 use super::layout::{self, GROUP_IDS, PartFile};
 use super::lists::{Found, Lists};
 use super::manifest::PartNote;
+use super::store::Store;
 use crate::error::Result;
 use crate::varint;
 
@@ -24,6 +26,10 @@ pub(crate) struct Part {
     /// Where the groups of ids stand.
     groups: usize,
     codes: LengthCodes,
+    /// The lists of fields, where some are kept.
+    pub fields: Option<Lists>,
+    /// What is kept of documents, where something is.
+    pub store: Option<Store>,
 }
 
 impl Part {
@@ -41,6 +47,7 @@ impl Part {
             return Err(ids.damaged("a place in it is beyond its end"));
         }
         let deleted = note.deleted.as_ref();
+        let has = |file: PartFile| note.files.contains_key(file.name);
         Ok(Part {
             note: note.clone(),
             lists: Lists::open(folder, note, &layout::TEXT, documents)?,
@@ -51,6 +58,14 @@ impl Part {
             ids,
             groups,
             codes,
+            fields: match has(layout::FIELDS.terms) {
+                true => Some(Lists::open(folder, note, &layout::FIELDS, documents)?),
+                false => None,
+            },
+            store: match has(layout::STORE) {
+                true => Some(Store::open(folder, note)?),
+                false => None,
+            },
         })
     }
 
@@ -98,23 +113,33 @@ impl Part {
         );
         let at = self.groups + 8 * group as usize;
         let mut at = self.ids.slice::<u64>(at, 1)?[0] as usize;
-        let damaged = || self.ids.damaged("an id is not what was written");
-        for left in (0..=place).rev() {
-            // A length takes ten bytes at most.
-            let bytes = self
-                .ids
-                .bytes(at..self.groups.min(at.saturating_add(10)).max(at))?;
-            let mut rest = bytes;
-            let length = varint::take(&mut rest).ok_or_else(damaged)?;
-            let length = usize::try_from(length).map_err(|_| damaged())?;
-            at += bytes.len() - rest.len();
-            let end = at.checked_add(length).ok_or_else(damaged)?;
-            if left == 0 {
-                return self.ids.bytes(at..end);
-            }
-            at = end;
+        for _ in 0..place {
+            at = self.place_of_id(at)?.end;
         }
-        Err(damaged())
+        self.ids.bytes(self.place_of_id(at)?)
+    }
+
+    /// Where the id stands whose length stands at `at`.
+    fn place_of_id(&self, at: usize) -> Result<Range<usize>> {
+        let damaged = || self.ids.damaged("an id is not what was written");
+        // A length takes ten bytes at most.
+        let bytes = self
+            .ids
+            .bytes(at..self.groups.min(at.saturating_add(10)).max(at))?;
+        let mut rest = bytes;
+        let length = varint::take(&mut rest).ok_or_else(damaged)?;
+        let length = usize::try_from(length).map_err(|_| damaged())?;
+        let start = at + bytes.len() - rest.len();
+        Ok(start..start.checked_add(length).ok_or_else(damaged)?)
+    }
+
+    /// The ids of all documents, in order.
+    pub fn ids(&self) -> Ids<'_> {
+        Ids {
+            part: self,
+            at: 0,
+            left: self.documents(),
+        }
     }
 
     /// What the part has of `term`.
@@ -168,6 +193,13 @@ impl Part {
         let mut files: Vec<_> = names.into_iter().zip(self.lists.files()).collect();
         files.push((layout::LENGTHS.name, &self.lengths));
         files.push((layout::IDS.name, &self.ids));
+        if let Some(fields) = &self.fields {
+            let names = layout::FIELDS.all().map(|file| file.name);
+            files.extend(names.into_iter().zip(fields.files()));
+        }
+        if let Some(store) = &self.store {
+            files.push((layout::STORE.name, store.file()));
+        }
         files.extend(
             self.deleted
                 .iter()
@@ -182,6 +214,26 @@ impl Part {
             file.bytes(0..file.len())?;
         }
         Ok(())
+    }
+}
+
+/// The ids of a part, one after the other.
+pub(crate) struct Ids<'a> {
+    part: &'a Part,
+    at: usize,
+    left: u32,
+}
+
+impl<'a> Ids<'a> {
+    /// The next id; none at the end.
+    pub fn next(&mut self) -> Result<Option<&'a [u8]>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let place = self.part.place_of_id(self.at)?;
+        self.at = place.end;
+        self.part.ids.bytes(place).map(Some)
     }
 }
 

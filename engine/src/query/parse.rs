@@ -17,7 +17,10 @@ impl Query {
             };
             clauses.extend(analyzer.terms(word).map(|term| Clause { term, occur }));
         }
-        Query { clauses }
+        Query {
+            clauses,
+            filters: Vec::new(),
+        }
     }
 }
 

@@ -1,0 +1,154 @@
+//! Which documents may be found, whatever terms they have: those with some values in their fields, and
+//! not deleted.
+
+use super::{Filter, Query};
+use crate::error::{Error, Result};
+use crate::index::{Cursor, Index, MOST_VALUE_BYTES, Part, key};
+
+impl Filter {
+    /// Reads what a person wrote: `field:value`, or `-field:value` for documents without the value.
+    ///
+    /// # Errors
+    /// It is no such thing; the index keeps no such field.
+    pub fn parse(text: &str, index: &Index) -> Result<Self> {
+        let of = |text: &str, not: bool| {
+            let fields = index.fields().iter();
+            let found = fields.filter_map(|field| {
+                let value = text.strip_prefix(field.as_str())?.strip_prefix(':')?;
+                Some((field, value))
+            });
+            let (field, value) = found.max_by_key(|(field, _)| field.len())?;
+            Some(Filter {
+                field: field.clone(),
+                value: value.to_owned(),
+                not,
+            })
+        };
+        let negated = text.strip_prefix(['-', '!']);
+        if let Some(filter) = of(text, false).or_else(|| of(negated?, true)) {
+            return Ok(filter);
+        }
+        match negated.unwrap_or(text).split_once(':') {
+            Some((field, _)) => Err(no_field(field, index)),
+            None => Err(Error::Usage(format!(
+                "a filter is field:value or -field:value, and `{text}` is neither"
+            ))),
+        }
+    }
+}
+
+/// The error that an index keeps no field of a name.
+fn no_field(field: &str, index: &Index) -> Error {
+    let known = match index.fields() {
+        [] => "none; build it with --field".to_owned(),
+        fields => fields.join(", "),
+    };
+    Error::Usage(format!(
+        "the index keeps no field `{field}`; it keeps {known}"
+    ))
+}
+
+/// Checks that an index can answer the filters of a query.
+pub(crate) fn check(index: &Index, query: &Query) -> Result<()> {
+    for filter in &query.filters {
+        if !index.fields().contains(&filter.field) {
+            return Err(no_field(&filter.field, index));
+        }
+        if filter.value.len() > MOST_VALUE_BYTES {
+            return Err(Error::Usage(format!(
+                "documents are found by values of up to {MOST_VALUE_BYTES} bytes, and one of `{}` has {}",
+                filter.field,
+                filter.value.len()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The lists that tell which documents of a part may be found.
+pub(crate) struct Filters<'a> {
+    /// Those that documents must be in, the shortest first.
+    pub within: Vec<Cursor<'a>>,
+    /// Those that they must not be in.
+    pub not: Vec<Cursor<'a>>,
+    /// Whether a list that documents must be in is not there.
+    misses_one: bool,
+}
+
+impl<'a> Filters<'a> {
+    /// The filters of a query that has been checked, and the deleted documents.
+    pub fn new(part: &'a Part, query: &Query) -> Result<Self> {
+        let mut filters = Filters {
+            within: Vec::new(),
+            not: Vec::new(),
+            misses_one: false,
+        };
+        if let Some(deleted) = part.deleted()? {
+            filters.not.push(Cursor::new(&deleted)?);
+        }
+        for filter in &query.filters {
+            let key = key(&filter.field, &filter.value);
+            let found = match (key, &part.fields) {
+                (Some(key), Some(lists)) => lists.find(key.as_bytes())?,
+                _ => None,
+            };
+            match (found, filter.not) {
+                (Some(found), true) => filters.not.push(Cursor::new(&found)?),
+                (Some(found), false) => filters.within.push(Cursor::new(&found)?),
+                (None, true) => {}
+                (None, false) => filters.misses_one = true,
+            }
+        }
+        filters.within.sort_by_key(|cursor| cursor.df);
+        Ok(filters)
+    }
+
+    /// Whether no document may be found.
+    pub fn misses_one(&self) -> bool {
+        self.misses_one
+    }
+
+    /// Whether every document may be found.
+    pub fn is_empty(&self) -> bool {
+        self.within.is_empty() && self.not.is_empty() && !self.misses_one
+    }
+
+    /// Goes back to the beginning of all lists.
+    pub fn rewind(&mut self) {
+        for cursor in self.within.iter_mut().chain(&mut self.not) {
+            cursor.go_to_block(0);
+        }
+    }
+
+    /// Whether `document`, which comes after those asked for before, is in one of the lists that it must not
+    /// be in.
+    pub fn excludes(&mut self, document: u32) -> Result<bool> {
+        for cursor in &mut self.not {
+            if cursor.seek(document)? == Some(document) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether `document`, which comes after those asked for before, may be found.
+    pub fn admits(&mut self, document: u32) -> Result<bool> {
+        for cursor in &mut self.within {
+            if cursor.seek(document)? != Some(document) {
+                return Ok(false);
+            }
+        }
+        Ok(!self.excludes(document)?)
+    }
+
+    /// Keeps only those of `documents`, ascending and after those asked for before, that may be found.
+    pub fn retain(&mut self, documents: &mut Vec<u32>) -> Result<()> {
+        for cursor in &mut self.within {
+            cursor.intersect(documents)?;
+        }
+        for cursor in &mut self.not {
+            cursor.subtract(documents)?;
+        }
+        Ok(())
+    }
+}
