@@ -59,6 +59,8 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
             "bits_per_posting": bits,
             "files": files,
             "analyzer": info.analyzer,
+            "fields": info.fields,
+            "stores_text": info.stores_text,
         });
         return print(format!("{object}\n").as_bytes());
     }
@@ -78,7 +80,14 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
     }
     push("bytes", grouped(bytes));
     push("bits per posting", format!("{bits:.2}"));
-    print(format!("{}analyzer  {}\n", table.text(), info.analyzer).as_bytes())
+    let mut text = format!("{}analyzer  {}\n", table.text(), info.analyzer);
+    if !info.fields.is_empty() {
+        text += &format!("fields    {}\n", info.fields.join(", "));
+    }
+    if info.stores_text {
+        text += "texts are kept\n";
+    }
+    print(text.as_bytes())
 }
 
 pub fn check(args: &CheckArgs) -> Result<(), Error> {

@@ -8,10 +8,11 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use tokapi::output::Staged;
-use tokapi::query::{Algorithm, Hit, Occur, Query, SearchOptions};
+use tokapi::query::{Algorithm, Filter, Hit, Occur, Query, SearchOptions};
 use tokapi::{Error, Index};
 
 use crate::formula;
+use crate::hits::{self, Shower};
 use crate::queries::{self, NumberedQuery};
 use crate::summary::{note, print};
 
@@ -21,6 +22,7 @@ use crate::summary::{note, print};
 Examples:
   tokapi search index 'boundary layer flow'
   tokapi search index '+supersonic wing -delta' -k 20 --explain
+  tokapi search index 'boundary layer' --filter lang:en --filter -year:1999
   tokapi search index --queries queries.tsv --run bm25.run -k 1000 --k1 0.9 --b 0.4
   tokapi search index")]
 pub struct Args {
@@ -53,6 +55,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "or")]
     mode: Mode,
 
+    /// Only documents with this value in this field, exactly; -field:value for those without. All filters must hold
+    #[arg(long, value_name = "FIELD:VALUE", allow_hyphen_values = true)]
+    filter: Vec<String>,
+
     /// Heed + and - in a file of queries too, where they are usually part of the text
     #[arg(long, requires = "queries")]
     operators: bool,
@@ -73,6 +79,14 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
+    /// The whole text of every document too, where the index keeps it
+    #[arg(long, requires = "json", conflicts_with = "count")]
+    text: bool,
+
+    /// Do not show the part of each document's text that has most of the words
+    #[arg(long)]
+    no_snippets: bool,
+
     #[command(flatten)]
     formula: formula::Args,
 }
@@ -87,8 +101,11 @@ enum Mode {
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let index = Index::open(&args.index)?;
+    let filters = args.filter.iter();
+    let filters = filters.map(|filter| Filter::parse(filter, &index));
     let search = Search {
         args,
+        filters: filters.collect::<Result<_, _>>()?,
         options: SearchOptions {
             k: args.k,
             bm25: args.formula.bm25(),
@@ -100,6 +117,12 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         index: &index,
     };
     search.options.bm25.check()?;
+    if args.text && !index.stores_text() {
+        return Err(Error::Usage(format!(
+            "{} keeps no texts; build it with --store",
+            args.index.display()
+        )));
+    }
     if let Some(file) = &args.queries {
         return search.file(&queries::read(file)?, threads);
     }
@@ -111,6 +134,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 
 struct Search<'a> {
     args: &'a Args,
+    filters: Vec<Filter>,
     options: SearchOptions,
     index: &'a Index,
 }
@@ -122,10 +146,14 @@ impl Search<'_> {
             Mode::And => Occur::Must,
         };
         let analyzer = self.index.analyzer();
-        match (self.args.queries.is_none() || self.args.operators, usual) {
+        let query = match (self.args.queries.is_none() || self.args.operators, usual) {
             (true, usual) => Query::parse(text, analyzer, usual),
             (false, Occur::Must) => Query::all(analyzer.terms(text)),
             (false, _) => Query::any(analyzer.terms(text)),
+        };
+        Query {
+            filters: self.filters.clone(),
+            ..query
         }
     }
 
@@ -168,9 +196,14 @@ impl Search<'_> {
             });
         }
         let hits = self.index.search(&query, &self.options)?;
+        let shower = Shower::new(self.index, &query, !self.args.no_snippets)?;
         if self.args.json {
-            let hits = hits.iter().map(|hit| self.hit_json(&query, hit));
-            let hits: Vec<Value> = hits.collect::<Result<_, _>>()?;
+            let hits = hits.iter().map(|hit| {
+                let mut object = self.hit_json(&query, hit)?;
+                shower.push_json(hit.document, self.args.text, &mut object)?;
+                Ok(object)
+            });
+            let hits: Vec<Value> = hits.collect::<Result<_, Error>>()?;
             return Ok(format!("{}\n", json!({ "query": text, "hits": hits })));
         }
         let mut answer = String::new();
@@ -178,9 +211,10 @@ impl Search<'_> {
             note("no document matches\n");
         }
         for (rank, hit) in (1..).zip(&hits) {
-            let id = self.index.id(hit.document)?;
+            let id = hits::clean(&self.index.id(hit.document)?);
             // Writing to a string does not fail.
             let _ = writeln!(answer, "{rank:>4}  {:<9.4}  {id}", hit.score);
+            shower.push_text(hit.document, &mut answer)?;
             if self.args.explain {
                 let explained = self
                     .index
