@@ -1,13 +1,14 @@
 //! `tokapi index`: documents in, an index out.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Stored;
-use tokapi::index::{IndexWriter, Repeated};
-use tokapi::{Error, Index};
+use tokapi::index::{Contents, IndexWriter, Keep, Repeated};
+use tokapi::{BuildOptions, Corpus, Error, Index};
 
 use crate::summary::{Summary, note, print};
 use crate::{input, progress, storage};
@@ -20,6 +21,7 @@ Examples:
   tokapi index docs/ -o index --analyzer unicode --stop-words english --stemmer english
   tokapi index huge.tsv.zst -o index --memory 2GB
   tokapi index more.jsonl -o index --append --replace
+  tokapi index docs.jsonl -o index --store --field lang,year
   tokapi search index 'boundary layer flow'")]
 pub struct Args {
     #[command(flatten)]
@@ -32,13 +34,35 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
 
-    /// Add the documents to the index that is there, all or none; terms are cut as that index has them
+    /// Add the documents to the index that is there, all or none; terms are cut and documents kept as that index has
+    /// them
     #[arg(long, help_heading = "Output")]
     append: bool,
 
     /// Let new documents take the place of those with the same id
     #[arg(long, requires = "append", help_heading = "Output")]
     replace: bool,
+
+    /// Keep every document's text, for snippets
+    ///
+    /// The input is read twice where something is kept; what cannot be read twice goes to a file beside the output first.
+    #[arg(long, help_heading = "Kept")]
+    store: bool,
+
+    /// Fields, columns or elements to keep, for --filter and for display
+    ///
+    /// Values are strings, numbers, booleans and lists of these. Documents are found by values of up to 1024 bytes.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "Kept"
+    )]
+    field: Vec<String>,
+
+    /// Keep the order of every document's terms, for phrases
+    #[arg(long, help_heading = "Kept")]
+    positions: bool,
 
     /// Print the summary as one JSON object
     #[arg(long, help_heading = "Output")]
@@ -50,15 +74,40 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let mut target = Target::open(args, threads)?;
     let analyzer = target.analyzer(args)?;
     let output = Some(args.output.as_path());
+    let storage = args.storage.storage(output)?;
+    let options = BuildOptions {
+        threads,
+        ..BuildOptions::default()
+    };
+    let keep = target.keep(args)?;
+    let mut kept = None;
+    let check = |corpus: &mut Corpus| {
+        if !keep.is_nothing() {
+            corpus.keep_fields(&keep.fields)?;
+            let spooled = corpus.spool(&args.output)?;
+            let again = corpus.again();
+            let progress = again.progress();
+            let contents = Contents::new(again, keep, &options, &storage);
+            kept = Some((contents, progress, spooled));
+        }
+        Ok(())
+    };
     let collection = args
         .input
-        .read(&analyzer, threads, output, |_| Ok(()), &args.storage)?;
+        .read(&analyzer, threads, output, check, &args.storage)?;
     let mut summary = Summary::new(started, &collection);
     let (postings, dealt) = (collection.postings_count(), collection.dealt());
-    let write = || target.write(collection, &analyzer, args);
-    let written = match dealt {
-        Some(dealt) => progress::with_postings_bar(postings, &dealt, write),
-        None => write(),
+    let written = match (kept, dealt) {
+        (Some((contents, progress, _spooled)), _) => {
+            let total = progress.total_bytes.load(Ordering::Relaxed);
+            progress::with_bar((total > 0).then_some(total), &progress.read_bytes, || {
+                target.write(collection, Some(contents), &analyzer, args)
+            })
+        }
+        (None, Some(dealt)) => progress::with_postings_bar(postings, &dealt, || {
+            target.write(collection, None, &analyzer, args)
+        }),
+        (None, None) => target.write(collection, None, &analyzer, args),
     };
     let (done, more) = written.map_err(storage::suggest_resuming)?;
     let info = Index::open(&args.output)?.info();
@@ -110,15 +159,41 @@ impl Target {
         )))
     }
 
+    /// What is kept of the documents.
+    fn keep(&self, args: &Args) -> Result<Keep, Error> {
+        let asked = Keep {
+            text: args.store,
+            fields: args.field.clone(),
+            positions: args.positions,
+        };
+        let Target::There(writer) = self else {
+            return Ok(asked);
+        };
+        let has = writer.keep();
+        match asked.is_nothing() || asked == has {
+            true => Ok(has),
+            false => Err(Error::Usage(format!(
+                "{} keeps {has}; leave --store, --field and --positions away to keep the same",
+                args.output.display(),
+            ))),
+        }
+    }
+
     /// Gives what was done, in words and for programs.
     fn write(
         &mut self,
         collection: Stored,
+        contents: Option<Contents<'_>>,
         analyzer: &Analyzer,
         args: &Args,
     ) -> Result<(String, Value), Error> {
         let Target::There(writer) = self else {
-            Index::build(collection, analyzer, &args.output)?;
+            match contents {
+                Some(contents) => {
+                    Index::build_with_contents(collection, analyzer, &args.output, contents)?
+                }
+                None => Index::build(collection, analyzer, &args.output)?,
+            };
             return Ok(("wrote".into(), Value::Null));
         };
         let repeated = match (args.replace, args.input.skips()) {
@@ -127,7 +202,7 @@ impl Target {
             (false, false) => Repeated::Stop,
         };
         let appended = writer
-            .append(collection, repeated)
+            .append(collection, contents, repeated)
             .map_err(suggest_replacing)?;
         writer.wait()?;
         let (documents, again) = (appended.documents, appended.repeated);

@@ -128,14 +128,14 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// Reads and inverts the whole input, cut by `analyzer`, for `output`, within the memory of `storage`, when `check` has
-    /// nothing against it; shows how far it is.
+    /// Reads and inverts the whole input, cut by `analyzer`, for `output`, within the memory of `storage`, when
+    /// `check`, which may also change how it is read, has nothing against it; shows how far it is.
     pub fn read(
         &self,
         analyzer: &Analyzer,
         threads: usize,
         output: Option<&Path>,
-        check: impl FnOnce(&Corpus) -> Result<(), Error>,
+        check: impl FnOnce(&mut Corpus) -> Result<(), Error>,
         storage: &storage::Args,
     ) -> Result<Stored, Error> {
         let storage_options = storage.storage(output)?;
@@ -152,7 +152,7 @@ impl Args {
 
     /// Reads and inverts the whole input into memory; `output` must not overwrite it.
     pub fn read_apart_from(&self, threads: usize, output: &Path) -> Result<Collection, Error> {
-        let check = |corpus: &Corpus| check_apart(&[output], corpus);
+        let check = |corpus: &mut Corpus| check_apart(&[output], corpus);
         let analyzer = self.analyzer()?;
         let collection = self.read_checked(threads, check, |corpus, options| {
             Collection::build(corpus, &analyzer, &options)
@@ -190,11 +190,11 @@ impl Args {
     fn read_checked<T>(
         &self,
         threads: usize,
-        check: impl FnOnce(&Corpus) -> Result<(), Error>,
+        check: impl FnOnce(&mut Corpus) -> Result<(), Error>,
         build: impl FnOnce(Corpus, BuildOptions) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let corpus = self.corpus(None, self.chunk_size)?;
-        check(&corpus)?;
+        let mut corpus = self.corpus(None, self.chunk_size)?;
+        check(&mut corpus)?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
         let options = self.engine.options(threads, total)?;
@@ -238,6 +238,7 @@ impl Args {
             format: format.or(self.format.map(Into::into)),
             id_field: self.id_field.clone(),
             text_fields: self.text_field.clone(),
+            fields: Vec::new(),
             chunk_bytes: match chunk_size {
                 ChunkSize::Auto => None,
                 ChunkSize::Bytes(bytes) => Some(usize::try_from(bytes).unwrap_or(usize::MAX)),

@@ -60,6 +60,9 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
             "bits_per_posting": bits,
             "files": files,
             "analyzer": info.analyzer,
+            "fields": info.keep.fields,
+            "stores_text": info.keep.text,
+            "positions": info.keep.positions,
         });
         return print(format!("{object}\n").as_bytes());
     }
@@ -82,7 +85,11 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
     }
     push("bytes", grouped(bytes));
     push("bits per posting", format!("{bits:.2}"));
-    print(format!("{}analyzer  {}\n", table.text(), info.analyzer).as_bytes())
+    let mut text = format!("{}analyzer  {}\n", table.text(), info.analyzer);
+    if !info.keep.is_nothing() {
+        text += &format!("keeps     {}\n", info.keep);
+    }
+    print(text.as_bytes())
 }
 
 pub fn check(args: &CheckArgs) -> Result<(), Error> {

@@ -9,6 +9,7 @@ mod eval;
 mod format;
 mod formula;
 mod generate;
+mod hits;
 mod index;
 mod input;
 mod inspect;

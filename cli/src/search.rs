@@ -8,10 +8,11 @@ use clap::ValueEnum;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use tokapi::output::Staged;
-use tokapi::query::{Algorithm, Hit, Occur, Query, SearchOptions};
+use tokapi::query::{Algorithm, Filter, Hit, Occur, Query, SearchOptions};
 use tokapi::{Error, Index};
 
 use crate::formula;
+use crate::hits::{self, Shower};
 use crate::queries::{self, NumberedQuery};
 use crate::summary::{note, print};
 
@@ -21,6 +22,8 @@ use crate::summary::{note, print};
 Examples:
   tokapi search index 'boundary layer flow'
   tokapi search index '+supersonic wing -delta' -k 20 --explain
+  tokapi search index '\"boundary layer\" flow'
+  tokapi search index 'boundary layer' --filter lang:en --filter -year:1999
   tokapi search index --queries queries.tsv --run bm25.run -k 1000 --k1 0.9 --b 0.4
   tokapi search index")]
 pub struct Args {
@@ -28,7 +31,7 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     index: PathBuf,
 
-    /// The query: words; +word must occur, -word must not (behind -- where it comes first). Without one, queries are
+    /// The query: words; +word must occur, -word must not (behind -- where it comes first), "words in quotes" one after the other. Without one, queries are
     /// asked for
     #[arg(value_name = "QUERY", conflicts_with = "queries")]
     query: Vec<String>,
@@ -49,9 +52,13 @@ pub struct Args {
     #[arg(short, default_value_t = 10, value_name = "COUNT")]
     k: usize,
 
-    /// Whether documents need any of the words or all of them
+    /// Whether documents need any of the words, all of them, or all one after the other
     #[arg(long, value_enum, default_value = "or")]
     mode: Mode,
+
+    /// Only documents with this value in this field, exactly; -field:value for those without. All filters must hold
+    #[arg(long, value_name = "FIELD:VALUE", allow_hyphen_values = true)]
+    filter: Vec<String>,
 
     /// Heed + and - in a file of queries too, where they are usually part of the text
     #[arg(long, requires = "queries")]
@@ -73,6 +80,14 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
+    /// The whole text of every document too, where the index keeps it
+    #[arg(long, requires = "json", conflicts_with = "count")]
+    text: bool,
+
+    /// Do not show the part of each document's text that has most of the words
+    #[arg(long)]
+    no_snippets: bool,
+
     #[command(flatten)]
     formula: formula::Args,
 }
@@ -83,12 +98,17 @@ enum Mode {
     Or,
     /// All of the words
     And,
+    /// The words one after the other
+    Phrase,
 }
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let index = Index::open(&args.index)?;
+    let filters = args.filter.iter();
+    let filters = filters.map(|filter| Filter::parse(filter, &index));
     let search = Search {
         args,
+        filters: filters.collect::<Result<_, _>>()?,
         options: SearchOptions {
             k: args.k,
             bm25: args.formula.bm25(),
@@ -100,6 +120,12 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         index: &index,
     };
     search.options.bm25.check()?;
+    if args.text && !index.keep().text {
+        return Err(Error::Usage(format!(
+            "{} keeps no texts; build it with --store",
+            args.index.display()
+        )));
+    }
     if let Some(file) = &args.queries {
         return search.file(&queries::read(file)?, threads);
     }
@@ -111,21 +137,25 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 
 struct Search<'a> {
     args: &'a Args,
+    filters: Vec<Filter>,
     options: SearchOptions,
     index: &'a Index,
 }
 
 impl Search<'_> {
     fn parse(&self, text: &str) -> Query {
-        let usual = match self.args.mode {
-            Mode::Or => Occur::Should,
-            Mode::And => Occur::Must,
-        };
         let analyzer = self.index.analyzer();
-        match (self.args.queries.is_none() || self.args.operators, usual) {
-            (true, usual) => Query::parse(text, analyzer, usual),
-            (false, Occur::Must) => Query::all(analyzer.terms(text)),
-            (false, _) => Query::any(analyzer.terms(text)),
+        let operators = self.args.queries.is_none() || self.args.operators;
+        let query = match (self.args.mode, operators) {
+            (Mode::Or, true) => Query::parse(text, analyzer, Occur::Should),
+            (Mode::And, true) => Query::parse(text, analyzer, Occur::Must),
+            (Mode::Or, false) => Query::any(analyzer.terms(text)),
+            (Mode::And, false) => Query::all(analyzer.terms(text)),
+            (Mode::Phrase, _) => Query::phrase(analyzer.terms(text)),
+        };
+        Query {
+            filters: self.filters.clone(),
+            ..query
         }
     }
 
@@ -168,9 +198,14 @@ impl Search<'_> {
             });
         }
         let hits = self.index.search(&query, &self.options)?;
+        let shower = Shower::new(self.index, &query, !self.args.no_snippets)?;
         if self.args.json {
-            let hits = hits.iter().map(|hit| self.hit_json(&query, hit));
-            let hits: Vec<Value> = hits.collect::<Result<_, _>>()?;
+            let hits = hits.iter().map(|hit| {
+                let mut object = self.hit_json(&query, hit)?;
+                shower.push_json(hit.document, self.args.text, &mut object)?;
+                Ok(object)
+            });
+            let hits: Vec<Value> = hits.collect::<Result<_, Error>>()?;
             return Ok(format!("{}\n", json!({ "query": text, "hits": hits })));
         }
         let mut answer = String::new();
@@ -178,9 +213,10 @@ impl Search<'_> {
             note("no document matches\n");
         }
         for (rank, hit) in (1..).zip(&hits) {
-            let id = self.index.id(hit.document)?;
+            let id = hits::clean(&self.index.id(hit.document)?);
             // Writing to a string does not fail.
             let _ = writeln!(answer, "{rank:>4}  {:<9.4}  {id}", hit.score);
+            shower.push_text(hit.document, &mut answer)?;
             if self.args.explain {
                 let explained = self
                     .index

@@ -118,7 +118,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         output.check()?;
     }
     let path = output.as_ref().map(|output| output.path.as_path());
-    let check = |corpus: &Corpus| match &output {
+    let check = |corpus: &mut Corpus| match &output {
         Some(output) => output.check_apart(corpus),
         None => Ok(()),
     };

@@ -3,14 +3,17 @@
 
 mod random;
 
+use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::Path;
 
 use proptest::prelude::*;
 use random::{Random, Shape, query, text};
 use tokapi::analyze::Analyzer;
-use tokapi::index::{IndexWriter, Repeated};
-use tokapi::query::{Algorithm, Query, SearchOptions};
-use tokapi::{Collection, Corpus, CorpusOptions, Index};
+use tokapi::collection::Storage;
+use tokapi::index::{Contents, IndexWriter, Keep, Repeated};
+use tokapi::query::{Algorithm, Filter, Phrase, Query, SearchOptions};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
 /// A document: its id and its text.
 type Document = (String, String);
@@ -56,19 +59,45 @@ fn documents(first: usize, shape: &Shape) -> Vec<Document> {
     ids.zip(texts.map(str::to_owned)).collect()
 }
 
-fn collection(documents: &[Document]) -> Collection {
-    let lines = documents.iter().map(|(id, text)| format!("{id}\t{text}\n"));
-    let options = CorpusOptions {
-        format: Some(tokapi::corpus::Format::Tsv),
+/// Gives the documents and what is kept of them to `user`. Their only field is the last digit of the id.
+fn with<T>(documents: &[Document], user: impl FnOnce(Collection, Contents<'_>) -> T) -> T {
+    let mut lines = String::new();
+    for (id, text) in documents {
+        let digit = &id[id.len() - 1..];
+        writeln!(
+            lines,
+            r#"{{"id":"{id}","contents":"{text}","digit":{digit}}}"#
+        )
+        .unwrap();
+    }
+    let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
+    std::fs::write(file.path(), lines).unwrap();
+    let keep = Keep {
+        text: true,
+        fields: vec!["digit".into()],
+        positions: true,
+    };
+    let corpus = CorpusOptions {
         chunk_bytes: Some(10_000),
+        fields: keep.fields.clone(),
         ..Default::default()
     };
-    let corpus = Corpus::from_bytes("documents", lines.collect::<String>(), options);
-    Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()
+    let corpus = Corpus::open(&[file.path()], corpus).unwrap();
+    let options = BuildOptions::default();
+    let storage = Storage {
+        memory: Memory::available(),
+        scratch: Default::default(),
+        output: None,
+    };
+    let contents = Contents::new(corpus.again(), keep, &options, &storage);
+    let collection = Collection::build(corpus, &Analyzer::default(), &options).unwrap();
+    user(collection, contents)
 }
 
 fn build(documents: &[Document], path: &Path) -> Index {
-    Index::build(collection(documents), &Analyzer::default(), path).unwrap();
+    with(documents, |collection, contents| {
+        Index::build_with_contents(collection, &Analyzer::default(), path, contents).unwrap()
+    });
     Index::open(path).unwrap()
 }
 
@@ -92,9 +121,36 @@ fn same(index: &Index, left: &[Document], seed: u64) {
     assert_eq!(index.statistics(), fresh.statistics());
     let checked = index.check().unwrap();
     assert_eq!(checked.documents, left.len() as u64);
+    let all: BTreeSet<String> = left.iter().map(|(_, text)| text.clone()).collect();
+    let kept = index.search(
+        &Query::any(["dense"]),
+        &SearchOptions {
+            k: 20,
+            ..Default::default()
+        },
+    );
+    for hit in kept.unwrap() {
+        let document = index.document(hit.document).unwrap();
+        assert!(all.contains(&document.text.unwrap()));
+        let id = index.id(hit.document).unwrap();
+        assert!(id.ends_with(&document.fields[0].1[0]));
+    }
     let mut random = Random(seed | 1);
     for _ in 0..15 {
-        let query = query(&mut random, 40);
+        let mut query = query(&mut random, 40);
+        if random.below(2) == 0 {
+            query.filters.push(Filter {
+                field: "digit".into(),
+                value: random.below(10).to_string(),
+                not: random.below(2) == 0,
+            });
+        }
+        if random.below(3) == 0 {
+            query.phrases.push(Phrase {
+                terms: (0..2).map(|_| format!("t{}", random.below(8))).collect(),
+                not: random.below(2) == 0,
+            });
+        }
         let k = [1, 10, 1000][random.below(3)];
         let expected = answer(&fresh, &query, k, Algorithm::Exhaustive);
         for algorithm in [Algorithm::Auto, Algorithm::Exhaustive] {
@@ -111,7 +167,9 @@ fn apply(change: &Change, writer: &mut IndexWriter, left: &mut Vec<Document>) {
             let new = documents(*first, shape);
             let is_there = |id: &str| left.iter().any(|(other, _)| other == id);
             let again = new.iter().filter(|(id, _)| is_there(id)).count() as u64;
-            let appended = writer.append(collection(&new), *repeated);
+            let appended = with(&new, |collection, contents| {
+                writer.append(collection, Some(contents), *repeated)
+            });
             let added: Vec<Document> = match repeated {
                 Repeated::Stop if again > 0 => {
                     assert!(
@@ -270,7 +328,7 @@ fn numbers_go_on() {
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     writer.delete(["2"]).unwrap();
     writer
-        .append(numbered(&["d", "e"]), Repeated::Stop)
+        .append(numbered(&["d", "e"]), None, Repeated::Stop)
         .unwrap();
     writer.merge().unwrap();
     let index = Index::open(&path).unwrap();

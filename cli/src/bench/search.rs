@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::query::{Clause, Occur, Query, SearchOptions};
+use tokapi::query::{Clause, Filter, Occur, Query, SearchOptions};
 use tokapi::{Error, Index};
 
 use crate::summary::print;
@@ -31,6 +31,10 @@ pub struct Args {
     /// How often all queries are answered; the fastest time of each counts
     #[arg(long, default_value_t = 3)]
     repeat: usize,
+
+    /// Only documents with this value in this field, as for search
+    #[arg(long, value_name = "FIELD:VALUE", allow_hyphen_values = true)]
+    filter: Vec<String>,
 
     /// Where the answers go
     #[arg(long, value_name = "FILE")]
@@ -62,7 +66,10 @@ impl Task {
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let index = Index::open(&args.index)?;
-    let queries = read(&args.queries)?;
+    let filters = args.filter.iter();
+    let filters = filters.map(|filter| Filter::parse(filter, &index));
+    let filters: Vec<Filter> = filters.collect::<Result<_, _>>()?;
+    let queries = read(&args.queries, &filters)?;
     let mut answers = String::new();
     for (number, query) in &queries {
         // Writing to a string does not fail.
@@ -134,7 +141,7 @@ fn answer(index: &Index, query: &Query, task: Task) -> Result<(), Error> {
 }
 
 /// The queries of a file, by their numbers.
-fn read(path: &std::path::Path) -> Result<Vec<(String, Query)>, Error> {
+fn read(path: &std::path::Path, filters: &[Filter]) -> Result<Vec<(String, Query)>, Error> {
     let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
         path: path.to_path_buf(),
         source,
@@ -154,6 +161,8 @@ fn read(path: &std::path::Path) -> Result<Vec<(String, Query)>, Error> {
             });
         let query = Query {
             clauses: clauses.collect(),
+            filters: filters.to_vec(),
+            ..Query::default()
         };
         Some((number.to_owned(), query))
     };

@@ -185,9 +185,24 @@ impl Analyzer {
 
     /// The terms of `text` in order: the definition, one character at a time.
     pub fn terms<'a>(&'a self, text: &'a str) -> impl Iterator<Item = String> + 'a {
-        text.split(|c| !self.is_term_char(c))
-            .filter(|raw| !raw.is_empty())
-            .filter_map(|raw| self.normalize(raw).map(Cow::into_owned))
+        let raw = self.raw_terms(text);
+        raw.filter_map(|(_, raw)| self.normalize(raw).map(Cow::into_owned))
+    }
+
+    /// The raw terms of `text` in order, each with the byte that it starts at.
+    pub(crate) fn raw_terms<'a>(
+        &'a self,
+        text: &'a str,
+    ) -> impl Iterator<Item = (usize, &'a str)> + 'a {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            rest = rest.trim_start_matches(|c| !self.is_term_char(c));
+            let start = text.len() - rest.len();
+            let end = rest.find(|c| !self.is_term_char(c));
+            let (raw, behind) = rest.split_at(end.unwrap_or(rest.len()));
+            rest = behind;
+            (!raw.is_empty()).then_some((start, raw))
+        })
     }
 
     /// Whether `c` belongs to terms rather than between them.

@@ -286,7 +286,7 @@ impl Collection {
 }
 
 /// The threads of a collection.
-fn thread_pool(options: &BuildOptions) -> Result<rayon::ThreadPool> {
+pub(crate) fn thread_pool(options: &BuildOptions) -> Result<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads)
         .build()

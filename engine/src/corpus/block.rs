@@ -211,7 +211,7 @@ impl Block {
                     Format::Trec => trec::parse(segment, bytes, &self.options, &mut sink)?,
                     Format::Text => text::parse(segment, bytes, &mut sink)?,
                     Format::Terms => terms::parse(segment, bytes, &mut sink)?,
-                    Format::Parquet => parquet::parse(segment, bytes, &mut sink)?,
+                    Format::Parquet => parquet::parse(segment, bytes, &self.options, &mut sink)?,
                 }
             }
         }

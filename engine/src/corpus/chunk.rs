@@ -21,6 +21,43 @@ pub struct Chunk {
     pub(crate) ids: Strings,
     /// The files of the documents, each with the number of its first document here.
     pub(crate) files: Vec<(usize, Arc<Path>)>,
+    /// What the documents have in the fields that were asked for.
+    pub(crate) values: Values,
+}
+
+/// The values of fields, document by document.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Values {
+    values: Strings,
+    /// The field of every value, by its place among those that were asked for.
+    fields: Vec<u32>,
+    /// One past the last value of every document, up to the last that has one.
+    ends: Vec<usize>,
+}
+
+impl Values {
+    fn clear(&mut self) {
+        self.values.clear();
+        self.fields.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a value of field `field` of document `document`, the one that comes next in the chunk.
+    pub(crate) fn push(&mut self, document: usize, field: usize, value: &[u8]) {
+        self.ends.resize(document, self.values.len());
+        self.values.push(value);
+        // Fields are named one by one: far fewer than 2^32.
+        self.fields.push(field as u32);
+        self.ends.push(self.values.len());
+    }
+
+    /// The values of a document, each with its field, fields in the order in which they were given.
+    pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = (usize, &[u8])> + Clone {
+        let end = |document: usize| self.ends.get(document).copied();
+        let start = document.checked_sub(1).map_or(Some(0), end);
+        let range = start.unwrap_or(0)..end(document).unwrap_or(start.unwrap_or(0));
+        range.map(|value| (self.fields[value] as usize, self.values.get(value)))
+    }
 }
 
 /// Where a document's text lies in its chunk.
@@ -65,12 +102,26 @@ impl Chunk {
         &self.text[start..end]
     }
 
+    /// What document `index` has in the fields that were asked for: the place of the field among
+    /// those, and a value; one field after the other.
+    pub fn values(&self, index: usize) -> impl Iterator<Item = (usize, &[u8])> + Clone {
+        self.values.of(index)
+    }
+
+    /// The file that document `index` stands in.
+    pub(crate) fn file(&self, index: usize) -> &Path {
+        let after = self.files.partition_point(|(first, _)| *first <= index);
+        let file = after.checked_sub(1).map(|place| &self.files[place].1);
+        file.map_or(Path::new(""), |path| path)
+    }
+
     /// Makes the chunk empty; its buffers are kept.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
         self.ids.clear();
         self.files.clear();
+        self.values.clear();
     }
 
     /// Adds a document.

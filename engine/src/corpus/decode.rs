@@ -55,8 +55,8 @@ pub(super) fn open(
     let damaged = |source| failed(&input.path, true, 0, source);
     let file: Box<dyn Read + Send> = match &input.memory {
         Some(bytes) => Box::new(io::Cursor::new(bytes.clone())),
-        None if input.is_stdin() => Box::new(io::stdin()),
-        None => Box::new(File::open(&input.path).map_err(unread)?),
+        None if input.is_stdin() && input.is_read_once() => Box::new(io::stdin()),
+        None => Box::new(File::open(input.file()).map_err(unread)?),
     };
     let counted = Counted {
         inner: file,
@@ -100,7 +100,7 @@ pub(super) fn open(
         Format::Jsonl | Format::Tsv | Format::Trec | Format::Terms
     );
     let file = match by_records && !compressed && input.is_seekable() {
-        true => File::open(&input.path).ok(),
+        true => File::open(input.file()).ok(),
         false => None,
     };
     let reader = match file {

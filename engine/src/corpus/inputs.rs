@@ -14,6 +14,8 @@ pub struct Input {
     pub bytes: u64,
     /// What it holds, where that is in memory already.
     pub(super) memory: Option<bytes::Bytes>,
+    /// The file that it has been put into, where it could be read but once.
+    pub(super) spooled: Option<PathBuf>,
 }
 
 impl Input {
@@ -24,7 +26,20 @@ impl Input {
             path: path.to_path_buf(),
             bytes: metadata.map_or(0, |metadata| metadata.len()),
             memory: None,
+            spooled: None,
         }
+    }
+
+    /// The file that is opened to read it.
+    pub(super) fn file(&self) -> &Path {
+        self.spooled.as_deref().unwrap_or(&self.path)
+    }
+
+    /// Whether what it holds is gone when it has been read.
+    pub(super) fn is_read_once(&self) -> bool {
+        let is_file = || std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
+        let is_kept = self.memory.is_some() || self.spooled.is_some();
+        !is_kept && (self.is_stdin() || !is_file())
     }
 
     /// Whether this is standard input.
@@ -34,7 +49,7 @@ impl Input {
 
     /// Its name, size and time of change, as they are now.
     pub(crate) fn description(&self) -> String {
-        let metadata = std::fs::metadata(&self.path).ok();
+        let metadata = std::fs::metadata(self.file()).ok();
         let metadata = metadata.filter(|metadata| metadata.is_file());
         let size = metadata.as_ref().map_or(0, |metadata| metadata.len());
         let time = metadata.and_then(|metadata| metadata.modified().ok());
@@ -63,6 +78,7 @@ pub(super) fn expand<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Input>> {
                 path,
                 bytes: 0,
                 memory: None,
+                spooled: None,
             });
         } else if let Some(name) = pattern.filter(|_| !path.exists()) {
             let pattern = glob::glob(name)
@@ -104,6 +120,7 @@ fn add(path: PathBuf, inputs: &mut Vec<Input>) -> Result<()> {
             path,
             bytes,
             memory: None,
+            spooled: None,
         });
         return Ok(());
     }

@@ -2,7 +2,8 @@
 //!
 //! Where no fields are named, the id is the first of `id`, `_id` and `docno` that is there, and
 //! the text is `contents`, or else `title` and `text` joined by a space. A field may hold a
-//! string, a list of strings, or for ids a number.
+//! string, a list of strings, or for ids a number. Fields that are kept as well may hold strings,
+//! numbers, booleans and lists of these; `null` is no value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -78,6 +79,13 @@ fn document(
     {
         return Err(format!("no field `{}`", fields.texts[missing]));
     }
+    let document = sink.chunk.len();
+    for (field, value) in found.values.iter().enumerate() {
+        for value in value.iter().flat_map(Value::items) {
+            let values = &mut sink.chunk.values;
+            values.push(document, field, value.as_bytes());
+        }
+    }
     sink.chunk.ids.push(id.as_bytes());
     let start = sink.chunk.text.len();
     for (number, text) in texts.iter().flatten().enumerate() {
@@ -108,6 +116,8 @@ fn listed(names: &[&str]) -> String {
 struct Fields<'a> {
     ids: Vec<&'a str>,
     texts: Vec<&'a str>,
+    /// Those whose values are kept.
+    kept: &'a [String],
     /// Whether the text's fields were not named but are [`TEXTS`].
     found: bool,
 }
@@ -123,6 +133,7 @@ impl<'a> Fields<'a> {
                 true => TEXTS.to_vec(),
                 false => options.text_fields.iter().map(String::as_str).collect(),
             },
+            kept: &options.fields,
             found: options.text_fields.is_empty(),
         }
     }
@@ -132,6 +143,7 @@ impl<'a> Fields<'a> {
 struct Found<'de> {
     ids: Vec<Option<Cow<'de, str>>>,
     texts: Vec<Option<Cow<'de, str>>>,
+    values: Vec<Option<Value<'de>>>,
 }
 
 impl<'de> DeserializeSeed<'de> for &Fields<'_> {
@@ -156,15 +168,25 @@ impl<'de> Visitor<'de> for &Fields<'_> {
         let mut found = Found {
             ids: vec![None; self.ids.len()],
             texts: vec![None; self.texts.len()],
+            values: vec![None; self.kept.len()],
         };
         while let Some(Text(key)) = map.next_key_seed(TextSeed)?.flatten() {
             let id = self.ids.iter().position(|name| *name == key);
             let text = self.texts.iter().position(|name| *name == key);
-            if id.is_none() && text.is_none() {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            }
-            let value = map.next_value_seed(TextSeed)?.map(|Text(value)| value);
+            let kept = self.kept.iter().position(|name| *name == key);
+            let value = match kept {
+                Some(kept) => {
+                    let value = map.next_value_seed(ValueSeed)?;
+                    let text = (id.is_some() || text.is_some()).then(|| value.text());
+                    found.values[kept] = Some(value);
+                    text
+                }
+                None if id.is_none() && text.is_none() => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+                None => map.next_value_seed(TextSeed)?.map(|Text(value)| value),
+            };
             match (id, text) {
                 (Some(id), Some(text)) => {
                     found.ids[id] = value.clone();
@@ -245,5 +267,96 @@ impl<'de> Visitor<'de> for TextSeed {
             }
         }
         Ok(Some(Text(Cow::Owned(joined))))
+    }
+}
+
+/// The value of a field that is kept.
+#[derive(Clone)]
+enum Value<'de> {
+    One(Cow<'de, str>),
+    /// None, where it is `null`.
+    Many(Vec<Cow<'de, str>>),
+}
+
+impl<'de> Value<'de> {
+    /// Its values, one by one.
+    fn items(&self) -> &[Cow<'de, str>] {
+        match self {
+            Value::One(value) => std::slice::from_ref(value),
+            Value::Many(values) => values,
+        }
+    }
+
+    /// As text, as [`TextSeed`] reads it.
+    fn text(&self) -> Cow<'de, str> {
+        match self {
+            Value::One(value) => value.clone(),
+            Value::Many(values) => Cow::Owned(values.join(" ")),
+        }
+    }
+}
+
+/// Reads strings, numbers, booleans, and lists of these.
+struct ValueSeed;
+
+impl<'de> DeserializeSeed<'de> for ValueSeed {
+    type Value = Value<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ValueSeed {
+    type Value = Value<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("strings, numbers or booleans in a field that is kept")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> std::result::Result<Self::Value, E> {
+        let name = if value { "true" } else { "false" };
+        Ok(Value::One(Cow::Borrowed(name)))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One(Cow::Owned(number.to_string())))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One(Cow::Owned(number.to_string())))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One(Cow::Owned(number.to_string())))
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
+        Ok(Value::Many(Vec::new()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(
+        self,
+        mut seq: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(item) = seq.next_element_seed(ValueSeed)? {
+            match item {
+                Value::One(value) => values.push(value),
+                Value::Many(more) => values.extend(more),
+            }
+        }
+        Ok(Value::Many(values))
     }
 }

@@ -13,6 +13,7 @@ mod jsonl;
 mod parquet;
 mod reader;
 mod source;
+mod spool;
 mod terms;
 mod text;
 mod trec;
@@ -25,13 +26,14 @@ pub(crate) use chunk::Span;
 pub use format::Format;
 pub use inputs::Input;
 pub use parquet::catches_panic;
+pub use spool::Spooled;
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use source::Source;
 
 /// The size of a chunk where none is asked for. Measured on 500 MB of generated text with two
@@ -47,6 +49,8 @@ pub struct CorpusOptions {
     pub id_field: Option<String>,
     /// The fields or columns that hold its text, in the order in which they are joined.
     pub text_fields: Vec<String>,
+    /// The fields or columns whose values are kept beside the text ([`Chunk::values`]).
+    pub fields: Vec<String>,
     /// The most bytes in a chunk, one larger document excepted; [`DEFAULT_CHUNK_BYTES`], or less
     /// where the input is small, if not given.
     pub chunk_bytes: Option<usize>,
@@ -60,6 +64,7 @@ impl Default for CorpusOptions {
             format: None,
             id_field: None,
             text_fields: Vec::new(),
+            fields: Vec::new(),
             chunk_bytes: None,
             on_error: OnError::Stop,
         }
@@ -107,6 +112,7 @@ impl Corpus {
             path: name.into(),
             bytes: bytes.len() as u64,
             memory: Some(bytes),
+            spooled: None,
         };
         Corpus::new(vec![input], options)
     }
@@ -127,6 +133,27 @@ impl Corpus {
             document_bytes: usize::MAX,
             left_bytes: u64::MAX,
         }
+    }
+
+    /// Keeps what documents have in `fields` too ([`CorpusOptions::fields`]).
+    ///
+    /// # Errors
+    /// A field is named twice, or has no name.
+    pub fn keep_fields(&mut self, fields: &[String]) -> Result<()> {
+        for (place, field) in fields.iter().enumerate() {
+            if field.is_empty() || fields[..place].contains(field) {
+                return Err(Error::Usage(format!(
+                    "`{field}` is no field to keep: every field has a name and is named once"
+                )));
+            }
+        }
+        Arc::make_mut(&mut self.options).fields = fields.to_vec();
+        Ok(())
+    }
+
+    /// The fields that are kept.
+    pub fn fields(&self) -> &[String] {
+        &self.options.fields
     }
 
     /// Ends the corpus after the documents that the first `bytes` bytes hold, decompressed: a
@@ -190,12 +217,13 @@ impl Corpus {
             format,
             id_field,
             text_fields,
+            fields,
             on_error,
             chunk_bytes: _,
         } = &*self.options;
         serde_json::json!({
             "inputs": inputs,
-            "reading": format!("{format:?} {id_field:?} {text_fields:?} {on_error:?}"),
+            "reading": format!("{format:?} {id_field:?} {text_fields:?} {fields:?} {on_error:?}"),
         })
     }
 

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type,
+};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
@@ -35,9 +37,12 @@ pub(super) struct ParquetSource {
     reader: Box<dyn FileReader + Send>,
     /// The id's column, then those of the text.
     columns: Vec<usize>,
+    /// The columns of the fields that are kept.
+    kept: Vec<usize>,
     row_group: usize,
     /// The columns of the current row group, and its rows that are left.
     open: Vec<ColumnReader>,
+    open_kept: Vec<ColumnReader>,
     rows_left: usize,
     next_row: u64,
 }
@@ -61,17 +66,20 @@ impl ParquetSource {
             })
             .map(|reader| Box::new(reader) as Box<dyn FileReader + Send>)?
         } else {
-            let file =
-                File::open(&path).map_err(|source| decode::failed(&path, false, 0, source))?;
+            let file = File::open(input.file())
+                .map_err(|source| decode::failed(&path, false, 0, source))?;
             Box::new(guarded(&path, || SerializedFileReader::new(file))?)
         };
         let columns = find_columns(&path, &*reader, options)?;
+        let kept = find_kept(&path, &*reader, options)?;
         Ok(ParquetSource {
             path,
             reader,
             columns,
+            kept,
             row_group: 0,
             open: Vec::new(),
+            open_kept: Vec::new(),
             rows_left: 0,
             next_row: 1,
         })
@@ -99,11 +107,14 @@ impl ParquetSource {
                 }
                 let group = self.reader.get_row_group(self.row_group)?;
                 self.rows_left = usize::try_from(group.metadata().num_rows())?;
-                let open = self
-                    .columns
-                    .iter()
-                    .map(|&column| group.get_column_reader(column));
-                self.open = open.collect::<std::result::Result<_, _>>()?;
+                let open = |columns: &[usize]| -> std::result::Result<_, ParquetError> {
+                    let columns = columns.iter();
+                    columns
+                        .map(|&column| group.get_column_reader(column))
+                        .collect()
+                };
+                self.open = open(&self.columns)?;
+                self.open_kept = open(&self.kept)?;
                 self.row_group += 1;
                 continue;
             }
@@ -117,11 +128,24 @@ impl ParquetSource {
                     is_unsigned(&schema.column(number)),
                 )?);
             }
+            let mut kept = Vec::with_capacity(self.open_kept.len());
+            for (column, &number) in self.open_kept.iter_mut().zip(&self.kept) {
+                let schema = self.reader.metadata().file_metadata().schema_descr();
+                kept.push(read_values(column, rows, &schema.column(number))?);
+            }
             for row in 0..rows {
                 let texts = &mut values.iter_mut().map(|column| column[row].take());
                 put(texts.next().flatten().as_deref(), &mut block.bytes)?;
                 let texts: Vec<_> = texts.flatten().collect();
                 put(Some(&texts.join(&b' ')), &mut block.bytes)?;
+                for column in &kept {
+                    let values = &column[row];
+                    let count = u32::try_from(values.len())?;
+                    block.bytes.extend_from_slice(&count.to_le_bytes());
+                    for value in values {
+                        put(Some(value), &mut block.bytes)?;
+                    }
+                }
             }
             self.rows_left -= rows;
             self.next_row += rows as u64;
@@ -226,6 +250,50 @@ fn find_columns(
     Ok(columns)
 }
 
+/// The columns of the fields that are kept; a list's is that of its elements.
+fn find_kept(path: &Path, reader: &dyn FileReader, options: &CorpusOptions) -> Result<Vec<usize>> {
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let wrong = |what: String| Error::Input {
+        place: Place {
+            path: path.to_path_buf(),
+            position: Position::Whole,
+        },
+        what,
+    };
+    let names: Vec<String> = schema
+        .columns()
+        .iter()
+        .map(|column| column.path().string())
+        .collect();
+    let mut kept = Vec::with_capacity(options.fields.len());
+    for field in &options.fields {
+        let is_below = |name: &String| {
+            name.strip_prefix(field.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let below: Vec<usize> = (0..names.len())
+            .filter(|&column| is_below(&names[column]))
+            .collect();
+        let [column] = below[..] else {
+            let what = match below.is_empty() {
+                true => format!("no column `{field}`; there are {}", names.join(", ")),
+                false => format!("column `{field}` holds neither values nor lists of values"),
+            };
+            return Err(wrong(what));
+        };
+        let physical = schema.column(column).physical_type();
+        if matches!(
+            physical,
+            PhysicalType::INT96 | PhysicalType::FIXED_LEN_BYTE_ARRAY
+        ) {
+            let what = format!("column `{field}` holds no strings, numbers or booleans");
+            return Err(wrong(what));
+        }
+        kept.push(column);
+    }
+    Ok(kept)
+}
+
 fn is_unsigned(column: &ColumnDescriptor) -> bool {
     // A logical type is given as the converted one too.
     let converted = column.converted_type();
@@ -294,6 +362,79 @@ fn read<T: DataType>(
         .collect())
 }
 
+/// The values that a column has in each of the next `rows` rows, as text.
+fn read_values(
+    column: &mut ColumnReader,
+    rows: usize,
+    descriptor: &ColumnDescriptor,
+) -> std::result::Result<Vec<Vec<Vec<u8>>>, ParquetError> {
+    fn of<T: DataType>(
+        reader: &mut ColumnReaderImpl<T>,
+        rows: usize,
+        descriptor: &ColumnDescriptor,
+        text: impl Fn(&T::T) -> Vec<u8>,
+    ) -> std::result::Result<Vec<Vec<Vec<u8>>>, ParquetError> {
+        let (mut values, mut present, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+        let (records, _, _) =
+            reader.read_records(rows, Some(&mut present), Some(&mut repeated), &mut values)?;
+        let mut values = values.iter().map(text);
+        let mut of_rows = Vec::with_capacity(rows);
+        // Columns without nulls have no such levels, and columns without lists no repetition.
+        let levels = match (descriptor.max_def_level(), descriptor.max_rep_level()) {
+            (0, 0) => records,
+            (0, _) => repeated.len(),
+            _ => present.len(),
+        };
+        for place in 0..levels {
+            if repeated.get(place).is_none_or(|&level| level == 0) {
+                of_rows.push(Vec::new());
+            }
+            let level = present.get(place).copied();
+            if level.is_none_or(|level| level == descriptor.max_def_level())
+                && let (Some(row), Some(value)) = (of_rows.last_mut(), values.next())
+            {
+                row.push(value);
+            }
+        }
+        match of_rows.len() == rows {
+            true => Ok(of_rows),
+            false => Err(ParquetError::General(format!(
+                "{} of {rows} rows found",
+                of_rows.len()
+            ))),
+        }
+    }
+    let unsigned = is_unsigned(descriptor);
+    match column {
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            of::<ByteArrayType>(reader, rows, descriptor, |value| value.data().to_vec())
+        }
+        ColumnReader::BoolColumnReader(reader) => {
+            of::<BoolType>(reader, rows, descriptor, |value| value.to_string().into())
+        }
+        ColumnReader::Int32ColumnReader(reader) => {
+            of::<Int32Type>(reader, rows, descriptor, |&value| match unsigned {
+                // The bits are those of the unsigned number.
+                true => (value as u32).to_string().into(),
+                false => value.to_string().into(),
+            })
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            of::<Int64Type>(reader, rows, descriptor, |&value| match unsigned {
+                true => (value as u64).to_string().into(),
+                false => value.to_string().into(),
+            })
+        }
+        ColumnReader::FloatColumnReader(reader) => {
+            of::<FloatType>(reader, rows, descriptor, |value| value.to_string().into())
+        }
+        ColumnReader::DoubleColumnReader(reader) => {
+            of::<DoubleType>(reader, rows, descriptor, |value| value.to_string().into())
+        }
+        _ => Err(ParquetError::General("a column changed its type".into())),
+    }
+}
+
 /// Appends a text to a block: its length, then its bytes.
 fn put(text: Option<&[u8]>, bytes: &mut Vec<u8>) -> std::result::Result<(), ParquetError> {
     match text {
@@ -304,6 +445,15 @@ fn put(text: Option<&[u8]>, bytes: &mut Vec<u8>) -> std::result::Result<(), Parq
         }
     }
     Ok(())
+}
+
+/// Takes the next number of values off a block.
+fn take_count(bytes: &mut &[u8]) -> u32 {
+    let Some((count, rest)) = bytes.split_first_chunk() else {
+        return 0;
+    };
+    *bytes = rest;
+    u32::from_le_bytes(*count)
 }
 
 /// Takes the next text off a block.
@@ -320,16 +470,37 @@ fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// Turns the rows that [`ParquetSource`] put into a block into documents.
-pub(super) fn parse(segment: &Segment, mut bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn parse(
+    segment: &Segment,
+    mut bytes: &[u8],
+    options: &CorpusOptions,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     let mut row = segment.first();
+    let mut values: Vec<(usize, &[u8])> = Vec::new();
     while !bytes.is_empty() {
         let id = take(&mut bytes).unwrap_or_default();
         let text = take(&mut bytes).unwrap_or_default();
+        values.clear();
+        for field in 0..options.fields.len() {
+            for _ in 0..take_count(&mut bytes) {
+                values.push((field, take(&mut bytes).unwrap_or_default()));
+            }
+        }
+        let are_text = values
+            .iter()
+            .all(|(_, value)| std::str::from_utf8(value).is_ok());
         match (std::str::from_utf8(id), std::str::from_utf8(text)) {
             _ if id.is_empty() => {
                 sink.skip(|| segment.error(Position::Document(row), "the id is empty or null"))?
             }
-            (Ok(id), Ok(text)) => sink.chunk.push(id, text),
+            (Ok(id), Ok(text)) if are_text => {
+                let document = sink.chunk.len();
+                for &(field, value) in &values {
+                    sink.chunk.values.push(document, field, value);
+                }
+                sink.chunk.push(id, text);
+            }
             _ => sink.skip(|| segment.error(Position::Document(row), NOT_UTF8))?,
         }
         row += 1;

@@ -29,6 +29,21 @@ impl Source {
         let path: Arc<Path> = Arc::from(input.path.as_path());
         let decoded = decode::open(input, options.format, progress)?;
         log::info!("{}: read as {:?}", path.display(), decoded.format);
+        let has_fields = matches!(
+            decoded.format,
+            Format::Jsonl | Format::Trec | Format::Parquet
+        );
+        if let (Some(field), false) = (options.fields.first(), has_fields) {
+            return Err(Error::Input {
+                place: Place {
+                    path: path.to_path_buf(),
+                    position: Position::Whole,
+                },
+                what: format!(
+                    "documents of this format have no field `{field}`; JSONL, TREC and Parquet have fields"
+                ),
+            });
+        }
         if decoded.format == Format::Parquet {
             return Ok(Source::Parquet(Box::new(ParquetSource::open(
                 input, decoded, options,

@@ -30,7 +30,7 @@ pub(super) fn parse(
         let problem = match std::str::from_utf8(&bytes[body..end]) {
             _ if end == next => Some(CUT_OFF.to_owned()),
             Err(_) => Some(NOT_UTF8.to_owned()),
-            Ok(document) => push(document, id_tag, &options.text_fields, sink).err(),
+            Ok(document) => push(document, id_tag, options, sink).err(),
         };
         if let Some(problem) = problem {
             sink.skip(|| segment.error_at(bytes, start, problem))?;
@@ -59,7 +59,7 @@ pub(super) fn parse(
 fn push(
     document: &str,
     id_tag: &str,
-    text_tags: &[String],
+    options: &CorpusOptions,
     sink: &mut Sink<'_>,
 ) -> std::result::Result<(), String> {
     let bytes = document.as_bytes();
@@ -71,24 +71,42 @@ fn push(
     if id.is_empty() {
         return Err(format!("`<{id_tag}>` is empty"));
     }
+    let number = sink.chunk.len();
+    for (field, tag) in options.fields.iter().enumerate() {
+        for element in elements(document, tag) {
+            let mut value = Vec::new();
+            strip(element, &mut value);
+            let value = value.trim_ascii();
+            if !value.is_empty() {
+                sink.chunk.values.push(number, field, value);
+            }
+        }
+    }
     sink.chunk.ids.push(id.as_bytes());
     let start = sink.chunk.text.len();
-    if text_tags.is_empty() {
+    if options.text_fields.is_empty() {
         strip(&document[..open], &mut sink.chunk.text);
         strip(&document[id_end..], &mut sink.chunk.text);
     }
-    for tag in text_tags {
-        let (mut at, closing) = (0, format!("/{tag}"));
-        while let Some(open) = find_tag(bytes, at, tag) {
-            let inner = open + tag.len() + 2;
-            let end = find_tag(bytes, inner, &closing).unwrap_or(bytes.len());
-            strip(&document[inner..end], &mut sink.chunk.text);
+    for tag in &options.text_fields {
+        for element in elements(document, tag) {
+            strip(element, &mut sink.chunk.text);
             sink.chunk.text.push(b' ');
-            at = end;
         }
     }
     sink.chunk.end_document(start);
     Ok(())
+}
+
+/// What stands in every element with the name `tag`; one that does not end goes on to the end.
+fn elements<'a>(document: &'a str, tag: &'a str) -> impl Iterator<Item = &'a str> {
+    let (mut at, closing) = (0, format!("/{tag}"));
+    let bytes = document.as_bytes();
+    std::iter::from_fn(move || {
+        let inner = find_tag(bytes, at, tag)? + tag.len() + 2;
+        at = find_tag(bytes, inner, &closing).unwrap_or(bytes.len());
+        Some(&document[inner..at])
+    })
 }
 
 /// Where `<name>` next stands, in upper or lower case.

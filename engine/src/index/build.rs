@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::bounds::LengthCodes;
 use super::encode::{Documents, Encoded, Encoder, SHARE_POSTINGS, Share};
-use super::layout;
+use super::layout::{self, ListFiles};
 use super::manifest::PartNote;
 use super::shares::{OwnedShare, Shares, Source};
 use super::writer::{DocumentsWriter, ListsWriter};
@@ -47,19 +47,52 @@ fn write_memory(
         let mut batch = Some(&merged.documents);
         move || Ok(batch.take())
     })?;
-    let mut shares = 0..merged.posting_documents.len().div_ceil(SHARE_POSTINGS);
-    let times = pool.install(|| {
-        write_lists(
-            Stages::of_pool(),
-            folder,
-            &documents.view(),
-            &mut note,
-            || Ok(shares.next()),
-            |share, encoder| with_share(&merged, share, |share| encoder.encode(&share)),
-        )
-    })?;
+    let (times, counted) =
+        pool.install(|| write_merged(&merged, &layout::TEXT, folder, &documents, &mut note))?;
+    (note.terms, note.postings) = counted;
     Ok((note, times))
 }
+
+/// Writes the lists of merged postings, on the threads of the pool that this is called in.
+fn write_merged(
+    merged: &Weights,
+    files: &'static ListFiles,
+    folder: &Path,
+    documents: &CodedDocuments,
+    note: &mut PartNote,
+) -> Result<ListsWritten> {
+    let mut shares = 0..merged.posting_documents.len().div_ceil(SHARE_POSTINGS);
+    write_lists(
+        Stages::of_pool(),
+        files,
+        folder,
+        &documents.view(),
+        note,
+        || Ok(shares.next()),
+        |share, encoder| with_share(merged, share, |share| encoder.encode(&share)),
+    )
+}
+
+/// Writes the lists of fields, whose values are the terms of `stored`.
+pub(super) fn write_field_lists(stored: Stored, folder: &Path, note: &mut PartNote) -> Result<()> {
+    let documents = CodedDocuments::without_lengths(note.documents);
+    match stored {
+        Stored::Memory(collection) => {
+            let pool = collection.pool();
+            let merged = collection.merge();
+            pool.install(|| write_merged(&merged, &layout::FIELDS, folder, &documents, note))?;
+        }
+        Stored::Scratch(mut external) => {
+            external.reduce()?;
+            write_tasks(&external, &layout::FIELDS, folder, &documents, note)?;
+            external.remove();
+        }
+    }
+    Ok(())
+}
+
+/// Where the time went, and the number of terms and of postings.
+type ListsWritten = (StageTimes, (u64, u64));
 
 /// What coding needs to know of all documents.
 pub(super) struct CodedDocuments {
@@ -69,6 +102,16 @@ pub(super) struct CodedDocuments {
 }
 
 impl CodedDocuments {
+    /// So many documents for lists that are never weighed.
+    pub(super) fn without_lengths(documents: u64) -> Self {
+        CodedDocuments {
+            codes: LengthCodes::new(0, 0),
+            // Fewer than 2^32.
+            lengths: vec![0; documents as usize],
+            statistics: Statistics::default(),
+        }
+    }
+
     fn view(&self) -> Documents<'_> {
         Documents {
             codes: &self.codes,
@@ -121,15 +164,17 @@ where
 /// Writes the lists of a source, on `threads` threads. Counts postings in `done` meanwhile.
 pub(super) fn write_source(
     source: impl Source + Send,
+    files: &'static ListFiles,
     documents: &CodedDocuments,
     threads: usize,
     folder: &Path,
     note: &mut PartNote,
     done: &AtomicU64,
-) -> Result<StageTimes> {
+) -> Result<ListsWritten> {
     let mut shares = Shares::new(source);
     write_lists(
         Stages::new(threads, true),
+        files,
         folder,
         &documents.view(),
         note,
@@ -175,16 +220,29 @@ fn write_external(
     let documents = write_documents(folder, first, &mut note, || {
         external.document_batches(BATCH_DOCUMENTS)
     })?;
+    let (times, counted) = write_tasks(external, &layout::TEXT, folder, &documents, &mut note)?;
+    (note.terms, note.postings) = counted;
+    Ok((note, times))
+}
+
+/// Writes the lists of a collection on scratch, whose runs can be merged at a time.
+fn write_tasks(
+    external: &External,
+    files: &'static ListFiles,
+    folder: &Path,
+    documents: &CodedDocuments,
+    note: &mut PartNote,
+) -> Result<ListsWritten> {
     let mut tasks = external.tasks(SHARE_POSTINGS)?;
-    let times = write_lists(
+    write_lists(
         external.stages(),
+        files,
         folder,
         &documents.view(),
-        &mut note,
+        note,
         || tasks.next(),
         |task, encoder| encoder.encode(&share_of(&external.merge(task)?)),
-    )?;
-    Ok((note, times))
+    )
 }
 
 /// The postings of a task as a share.
@@ -207,19 +265,19 @@ fn share_of(merged: &Merged) -> Share<'_> {
 /// Codes the shares that come from `next` and writes them.
 fn write_lists<I: Send>(
     stages: Stages,
+    files: &'static ListFiles,
     folder: &Path,
     documents: &Documents<'_>,
     note: &mut PartNote,
     next: impl FnMut() -> Result<Option<I>> + Send,
     encode: impl Fn(I, &mut Encoder<'_>) -> Result<Encoded> + Sync,
-) -> Result<StageTimes> {
-    let mut writer = ListsWriter::create(folder, &layout::TEXT, documents)?;
+) -> Result<ListsWritten> {
+    let mut writer = ListsWriter::create(folder, files, documents)?;
     let worker = || {
         let mut encoder = Encoder::new(documents);
         let encode = &encode;
         move |item: I| encode(item, &mut encoder)
     };
     let times = stages.run(next, worker, |encoded: Encoded| writer.push(&encoded))?;
-    (note.terms, note.postings) = writer.finish(note)?;
-    Ok(times)
+    Ok((times, writer.finish(note)?))
 }

@@ -1,8 +1,11 @@
 //! Whether an index is whole: every checksum, and everything that must be so.
 
 use super::cursor::Cursor;
+use super::fields::MOST_VALUE_BYTES;
+use super::lists::Lists;
 use super::part::Part;
-use super::{Index, bounds};
+use super::tokens::take_code;
+use super::{Index, Keep, bounds, document};
 use crate::error::{Error, Result};
 
 /// What was checked.
@@ -20,7 +23,7 @@ pub struct Checked {
 
 impl Index {
     /// Checks every checksum, that terms and documents ascend, that counts are right and that every
-    /// posting is within the bounds of its block.
+    /// posting is within the bounds of its block; and that every document can be read that is kept.
     ///
     /// # Errors
     /// The first thing that is wrong.
@@ -29,8 +32,12 @@ impl Index {
         for part in self.parts() {
             part.check_pages()?;
             let lengths = check_documents(part)?;
-            check_lists(part, &lengths, &mut checked)?;
+            let (terms, postings) = check_terms(part, &lengths)?;
+            checked.terms += terms;
+            checked.postings += postings;
             check_deleted(part, &lengths)?;
+            check_contents(part, self.keep())?;
+            check_tokens(part, &lengths)?;
             checked.documents += part.note.live().documents;
             let files = part.files().into_iter();
             checked.bytes += files.map(|(_, file)| file.file_bytes()).sum::<u64>();
@@ -69,22 +76,91 @@ fn check_deleted(part: &Part, lengths: &[u32]) -> Result<()> {
     }
 }
 
-fn check_lists(part: &Part, lengths: &[u32], checked: &mut Checked) -> Result<()> {
+/// Checks the lists of terms. Gives the number of terms and of postings.
+fn check_terms(part: &Part, lengths: &[u32]) -> Result<(u64, u64)> {
+    let mut counted = vec![0; lengths.len()];
+    let code = |document: u32| part.codes().code(lengths[document as usize]);
+    let (terms, postings) = check_lists(&part.lists, code, &mut counted)?;
+    if !counted
+        .iter()
+        .zip(lengths)
+        .all(|(&counted, &length)| counted == u64::from(length))
+    {
+        return Err(wrong(
+            part,
+            "the tfs of a document do not add up to its length",
+        ));
+    }
+    match (terms, postings) == (part.note.terms, part.note.postings) {
+        true => Ok((terms, postings)),
+        false => Err(wrong(part, "the manifest counts other terms or postings")),
+    }
+}
+
+/// Checks every record of the store, and that the lists of fields have all values and no others.
+fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
+    let Some(store) = &part.store else {
+        return Ok(());
+    };
+    let mut counted = vec![0; part.documents() as usize];
+    if let Some(lists) = &part.fields {
+        check_lists(lists, |_| 0, &mut counted)?;
+    }
+    let mut records = store.records();
+    for counted in counted {
+        let record = records.next()?.ok_or_else(|| store.damaged())?;
+        let document =
+            document::decode(record, &keep.fields, keep.text).ok_or_else(|| store.damaged())?;
+        let values = document.fields.iter().flat_map(|(_, values)| values);
+        let has_list = |value: &&String| value.len() <= MOST_VALUE_BYTES;
+        if values.filter(has_list).count() as u64 != counted {
+            return Err(wrong(part, "the lists of fields have other values"));
+        }
+    }
+    match records.next()? {
+        None => Ok(()),
+        Some(_) => Err(store.damaged()),
+    }
+}
+
+/// Checks that every document has as many terms in order as its length tells, each with a rank.
+fn check_tokens(part: &Part, lengths: &[u32]) -> Result<()> {
+    let Some(tokens) = &part.tokens else {
+        return Ok(());
+    };
+    for (document, &length) in (0..).zip(lengths) {
+        let mut codes = tokens.document(document)?;
+        let mut count = 0;
+        while !codes.is_empty() {
+            let rank = take_code(&mut codes).ok_or_else(|| tokens.damaged())?;
+            if u64::from(rank) >= part.note.terms {
+                return Err(tokens.damaged());
+            }
+            count += 1;
+        }
+        if count != length {
+            return Err(wrong(part, "a document has other terms in order"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks lists, of which `code` gives the code of every document's length, and adds the tfs to those of the
+/// documents. Gives the number of terms and of postings.
+fn check_lists(lists: &Lists, code: impl Fn(u32) -> u8, counted: &mut [u64]) -> Result<(u64, u64)> {
     let (mut terms, mut postings) = (0, 0);
-    let mut counted = vec![0u64; lengths.len()];
     let mut last_term: Option<Vec<u8>> = None;
-    let codes = part.codes();
-    for shard in 0..part.lists.shard_count() {
-        let of_shard = part.lists.terms_of_shard(shard)?;
-        if of_shard.first().map(|(term, _)| &term[..]) != Some(part.lists.first_term(shard)?) {
-            return Err(wrong(part, "the directory of terms tells others"));
+    for shard in 0..lists.shard_count() {
+        let of_shard = lists.terms_of_shard(shard)?;
+        if of_shard.first().map(|(term, _)| &term[..]) != Some(lists.first_term(shard)?) {
+            return Err(lists.damaged("the directory of terms tells others"));
         }
         for (term, found) in of_shard {
-            if part.find(&term)?.map(|found| found.df) != Some(found.df) {
-                return Err(wrong(part, "a term is not found by its name"));
+            if lists.find(&term)?.map(|found| found.df) != Some(found.df) {
+                return Err(lists.damaged("a term is not found by its name"));
             }
             if last_term.as_ref().is_some_and(|last| *last >= term) {
-                return Err(wrong(part, "terms do not ascend"));
+                return Err(lists.damaged("terms do not ascend"));
             }
             let mut cursor = Cursor::new(&found)?;
             let (mut count, mut before) = (0, -1);
@@ -95,16 +171,18 @@ fn check_lists(part: &Part, lengths: &[u32], checked: &mut Checked) -> Result<()
                 let (documents, tfs) = cursor.postings()?;
                 for (&document, &tf) in documents.iter().zip(tfs) {
                     if i64::from(document) <= before || tf == 0 {
-                        return Err(wrong(part, "documents of a list do not ascend"));
+                        return Err(lists.damaged("documents of a list do not ascend"));
                     }
                     before = document.into();
-                    let length = codes.code(lengths[document as usize]);
+                    let length = code(document);
                     let tf_code = bounds::tf_code(tf);
                     for front in [&front, &list_front].into_iter().flatten() {
                         let beyond =
                             |point: &bounds::Point| point.tf >= tf_code && point.length <= length;
                         if !front.iter().any(beyond) {
-                            return Err(wrong(part, "a posting is beyond the bounds of its block"));
+                            return Err(
+                                lists.damaged("a posting is beyond the bounds of its block")
+                            );
                         }
                     }
                     counted[document as usize] += u64::from(tf);
@@ -112,29 +190,14 @@ fn check_lists(part: &Part, lengths: &[u32], checked: &mut Checked) -> Result<()
                 count += documents.len() as u64;
             }
             if count != found.df {
-                return Err(wrong(part, "a df is not the number of documents"));
+                return Err(lists.damaged("a df is not the number of documents"));
             }
             postings += count;
             terms += 1;
             last_term = Some(term);
         }
     }
-    let sums_are_right = counted
-        .iter()
-        .zip(lengths)
-        .all(|(&counted, &length)| counted == u64::from(length));
-    if !sums_are_right {
-        return Err(wrong(
-            part,
-            "the tfs of a document do not add up to its length",
-        ));
-    }
-    if (terms, postings) != (part.note.terms, part.note.postings) {
-        return Err(wrong(part, "the manifest counts other terms or postings"));
-    }
-    checked.terms += terms;
-    checked.postings += postings;
-    Ok(())
+    Ok((terms, postings))
 }
 
 fn wrong(part: &Part, what: &str) -> Error {

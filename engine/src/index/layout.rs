@@ -7,6 +7,8 @@
 //! | `postings` | the blocks |
 //! | `lengths` | the length of every document; then those that the 256 codes stand for |
 //! | `ids` | the id of every document behind its length; then where every 64th begins; then where that stands |
+//! | `field-terms`, `field-lists`, `field-postings` | the same three files for the values of fields; a term is a field, a zero byte and a value |
+//! | `store` | compressed blocks of documents; then a [`StoreBlock`] each; then where these stand, and their number |
 //! | `deleted-N` | the documents that are no more, as a list: a [`DeletedHeader`], entries, last documents, starts and blocks |
 //! | `ranks` | the rank of every term, shard by shard; then the terms before every shard; then where that stands, and their number |
 //! | `tokens` | the terms of every document in order, coded by their ranks |
@@ -55,6 +57,25 @@ pub(crate) const TEXT: ListFiles = ListFiles {
         name: "postings",
         kind: *b"post",
     },
+};
+/// The lists of the values of fields.
+pub(crate) const FIELDS: ListFiles = ListFiles {
+    terms: PartFile {
+        name: "field-terms",
+        kind: *b"fter",
+    },
+    lists: PartFile {
+        name: "field-lists",
+        kind: *b"flis",
+    },
+    postings: PartFile {
+        name: "field-postings",
+        kind: *b"fpos",
+    },
+};
+pub(crate) const STORE: PartFile = PartFile {
+    name: "store",
+    kind: *b"stor",
 };
 pub(crate) const LENGTHS: PartFile = PartFile {
     name: "lengths",
@@ -113,6 +134,19 @@ pub(crate) struct ListPlace {
     pub blocks: u32,
     pub front: Front,
     pub zero: [u8; 2],
+}
+
+/// Where a block of documents stands.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct StoreBlock {
+    /// Its first document.
+    pub first: u64,
+    /// Where it stands, and its bytes there.
+    pub at: u64,
+    pub bytes: u64,
+    /// Its bytes, uncompressed.
+    pub raw_bytes: u64,
 }
 
 /// What stands before the list of deleted documents.

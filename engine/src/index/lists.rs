@@ -118,6 +118,13 @@ impl Lists {
         Ok(id.map(|id| (number, id)))
     }
 
+    /// Every term of a shard by its number there.
+    pub fn names_of_shard(&self, number: usize) -> Result<Vec<(u32, Vec<u8>)>> {
+        let shard = self.shard(number)?;
+        let ids = 0..shard.header.terms;
+        Ok(ids.map(|id| (id, shard.trie.term(id))).collect())
+    }
+
     /// The df of every term of a shard.
     pub fn dfs_of_shard(&self, number: usize) -> Result<Vec<u64>> {
         let shard = self.shard(number)?;

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FileNote, VERSION};
+use super::keep::Keep;
 use crate::analyze::AnalyzerOptions;
 use crate::collection::Statistics;
 use crate::error::{Error, Result};
@@ -25,6 +26,9 @@ pub(crate) struct Manifest {
     pub version: u32,
     /// How text was cut into terms.
     pub analyzer: AnalyzerOptions,
+    /// What is kept of documents besides postings.
+    #[serde(default)]
+    pub keep: Keep,
     /// The parts, in the order of their documents.
     pub parts: Vec<PartNote>,
     /// The last number that a name was made with.
@@ -81,6 +85,7 @@ impl Manifest {
             format: FORMAT.into(),
             version: VERSION,
             analyzer,
+            keep: Keep::default(),
             parts: Vec::new(),
             names: 0,
             added: 0,

@@ -4,11 +4,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-use super::build::{self, BATCH_DOCUMENTS};
+use super::build::{self, BATCH_DOCUMENTS, CodedDocuments};
+use super::layout;
+use super::lists::Lists;
 use super::manifest::PartNote;
 use super::part::Part;
+use super::store::{Store, StoreWriter};
+use super::tokens::{TermRanks, Tokens, TokensWriter, push_code, take_code};
 use super::walk::{Renumbered, Walk};
-use crate::collection::Documents;
+use crate::collection::{BuildOptions, Documents, thread_pool};
 use crate::error::{Error, Result};
 
 /// Parts of about one size that are merged. Each posting is then written again by each of the
@@ -69,7 +73,13 @@ pub(super) fn write(
     };
     let documents = build::write_documents(folder, 0, &mut note, batches)?;
     let walk = Walk::new(parts.iter().map(|part| &part.lists), &numbers)?;
-    build::write_source(walk, &documents, threads, folder, &mut note, merged)?;
+    let text = &layout::TEXT;
+    let (_, counted) =
+        build::write_source(walk, text, &documents, threads, folder, &mut note, merged)?;
+    (note.terms, note.postings) = counted;
+    write_fields(parts, &numbers, folder, threads, &mut note)?;
+    write_store(parts, &numbers, folder, threads, &mut note)?;
+    write_tokens(parts, &numbers, folder, &mut note)?;
     let live = parts.iter().map(|part| part.note.live());
     let (count, length) = live.fold((0, 0), |(count, length), live| {
         (count + live.documents, length + live.total_length)
@@ -81,6 +91,103 @@ pub(super) fn write(
             what: "the documents of the parts are not as many as their manifest tells".into(),
         }),
     }
+}
+
+/// Merges the lists of fields, where there are any.
+fn write_fields(
+    parts: &[Part],
+    numbers: &[Renumbered],
+    folder: &Path,
+    threads: usize,
+    note: &mut PartNote,
+) -> Result<()> {
+    let fields: Option<Vec<&Lists>> = parts.iter().map(|part| part.fields.as_ref()).collect();
+    let Some(fields) = fields else {
+        return Ok(());
+    };
+    let documents = CodedDocuments::without_lengths(note.documents);
+    let walk = Walk::new(fields, numbers)?;
+    let (files, done) = (&layout::FIELDS, AtomicU64::new(0));
+    build::write_source(walk, files, &documents, threads, folder, note, &done)?;
+    Ok(())
+}
+
+/// Copies what is kept of documents, where something is.
+fn write_store(
+    parts: &[Part],
+    numbers: &[Renumbered],
+    folder: &Path,
+    threads: usize,
+    note: &mut PartNote,
+) -> Result<()> {
+    let stores: Option<Vec<&Store>> = parts.iter().map(|part| part.store.as_ref()).collect();
+    let Some(stores) = stores else {
+        return Ok(());
+    };
+    let options = BuildOptions {
+        threads,
+        ..BuildOptions::default()
+    };
+    thread_pool(&options)?.install(|| {
+        let mut writer = StoreWriter::create(folder)?;
+        for (store, numbers) in stores.into_iter().zip(numbers) {
+            let mut records = store.records();
+            let mut documents = 0..;
+            while let (Some(record), Some(document)) = (records.next()?, documents.next()) {
+                if numbers.of(document).is_some() {
+                    writer.push(&[record])?;
+                }
+            }
+        }
+        writer.finish(note)
+    })
+}
+
+/// Copies the documents as sequences of terms, which have other ranks now, where they are kept.
+fn write_tokens(
+    parts: &[Part],
+    numbers: &[Renumbered],
+    folder: &Path,
+    note: &mut PartNote,
+) -> Result<()> {
+    let tokens: Option<Vec<&Tokens>> = parts.iter().map(|part| part.tokens.as_ref()).collect();
+    let Some(tokens) = tokens else {
+        return Ok(());
+    };
+    let merged = Part::open_in(folder, note)?;
+    let ranks = TermRanks::write(folder, &merged.lists, note)?;
+    let mut writer = TokensWriter::create(folder)?;
+    let mut coded = Vec::new();
+    for ((part, tokens), numbers) in parts.iter().zip(tokens).zip(numbers) {
+        // The code of every rank in the merged part.
+        // As many as there are terms, which are fewer than 2^32.
+        let mut becomes = vec![u32::MAX; part.note.terms as usize];
+        for shard in 0..part.lists.shard_count() {
+            for (id, term) in part.lists.names_of_shard(shard)? {
+                let before = tokens.ranks.at(shard, id)?;
+                if let (Some(becomes), Some(rank)) = (
+                    becomes.get_mut(before as usize),
+                    ranks.of(&merged.lists, &term)?,
+                ) {
+                    *becomes = rank;
+                }
+            }
+        }
+        for document in 0..part.documents() {
+            if numbers.of(document).is_none() {
+                continue;
+            }
+            coded.clear();
+            let mut codes = tokens.document(document)?;
+            while !codes.is_empty() {
+                let before = take_code(&mut codes);
+                let rank = before.and_then(|before| becomes.get(before as usize));
+                push_code(*rank.ok_or_else(|| tokens.damaged())?, &mut coded);
+            }
+            writer.push(&coded)?;
+        }
+    }
+    writer.finish(note)
 }
 
 /// Documents of part `part` from `from` on that are not deleted, and then of the next ones.
@@ -95,12 +202,12 @@ fn next_batch(
     };
     let end = current.documents().min(*from + BATCH_DOCUMENTS as u32);
     let mut batch = Documents::with_capacity((end - *from) as usize);
-    current.each_id(*from..end, |document, id| {
+    let mut ids = current.ids(*from..end)?;
+    while let Some((document, id)) = ids.next()? {
         if let Some(number) = numbers[*part].of(document) {
             batch.push(number as usize, id, current.length(document)?);
         }
-        Ok(())
-    })?;
+    }
     *from = end;
     if end == current.documents() {
         (*part, *from) = (*part + 1, 0);

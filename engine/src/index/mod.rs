@@ -31,10 +31,14 @@ mod block;
 mod bounds;
 mod build;
 mod check;
+mod contents;
 mod cursor;
 mod deleted;
+mod document;
 mod encode;
+mod fields;
 mod file;
+mod keep;
 mod layout;
 mod lists;
 mod look_up;
@@ -42,6 +46,7 @@ mod manifest;
 mod merge;
 mod part;
 mod shares;
+mod store;
 mod tokens;
 mod update;
 mod walk;
@@ -50,10 +55,15 @@ mod writer;
 pub(crate) use block::{BLOCK, Entry};
 pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
+pub use contents::Contents;
 pub(crate) use cursor::Cursor;
+pub use document::StoredDocument;
+pub(crate) use fields::{MOST_VALUE_BYTES, key};
+pub use keep::Keep;
 pub(crate) use lists::Found;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
+pub(crate) use tokens::{Codes, Tokens};
 pub use update::{Appended, Deletion, IndexWriter, Repeated};
 
 use std::path::{Path, PathBuf};
@@ -74,6 +84,7 @@ pub struct Index {
     analyzer: Analyzer,
     parts: Vec<Part>,
     statistics: Statistics,
+    keep: Keep,
 }
 
 /// The size of an index.
@@ -93,6 +104,8 @@ pub struct IndexInfo {
     pub files: Vec<(&'static str, u64)>,
     /// How text is cut into terms, in words.
     pub analyzer: String,
+    /// What is kept of documents besides postings.
+    pub keep: Keep,
 }
 
 impl Index {
@@ -106,14 +119,41 @@ impl Index {
         analyzer: &Analyzer,
         path: &Path,
     ) -> Result<StageTimes> {
+        Index::write(collection.into(), analyzer, path, None)
+    }
+
+    /// As [`Index::build`], and keeps what `contents` say for display and filters. The documents are read
+    /// once more for that.
+    ///
+    /// # Errors
+    /// As [`Index::build`]; an input has changed since it was read at first.
+    pub fn build_with_contents(
+        collection: impl Into<Stored>,
+        analyzer: &Analyzer,
+        path: &Path,
+        contents: Contents<'_>,
+    ) -> Result<StageTimes> {
+        Index::write(collection.into(), analyzer, path, Some(contents))
+    }
+
+    fn write(
+        collection: Stored,
+        analyzer: &Analyzer,
+        path: &Path,
+        contents: Option<Contents<'_>>,
+    ) -> Result<StageTimes> {
         let staged = StagedFolder::create(path)?;
         let mut manifest = Manifest::new(analyzer.options());
         let name = manifest.new_name(PART);
         let folder = staged.temporary().join(&name);
         std::fs::create_dir(&folder).map_err(Error::writing(path))?;
-        let (mut note, times) = build::write_part(collection.into(), &folder, 0)?;
+        let (mut note, times) = build::write_part(collection, &folder, 0)?;
         note.name = name;
         manifest.added = note.documents;
+        if let Some(contents) = contents {
+            manifest.keep = contents.keep().clone();
+            contents.write(&folder, &mut note, 0, analyzer)?;
+        }
         manifest.parts.push(note);
         manifest.write(staged.temporary())?;
         crate::output::sync_folder(&folder.join(MANIFEST));
@@ -157,6 +197,10 @@ impl Index {
         let parts: Vec<Part> = parts
             .map(|note| Part::open(path, note))
             .collect::<Result<_>>()?;
+        let keep = manifest.keep.clone();
+        if !parts.iter().all(|part| keep.is_kept_by(part)) {
+            return Err(file::damaged(path, "a part lacks what the others keep"));
+        }
         let live = parts.iter().map(|part| part.note.live());
         let statistics = live.fold(Statistics::default(), |sum, part| Statistics {
             documents: sum.documents + part.documents,
@@ -167,6 +211,7 @@ impl Index {
             analyzer,
             parts,
             statistics,
+            keep,
         })
     }
 
@@ -183,6 +228,11 @@ impl Index {
     /// N and the total length.
     pub fn statistics(&self) -> Statistics {
         self.statistics
+    }
+
+    /// What it keeps of its documents besides postings.
+    pub fn keep(&self) -> &Keep {
+        &self.keep
     }
 
     /// How large it is.
@@ -205,6 +255,7 @@ impl Index {
             parts: self.parts.len(),
             files,
             analyzer: self.analyzer.description(),
+            keep: self.keep.clone(),
         }
     }
 

@@ -10,6 +10,8 @@ use super::file::{self, FileNote, PageFile};
 use super::layout::{self, GROUP_IDS, PartFile};
 use super::lists::{Found, Lists};
 use super::manifest::PartNote;
+use super::store::Store;
+use super::tokens::Tokens;
 use crate::error::Result;
 use crate::varint;
 
@@ -24,6 +26,12 @@ pub(crate) struct Part {
     /// Where the groups of ids stand.
     groups: usize,
     codes: LengthCodes,
+    /// The lists of fields, where some are kept.
+    pub fields: Option<Lists>,
+    /// What is kept of documents, where something is.
+    pub store: Option<Store>,
+    /// Documents as sequences of terms, where they are kept.
+    pub tokens: Option<Tokens>,
 }
 
 impl Part {
@@ -32,7 +40,11 @@ impl Part {
         if Path::new(&note.name).file_name() != Some(note.name.as_ref()) {
             return Err(file::damaged(path, "the name of a part is none"));
         }
-        let folder = &path.join(&note.name);
+        Part::open_in(&path.join(&note.name), note)
+    }
+
+    /// Opens the part in `folder` that `note` tells of.
+    pub fn open_in(folder: &Path, note: &PartNote) -> Result<Self> {
         let lengths = open_file(folder, note, layout::LENGTHS)?;
         let ids = open_file(folder, note, layout::IDS)?;
         let documents = u32::try_from(note.documents)
@@ -47,6 +59,7 @@ impl Part {
         let lists = Lists::open(folder, note, &layout::TEXT, documents)?;
         let deleted = note.deleted.as_ref();
         let deleted = deleted.map(|note| Deleted::open(folder, note, documents, &lists));
+        let has = |file: PartFile| note.files.contains_key(file.name);
         Ok(Part {
             note: note.clone(),
             lists,
@@ -54,7 +67,19 @@ impl Part {
             lengths,
             ids,
             groups,
+            tokens: match has(layout::TOKENS) {
+                true => Some(Tokens::open(folder, note)?),
+                false => None,
+            },
             codes,
+            fields: match has(layout::FIELDS.terms) {
+                true => Some(Lists::open(folder, note, &layout::FIELDS, documents)?),
+                false => None,
+            },
+            store: match has(layout::STORE) {
+                true => Some(Store::open(folder, note)?),
+                false => None,
+            },
         })
     }
 
@@ -96,7 +121,7 @@ impl Part {
 
     /// The id of a document.
     pub fn id(&self, document: u32) -> Result<&[u8]> {
-        let range = self.id_range(self.id_at(document)?)?;
+        let range = self.place_of_id(self.id_at(document)?)?;
         self.ids.bytes(range)
     }
 
@@ -112,28 +137,13 @@ impl Part {
         let at = self.groups + 8 * group as usize;
         let mut at = self.ids.slice::<u64>(at, 1)?[0] as usize;
         for _ in 0..place {
-            at = self.id_range(at)?.end;
+            at = self.place_of_id(at)?.end;
         }
         Ok(at)
     }
 
-    /// Gives documents and their ids to `user`, in order.
-    pub fn each_id<'a>(
-        &'a self,
-        documents: Range<u32>,
-        mut user: impl FnMut(u32, &'a [u8]) -> Result<()>,
-    ) -> Result<()> {
-        let mut at = self.id_at(documents.start)?;
-        for document in documents {
-            let range = self.id_range(at)?;
-            at = range.end;
-            user(document, self.ids.bytes(range)?)?;
-        }
-        Ok(())
-    }
-
-    /// Where the id stands whose length is at `at`.
-    fn id_range(&self, at: usize) -> Result<Range<usize>> {
+    /// Where the id stands whose length stands at `at`.
+    fn place_of_id(&self, at: usize) -> Result<Range<usize>> {
         let damaged = || self.ids.damaged("an id is not what was written");
         // A length takes ten bytes at most.
         let end = self.groups.min(at.saturating_add(10)).max(at);
@@ -142,8 +152,16 @@ impl Part {
         let length = varint::take(&mut rest).ok_or_else(damaged)?;
         let length = usize::try_from(length).map_err(|_| damaged())?;
         let start = at + bytes.len() - rest.len();
-        let end = start.checked_add(length).ok_or_else(damaged)?;
-        Ok(start..end)
+        Ok(start..start.checked_add(length).ok_or_else(damaged)?)
+    }
+
+    /// The ids of documents, in order.
+    pub fn ids(&self, documents: Range<u32>) -> Result<Ids<'_>> {
+        Ok(Ids {
+            part: self,
+            at: self.id_at(documents.start)?,
+            documents,
+        })
     }
 
     /// What the part has of `term`.
@@ -184,6 +202,14 @@ impl Part {
         let mut files: Vec<_> = names.into_iter().zip(self.lists.files()).collect();
         files.push((layout::LENGTHS.name, &self.lengths));
         files.push((layout::IDS.name, &self.ids));
+        if let Some(fields) = &self.fields {
+            let names = layout::FIELDS.all().map(|file| file.name);
+            files.extend(names.into_iter().zip(fields.files()));
+        }
+        if let Some(store) = &self.store {
+            files.push((layout::STORE.name, store.file()));
+        }
+        files.extend(self.tokens.iter().flat_map(Tokens::files));
         files.extend(
             self.deleted
                 .iter()
@@ -198,6 +224,25 @@ impl Part {
             file.bytes(0..file.len())?;
         }
         Ok(())
+    }
+}
+
+/// The ids of a part, one after the other.
+pub(crate) struct Ids<'a> {
+    part: &'a Part,
+    at: usize,
+    documents: Range<u32>,
+}
+
+impl<'a> Ids<'a> {
+    /// The next document and its id; none at the end.
+    pub fn next(&mut self) -> Result<Option<(u32, &'a [u8])>> {
+        let Some(document) = self.documents.next() else {
+            return Ok(None);
+        };
+        let place = self.part.place_of_id(self.at)?;
+        self.at = place.end;
+        Ok(Some((document, self.part.ids.bytes(place)?)))
     }
 }
 

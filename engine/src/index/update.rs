@@ -16,7 +16,7 @@ use hashbrown::{HashMap, HashSet};
 use super::manifest::{DeletedNote, MANIFEST, Manifest, PartNote};
 use super::part::Part;
 use super::walk::Renumbered;
-use super::{PART, build, deleted, layout, merge};
+use super::{Contents, Keep, PART, build, deleted, layout, merge};
 use crate::analyze::Analyzer;
 use crate::collection::Stored;
 use crate::error::{Error, Result};
@@ -111,13 +111,20 @@ impl IndexWriter {
         Analyzer::new(&self.shared.manifest().analyzer)
     }
 
-    /// Adds the documents of `collection` as a new part, all or none.
+    /// What the index keeps of its documents besides postings; what is added must keep the same.
+    pub fn keep(&self) -> Keep {
+        self.shared.manifest().keep.clone()
+    }
+
+    /// Adds the documents of `collection` as a new part, all or none. Where the index keeps something of
+    /// them besides postings, `contents` give that.
     ///
     /// # Errors
     /// An id that is in the index, where that stops; files cannot be written or read.
     pub fn append(
         &mut self,
         collection: impl Into<Stored>,
+        contents: Option<Contents<'_>>,
         repeated: Repeated,
     ) -> Result<Appended> {
         let shared = Arc::clone(&self.shared);
@@ -125,9 +132,20 @@ impl IndexWriter {
             let mut manifest = shared.manifest();
             (manifest.new_name(PART), manifest.added)
         };
+        let gives = contents.as_ref().map(Contents::keep);
+        if gives.cloned().unwrap_or_default() != self.keep() {
+            return Err(Error::Usage(format!(
+                "{} keeps {}, and the new documents come with something else",
+                shared.path.display(),
+                self.keep()
+            )));
+        }
         let folder = NewFolder::create(&shared.path, name)?;
         let (mut note, times) = build::write_part(collection.into(), &folder.path, first)?;
         note.name.clone_from(&folder.name);
+        if let Some(contents) = contents {
+            contents.write(&folder.path, &mut note, first, &self.analyzer()?)?;
+        }
         sync_folder(&folder.path.join(MANIFEST));
         let mut appended = Appended {
             documents: note.documents,
@@ -189,13 +207,13 @@ impl IndexWriter {
         for (number, part) in parts.iter().enumerate() {
             let live = live(part)?;
             let mut documents = Vec::new();
-            part.each_id(0..part.documents(), |document, id| {
+            let mut ids = part.ids(0..part.documents())?;
+            while let Some((document, id)) = ids.next()? {
                 if unknown.contains(id) && live.of(document).is_some() {
                     unknown.remove(id);
                     documents.push(document);
                 }
-                Ok(())
-            })?;
+            }
             found.push((number, documents));
         }
         let mut unknown: Vec<String> = unknown
@@ -419,21 +437,21 @@ fn ids_of(new: &Part, parts: &[Part]) -> Result<Known> {
     while from < new.documents() {
         let end = new.documents().min(from.saturating_add(BATCH_IDS));
         let mut ids: HashMap<&[u8], u32> = HashMap::with_capacity((end - from) as usize);
-        new.each_id(from..end, |document, id| {
+        let mut of_new = new.ids(from..end)?;
+        while let Some((document, id)) = of_new.next()? {
             ids.insert(id, document);
-            Ok(())
-        })?;
+        }
         for (part, (_, old)) in parts.iter().zip(&mut known.old) {
             let live = live(part)?;
-            part.each_id(0..part.documents(), |document, id| {
+            let mut of_part = part.ids(0..part.documents())?;
+            while let Some((document, id)) = of_part.next()? {
                 if let Some(&repeat) = ids.get(id)
                     && live.of(document).is_some()
                 {
                     known.new.push(repeat);
                     old.push(document);
                 }
-                Ok(())
-            })?;
+            }
         }
         from = end;
     }

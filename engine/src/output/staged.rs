@@ -52,6 +52,14 @@ impl Staged {
         &self.path
     }
 
+    /// The name until it is whole; the final one where there is no other.
+    pub(crate) fn temporary(&self) -> &Path {
+        match &self.file {
+            Destination::Temporary { file, .. } => file.path(),
+            _ => &self.path,
+        }
+    }
+
     /// The error that writing failed with `source`.
     pub fn failed(&self, source: io::Error) -> Error {
         Error::writing(&self.path)(source)

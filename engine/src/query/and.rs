@@ -30,7 +30,7 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
     }
     let order = by_length(terms);
     let (lead, others) = (order[0], &order[1..]);
-    if others.is_empty() && terms.not.is_empty() {
+    if others.is_empty() && terms.filters.is_empty() {
         return Ok(terms.scored[lead].cursor.df);
     }
     let mut sum = 0;
@@ -44,9 +44,7 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
         for &other in others {
             terms.scored[other].cursor.intersect(&mut documents)?;
         }
-        for cursor in &mut terms.not {
-            cursor.subtract(&mut documents)?;
-        }
+        terms.filters.retain(&mut documents)?;
         sum += documents.len() as u64;
     }
     Ok(sum)
@@ -71,7 +69,10 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     let mut more = Vec::new();
     for block in 0..terms.scored[lead].cursor.block_count() {
         let Terms {
-            weigher, scored, ..
+            weigher,
+            scored,
+            filters,
+            ..
         } = &mut *terms;
         let cursor = &scored[lead].cursor;
         let (first, last) = (cursor.first_possible(block), cursor.last(block));
@@ -114,6 +115,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
             batch.begin(&documents);
             batch.look_up_lengths(weigher)?;
         }
+        batch.keep_within(&mut filters.within)?;
         for (&number, &more) in missing.iter().rev().zip(&more).rev() {
             if batch.is_empty() {
                 break;
@@ -138,7 +140,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
 }
 
 /// What a term adds to the score of documents from `first` to `last` at most.
-fn bound_between(term: &Term<'_>, weigher: &Weigher<'_>, first: u32, last: u32) -> f64 {
+pub(super) fn bound_between(term: &Term<'_>, weigher: &Weigher<'_>, first: u32, last: u32) -> f64 {
     let cursor = &term.cursor;
     let from = cursor.block_of(first, cursor.block());
     let far = from + FEW_BLOCKS;

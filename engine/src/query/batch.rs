@@ -4,7 +4,7 @@ use super::terms::{Term, Terms};
 use super::top::Top;
 use super::weigher::Weigher;
 use crate::error::Result;
-use crate::index::{BLOCK, LookUp};
+use crate::index::{BLOCK, Cursor, LookUp};
 
 /// Up to a block of documents, ascending, on their way to a score.
 pub(crate) struct Batch {
@@ -156,7 +156,31 @@ impl Batch {
         self.alive.truncate(kept);
     }
 
-    /// Scores those that are left, in the order of the query's terms.
+    /// Drops those that are not in all of `lists`, whose walks have not come beyond the first.
+    pub fn keep_within(&mut self, lists: &mut [Cursor<'_>]) -> Result<()> {
+        if lists.is_empty() || self.alive.is_empty() {
+            return Ok(());
+        }
+        let documents = &self.documents;
+        let of = |place: u8| documents[usize::from(place) % BLOCK];
+        let mut within: Vec<u32> = self.alive.iter().map(|&place| of(place)).collect();
+        for cursor in lists {
+            cursor.intersect(&mut within)?;
+        }
+        let mut within = within.into_iter().peekable();
+        self.alive
+            .retain(|&place| within.next_if_eq(&of(place)).is_some());
+        Ok(())
+    }
+
+    /// Drops those that have none of the terms, all of which have been sought.
+    pub fn keep_found(&mut self) {
+        let tfs = &self.tfs;
+        self.alive
+            .retain(|&place| tfs.iter().any(|tfs| tfs[usize::from(place) % BLOCK] > 0));
+    }
+
+    /// Scores those that are left and are in the lists of the filters, in the order of the query's terms.
     pub fn finish(&mut self, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         for &place in &self.alive {
             let at = usize::from(place);
@@ -168,7 +192,7 @@ impl Batch {
             let (document, score) = (self.documents[at], score as f32);
             if score >= top.threshold()
                 && top.takes(document, score)
-                && !terms.is_excluded(document)?
+                && !terms.filters.excludes(document)?
             {
                 top.push(document, score);
             }

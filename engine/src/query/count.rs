@@ -9,14 +9,14 @@ const WINDOW: usize = 1 << 16;
 
 /// The number of documents that have any of the terms.
 pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
-    if terms.scored.is_empty() {
+    if terms.scored.is_empty() || terms.misses_one() {
         return Ok(0);
     }
-    if let ([only], true) = (&terms.scored[..], terms.not.is_empty()) {
+    if let ([only], true) = (&terms.scored[..], terms.filters.is_empty()) {
         return Ok(only.cursor.df);
     }
     let documents = terms.weigher.part().documents() as usize;
-    let (mut some, mut none) = (vec![0u64; WINDOW / 64], vec![0u64; WINDOW / 64]);
+    let (mut some, mut other) = (vec![0u64; WINDOW / 64], vec![0u64; WINDOW / 64]);
     let mut sum = 0;
     for start in (0..documents).step_by(WINDOW) {
         // Fewer than 2^32.
@@ -24,12 +24,29 @@ pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
         for term in &mut terms.scored {
             mark(&mut term.cursor, start, end, &mut some)?;
         }
-        for cursor in &mut terms.not {
-            mark(cursor, start, end, &mut none)?;
+        for cursor in &mut terms.filters.within {
+            mark(cursor, start, end, &mut other)?;
+            for (some, other) in some.iter_mut().zip(&mut other) {
+                *some &= std::mem::take(other);
+            }
         }
-        for (some, none) in some.iter_mut().zip(&mut none) {
-            let bits = std::mem::take(some) & !std::mem::take(none);
-            sum += u64::from(bits.count_ones());
+        for cursor in &mut terms.filters.not {
+            mark(cursor, start, end, &mut other)?;
+        }
+        for (some, none) in some.iter_mut().zip(&mut other) {
+            *some &= !std::mem::take(none);
+        }
+        for (word, bits) in (start..).step_by(64).zip(&mut some) {
+            let mut bits = std::mem::take(bits);
+            if !terms.filters.has_phrases() {
+                sum += u64::from(bits.count_ones());
+                continue;
+            }
+            while bits != 0 {
+                let document = word + bits.trailing_zeros();
+                sum += u64::from(terms.filters.admits_phrases(document)?);
+                bits &= bits - 1;
+            }
         }
     }
     Ok(sum)

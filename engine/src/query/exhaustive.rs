@@ -21,7 +21,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
             }
         }
         let score = score as f32;
-        if matched && !misses && top.takes(document, score) && !terms.is_excluded(document)? {
+        if matched && !misses && top.takes(document, score) && terms.filters.admits(document)? {
             top.push(document, score);
         }
     }

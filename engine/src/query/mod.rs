@@ -12,15 +12,19 @@ mod bounds;
 mod count;
 mod exhaustive;
 mod explain;
+mod filter;
+mod filtered;
 mod parse;
 mod simd;
 mod single;
+mod snippet;
 mod terms;
 mod top;
 mod weigher;
 mod windows;
 
 pub use explain::{Explained, ExplainedTerm};
+pub use snippet::{Highlighter, Snippet};
 
 use std::borrow::Cow;
 
@@ -35,6 +39,30 @@ use top::Top;
 pub struct Query {
     /// The terms, in order.
     pub clauses: Vec<Clause>,
+    /// What documents must be besides: all of these. They make no difference to scores.
+    pub filters: Vec<Filter>,
+    /// Sequences of terms that documents must have, or must not. They make no difference to scores.
+    pub phrases: Vec<Phrase>,
+}
+
+/// Terms one after the other, at least two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrase {
+    /// The terms, as the index has them.
+    pub terms: Vec<String>,
+    /// Whether it is documents without the phrase that are sought.
+    pub not: bool,
+}
+
+/// A value that documents have in a field, or have not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// The field, one of [`Index::fields`].
+    pub field: String,
+    /// The value, exactly.
+    pub value: String,
+    /// Whether it is documents without the value that are sought.
+    pub not: bool,
 }
 
 /// A term of a query.
@@ -108,6 +136,32 @@ impl Query {
         Query::of(terms, Occur::Must)
     }
 
+    /// Documents with `terms` one after the other.
+    pub fn phrase(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let mut query = Query::default();
+        query.add_phrase(terms.into_iter().map(Into::into).collect(), false);
+        query
+    }
+
+    /// Adds that documents must have `terms` one after the other, or must not.
+    fn add_phrase(&mut self, terms: Vec<String>, not: bool) {
+        let occur = match not {
+            true => Occur::Not,
+            false => Occur::Must,
+        };
+        // Which documents have none of several terms is no matter.
+        if !not || terms.len() == 1 {
+            let clause = |term: &String| Clause {
+                term: term.clone(),
+                occur,
+            };
+            self.clauses.extend(terms.iter().map(clause));
+        }
+        if terms.len() > 1 {
+            self.phrases.push(Phrase { terms, not });
+        }
+    }
+
     fn of(terms: impl IntoIterator<Item = impl Into<String>>, occur: Occur) -> Self {
         let clause = |term: _| Clause {
             term: Into::into(term),
@@ -115,6 +169,7 @@ impl Query {
         };
         Query {
             clauses: terms.into_iter().map(clause).collect(),
+            ..Query::default()
         }
     }
 }
@@ -123,9 +178,10 @@ impl Index {
     /// The best documents for a query, the best first.
     ///
     /// # Errors
-    /// Parameters out of range; the index is damaged.
+    /// Parameters out of range; a filter by a field that the index does not keep; the index is damaged.
     pub fn search(&self, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
         options.bm25.check()?;
+        filter::check(self, query)?;
         if self.statistics().documents == 0 {
             return Ok(Vec::new());
         }
@@ -133,11 +189,14 @@ impl Index {
         let weighed = terms::weighed(self, query, Some(&options.bm25))?;
         let mut first = 0;
         for (number, part) in self.parts().iter().enumerate() {
-            let mut terms = Terms::new(self, number, &weighed, &options.bm25)?;
+            let mut terms = Terms::new(self, number, query, &weighed, &options.bm25)?;
             let magnitudes = terms.scored.iter().map(|term| term.magnitude);
             top.begin_part(first, magnitudes.sum());
             match options.algorithm {
                 Algorithm::Exhaustive => exhaustive::search(&mut terms, &mut top)?,
+                Algorithm::Auto if filtered::pays(&terms) => {
+                    filtered::search(&mut terms, &mut top)?
+                }
                 Algorithm::Auto if terms.scored.len() == 1 => single::search(&mut terms, &mut top)?,
                 Algorithm::Auto if terms.must() > 1 => and::search(&mut terms, &mut top)?,
                 Algorithm::Auto => windows::search(&mut terms, &mut top)?,
@@ -150,8 +209,9 @@ impl Index {
     /// The number of documents that match a query.
     ///
     /// # Errors
-    /// The index is damaged.
+    /// A filter by a field that the index does not keep; the index is damaged.
     pub fn count(&self, query: &Query) -> Result<u64> {
+        filter::check(self, query)?;
         let bm25 = Bm25::default();
         let mut query = Cow::Borrowed(query);
         if query
@@ -166,8 +226,9 @@ impl Index {
         let weighed = terms::weighed(self, &query, None)?;
         let mut sum = 0;
         for number in 0..self.parts().len() {
-            let mut terms = Terms::new(self, number, &weighed, &bm25)?;
+            let mut terms = Terms::new(self, number, &query, &weighed, &bm25)?;
             sum += match terms.must() {
+                _ if filtered::pays(&terms) => filtered::count(&mut terms)?,
                 0 => count::any(&mut terms)?,
                 _ => and::count(&mut terms)?,
             };

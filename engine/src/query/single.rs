@@ -1,6 +1,6 @@
 //! The best documents for one term: its blocks, those that promise most first.
 
-use super::terms::{Terms, excludes};
+use super::terms::Terms;
 use super::top::Top;
 use crate::error::Result;
 use crate::index::BLOCK;
@@ -39,7 +39,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
 }
 
 fn take_block(block: usize, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
-    terms.rewind_not();
+    terms.filters.rewind();
     let term = &mut terms.scored[0];
     term.cursor.go_to_block(block);
     let (idf, times) = (term.idf, term.times);
@@ -51,7 +51,7 @@ fn take_block(block: usize, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> 
         let score = (0.0 + f64::from(weight) * times) as f32;
         if score >= top.threshold()
             && top.takes(document, score)
-            && !excludes(&mut terms.not, document)?
+            && terms.filters.admits(document)?
         {
             top.push(document, score);
         }

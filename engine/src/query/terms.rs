@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 
+use super::filter::Filters;
 use super::weigher::Weigher;
 use super::{Occur, Query};
 use crate::error::Result;
@@ -72,8 +73,8 @@ pub(crate) struct Terms<'a> {
     pub weigher: Weigher<'a>,
     /// Those that add to the score, in the order of the query.
     pub scored: Vec<Term<'a>>,
-    /// The lists of those that are deleted, or have what none may have.
-    pub not: Vec<Cursor<'a>>,
+    /// Which documents may be found, those with a term that none may have left out.
+    pub filters: Filters<'a>,
     /// The number of scored terms that documents must have, found here or not.
     must: usize,
 }
@@ -97,27 +98,25 @@ impl<'a> Terms<'a> {
     pub fn new(
         index: &'a Index,
         number: usize,
-        query: &[Weighed<'a, '_>],
+        query: &Query,
+        weighed: &[Weighed<'a, '_>],
         bm25: &Bm25,
     ) -> Result<Self> {
         let part = &index.parts()[number];
         let mut terms = Terms {
             weigher: Weigher::new(part, bm25, &index.statistics()),
             scored: Vec::new(),
-            not: Vec::new(),
+            filters: Filters::new(part, query)?,
             must: 0,
         };
-        if let Some(deleted) = part.deleted()? {
-            terms.not.push(Cursor::new(&deleted)?);
-        }
-        for weighed in query {
+        for weighed in weighed {
             terms.must += usize::from(weighed.must);
             let Some(found) = &weighed.found[number] else {
                 continue;
             };
             let cursor = Cursor::new(found)?;
             match weighed.not {
-                true => terms.not.push(cursor),
+                true => terms.filters.not.push(cursor),
                 false => terms
                     .scored
                     .push(Term::new(&terms.weigher, cursor, weighed)?),
@@ -131,32 +130,10 @@ impl<'a> Terms<'a> {
         self.must
     }
 
-    /// Whether a term that documents must have is not in the part.
+    /// Whether a term or a value that documents must have is not in the part.
     pub fn misses_one(&self) -> bool {
-        self.scored.iter().filter(|term| term.must).count() < self.must
+        self.filters.misses_one() || self.scored.iter().filter(|term| term.must).count() < self.must
     }
-
-    /// Goes back to the beginning of the lists of terms that none may have.
-    pub fn rewind_not(&mut self) {
-        for cursor in &mut self.not {
-            cursor.go_to_block(0);
-        }
-    }
-
-    /// Whether `document`, which comes after those asked for before, has a term that none may have.
-    pub fn is_excluded(&mut self, document: u32) -> Result<bool> {
-        excludes(&mut self.not, document)
-    }
-}
-
-/// Whether one of the lists has `document`, which comes after those asked for before.
-pub(super) fn excludes(not: &mut [Cursor<'_>], document: u32) -> Result<bool> {
-    for cursor in not {
-        if cursor.seek(document)? == Some(document) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 impl<'a> Term<'a> {

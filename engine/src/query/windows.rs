@@ -33,7 +33,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     for &number in &first {
         search.window(&windows, number, terms, top)?;
     }
-    terms.rewind_not();
+    terms.filters.rewind();
     let mut done = first.into_iter().peekable();
     for number in 0..windows.len() {
         if done.next_if_eq(&number).is_none() {
@@ -178,6 +178,7 @@ impl Search {
         top: &mut Top,
     ) -> Result<()> {
         self.batch.keep_above(top.least(), self.sums[known]);
+        self.batch.keep_within(&mut terms.filters.within)?;
         if known > absent && !self.batch.is_empty() {
             self.batch.look_up_lengths(&terms.weigher)?;
         }

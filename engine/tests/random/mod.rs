@@ -1,4 +1,5 @@
 //! Random collections and queries.
+#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::fmt::Write;
 
@@ -82,5 +83,8 @@ pub fn query(random: &mut Random, terms: usize) -> Query {
             .iter_mut()
             .for_each(|clause| clause.occur = Occur::Should);
     }
-    Query { clauses }
+    Query {
+        clauses,
+        ..Query::default()
+    }
 }

@@ -1,0 +1,77 @@
+//! What a record of the store holds: the values of the fields that are kept, and the text.
+//!
+//! For every field the number of its values, and each behind its length; the text is the rest.
+
+use super::Index;
+use crate::error::Result;
+use crate::varint;
+
+/// What an index has kept of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredDocument {
+    /// The text that was indexed, where texts are kept.
+    pub text: Option<String>,
+    /// Every field that is kept, with the values that the document has in it.
+    pub fields: Vec<(String, Vec<String>)>,
+}
+
+impl Index {
+    /// What the index has kept of a document: nothing, where it was not asked to.
+    ///
+    /// # Errors
+    /// There is no such document; the index is damaged.
+    pub fn document(&self, document: u64) -> Result<StoredDocument> {
+        let (part, document) = self.locate(document)?;
+        let Some(store) = &self.parts()[part].store else {
+            return Ok(StoredDocument::default());
+        };
+        let record = store.record(document)?;
+        decode(&record, &self.keep().fields, self.keep().text).ok_or_else(|| store.damaged())
+    }
+}
+
+/// Writes the values of a document, each with the place of its field, fields ascending, over what
+/// `bytes` hold.
+pub(crate) fn encode_values<'a>(
+    values: impl Iterator<Item = (usize, &'a [u8])> + Clone,
+    fields: usize,
+    bytes: &mut Vec<u8>,
+) {
+    bytes.clear();
+    for field in 0..fields {
+        let of_field = values.clone().filter(|(other, _)| *other == field);
+        varint::push(of_field.clone().count() as u64, bytes);
+        for (_, value) in of_field {
+            varint::push(value.len() as u64, bytes);
+            bytes.extend_from_slice(value);
+        }
+    }
+}
+
+/// Takes the values of one field off a record. None where there are none such.
+fn take_values<'a>(record: &mut &'a [u8]) -> Option<Vec<&'a [u8]>> {
+    let count = varint::take(record)?;
+    let mut values = Vec::new();
+    for _ in 0..count {
+        let length = usize::try_from(varint::take(record)?).ok()?;
+        let (value, rest) = record.split_at_checked(length)?;
+        *record = rest;
+        values.push(value);
+    }
+    Some(values)
+}
+
+/// The document of a record.
+pub(crate) fn decode(mut record: &[u8], names: &[String], text: bool) -> Option<StoredDocument> {
+    let owned = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+    let mut fields = Vec::with_capacity(names.len());
+    for name in names {
+        let values = take_values(&mut record)?.into_iter().map(owned);
+        fields.push((name.clone(), values.collect::<Option<_>>()?));
+    }
+    let text = match text {
+        true => Some(owned(record)?),
+        false => None,
+    };
+    Some(StoredDocument { text, fields })
+}

@@ -1,0 +1,330 @@
+//! Laws of what an index keeps: filters let through exactly the documents that have the values, whatever
+//! the algorithm, and every document comes back as it was.
+
+mod random;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use random::Random;
+use tokapi::analyze::Analyzer;
+use tokapi::collection::{Storage, Stored};
+use tokapi::corpus::OnError;
+use tokapi::index::{Contents, Keep};
+use tokapi::query::{Algorithm, Clause, Filter, Hit, Occur, Phrase, Query, SearchOptions};
+use tokapi::scratch::ScratchOptions;
+use tokapi::weigh::Formula;
+use tokapi::{Bm25, BuildOptions, Corpus, CorpusOptions, Index, Memory};
+
+/// A document of a random collection.
+#[derive(Debug, Clone, Default)]
+struct Document {
+    id: String,
+    text: String,
+    /// The values of `half`, `some`, `rare` and `tags`.
+    values: [Vec<String>; 4],
+}
+
+const FIELDS: [&str; 4] = ["half", "some", "rare", "tags"];
+/// Values with everything that parts terms and lines.
+const TAGS: [&str; 6] = [
+    "",
+    "a b",
+    "a\nb",
+    "\u{feff}",
+    "back\\slash",
+    "zwei\u{a0}drei",
+];
+
+fn documents(count: usize, terms: usize, length: usize, random: &mut Random) -> Vec<Document> {
+    let document = |number: usize| {
+        let mut document = Document {
+            id: format!("d{number}"),
+            ..Document::default()
+        };
+        for _ in 0..random.below(length + 1) {
+            let term = random.below(terms).min(random.below(terms));
+            write!(document.text, "t{term} ").unwrap();
+        }
+        let [half, some, rare, tags] = &mut document.values;
+        half.push((random.below(2) == 0).to_string());
+        some.push(random.below(100).to_string());
+        if random.below(50) == 0 {
+            rare.push(format!("r{}", random.below(40)));
+        }
+        for _ in 0..random.below(4) {
+            tags.push(TAGS[random.below(TAGS.len())].into());
+        }
+        document
+    };
+    (0..count).map(document).collect()
+}
+
+fn jsonl(documents: &[Document]) -> String {
+    let mut text = String::new();
+    for document in documents {
+        let [half, some, rare, tags] = &document.values;
+        let line = serde_json::json!({
+            "id": document.id,
+            "half": half[0] == "true",
+            "text": document.text,
+            "some": some[0].parse::<u64>().unwrap(),
+            "rare": rare.first(),
+            "tags": tags,
+        });
+        writeln!(text, "{line}").unwrap();
+    }
+    text
+}
+
+fn options() -> CorpusOptions {
+    CorpusOptions {
+        fields: FIELDS.map(String::from).to_vec(),
+        chunk_bytes: Some(20_000),
+        ..CorpusOptions::default()
+    }
+}
+
+fn everything() -> Keep {
+    Keep {
+        text: true,
+        fields: FIELDS.map(String::from).to_vec(),
+        positions: true,
+    }
+}
+
+fn storage(folder: &Path, held: u64) -> Storage {
+    Storage {
+        memory: Memory::new(500_000_000).unwrap().holding(held),
+        scratch: ScratchOptions::default(),
+        output: Some(folder.join("index")),
+    }
+}
+
+/// Builds an index that keeps everything of `text`.
+fn build(folder: &Path, text: &str, options: CorpusOptions, held: u64, threads: usize) -> PathBuf {
+    let docs = folder.join("docs.jsonl");
+    std::fs::write(&docs, text).unwrap();
+    let corpus = Corpus::open(&[docs], options).unwrap();
+    let (analyzer, storage) = (Analyzer::default(), storage(folder, held));
+    let options = BuildOptions {
+        threads,
+        ..BuildOptions::default()
+    };
+    let contents = Contents::new(corpus.again(), everything(), &options, &storage);
+    let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+    let path = folder.join("index");
+    Index::build_with_contents(stored, &analyzer, &path, contents).unwrap();
+    let left: Vec<_> = std::fs::read_dir(path.join("part-1")).unwrap().collect();
+    assert_eq!(left.len(), 12, "{left:?}");
+    path
+}
+
+fn query(random: &mut Random, terms: usize) -> Query {
+    let occur = [Occur::Should, Occur::Should, Occur::Must, Occur::Not];
+    let usual = occur[random.below(3)];
+    let clauses = (0..1 + random.below(5)).map(|_| Clause {
+        term: format!("t{}", random.below(terms)),
+        occur: match random.below(3) {
+            0 => occur[random.below(4)],
+            _ => usual,
+        },
+    });
+    let clauses = clauses.collect();
+    let filters = (0..random.below(4)).map(|_| {
+        let field = random.below(4);
+        Filter {
+            field: FIELDS[field].into(),
+            value: match field {
+                0 => (random.below(2) == 0).to_string(),
+                1 => random.below(101).to_string(),
+                2 => format!("r{}", random.below(41)),
+                _ => TAGS[random.below(TAGS.len())].into(),
+            },
+            not: random.below(3) == 0,
+        }
+    });
+    let filters = filters.collect();
+    let phrases = (0..random.below(5) / 2).map(|_| Phrase {
+        terms: (0..2 + random.below(2))
+            .map(|_| format!("t{}", random.below(terms)))
+            .collect(),
+        not: random.below(2) == 0,
+    });
+    Query {
+        clauses,
+        filters,
+        phrases: phrases.collect(),
+    }
+}
+
+fn lets_through(query: &Query, document: &Document) -> bool {
+    let terms: Vec<&str> = document.text.split_whitespace().collect();
+    let has_phrases = query.phrases.iter().all(|phrase| {
+        let mut windows = terms.windows(phrase.terms.len());
+        windows.any(|window| window == phrase.terms) != phrase.not
+    });
+    has_phrases
+        && query.filters.iter().all(|filter| {
+            let field = FIELDS
+                .iter()
+                .position(|name| *name == filter.field)
+                .unwrap();
+            document.values[field].contains(&filter.value) != filter.not
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn filters_let_through_what_they_say(
+        count in prop_oneof![1..20usize, 100..400usize, 3000..20_000usize],
+        terms in 1..60usize,
+        length in 1..30usize,
+        held in prop_oneof![Just(0), Just(u64::MAX)],
+        seed: u64,
+    ) {
+        let mut random = Random(seed | 1);
+        let documents = documents(count, terms, length, &mut random);
+        let folder = tempfile::tempdir().unwrap();
+        let path = build(folder.path(), &jsonl(&documents), options(), held, 2);
+        let index = Index::open(&path).unwrap();
+        index.check().unwrap();
+        for _ in 0..40 {
+            let query = query(&mut random, terms + 1);
+            let bm25 = Bm25 { formula: Formula::ALL[random.below(7)], ..Bm25::default() };
+            let all = SearchOptions { k: usize::MAX, bm25, algorithm: Algorithm::Exhaustive };
+            let unfiltered = Query { clauses: query.clauses.clone(), ..Query::default() };
+            // The scores are those without filters.
+            let expected: Vec<Hit> = index.search(&unfiltered, &all).unwrap().into_iter()
+                .filter(|hit| lets_through(&query, &documents[hit.document as usize]))
+                .collect();
+            prop_assert_eq!(index.count(&query).unwrap(), expected.len() as u64, "{:?}", &query);
+            let k = [0, 1, 3, 10, 100, 100_000][random.below(6)];
+            for algorithm in [Algorithm::Exhaustive, Algorithm::Auto] {
+                let options = SearchOptions { k, bm25, algorithm };
+                let found = index.search(&query, &options).unwrap();
+                prop_assert_eq!(&found[..], &expected[..k.min(expected.len())], "{:?} {:?}", &query, options);
+            }
+        }
+        for _ in 0..10 {
+            let number = random.below(count);
+            let stored = index.document(number as u64).unwrap();
+            prop_assert_eq!(stored.text.as_deref(), Some(&*documents[number].text));
+            let expected = FIELDS.iter().zip(&documents[number].values);
+            prop_assert!(stored.fields.iter().map(|(name, values)| (&**name, values)).eq(expected.map(|(name, values)| (*name, values))));
+        }
+        prop_assert!(index.document(count as u64).is_err());
+    }
+}
+
+#[test]
+fn repeated_and_broken_documents_are_left_out_of_both_passes() {
+    let mut random = Random(5);
+    let mut documents = documents(5000, 40, 10, &mut random);
+    let mut lines: Vec<String> = Vec::new();
+    for (number, document) in documents.iter().enumerate() {
+        lines.push(jsonl(std::slice::from_ref(document)));
+        if number % 7 == 0 {
+            let repeat = Document {
+                text: "another text".into(),
+                ..documents[random.below(number + 1)].clone()
+            };
+            lines.push(jsonl(&[repeat]));
+        }
+        if number % 11 == 0 {
+            lines.push("{\"id\": 7, \"text\": \"x\", \"some\": {}}\n".into());
+        }
+    }
+    for held in [0, u64::MAX] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = CorpusOptions {
+            on_error: OnError::Skip,
+            ..options()
+        };
+        let path = build(folder.path(), &lines.concat(), options, held, 3);
+        let index = Index::open(&path).unwrap();
+        assert_eq!(index.check().unwrap().documents, 5000);
+        for (number, document) in documents.iter_mut().enumerate() {
+            let stored = index.document(number as u64).unwrap();
+            assert_eq!(stored.text.as_deref(), Some(&*document.text));
+        }
+    }
+}
+
+#[test]
+fn bytes_depend_neither_on_memory_nor_on_threads() {
+    let documents = documents(30_000, 400, 60, &mut Random(7));
+    let mut same = Vec::new();
+    for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = build(folder.path(), &jsonl(&documents), options(), held, threads);
+        let names = [
+            "store",
+            "field-terms",
+            "field-lists",
+            "field-postings",
+            "ranks",
+            "tokens",
+            "token-ends",
+        ];
+        let files = names.map(|name| std::fs::read(path.join("part-1").join(name)).unwrap());
+        same.push(files);
+    }
+    assert!(same.iter().all(|files| *files == same[0]));
+}
+
+#[test]
+fn an_input_that_changes_is_told_and_nothing_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let docs = folder.path().join("docs.jsonl");
+    let documents = documents(100, 40, 10, &mut Random(5));
+    for (before, after) in [(100, 99), (99, 100), (100, 100)] {
+        std::fs::write(&docs, jsonl(&documents[..before])).unwrap();
+        let corpus = Corpus::open(&[&docs], options()).unwrap();
+        let (analyzer, storage) = (Analyzer::default(), storage(folder.path(), u64::MAX));
+        let options = BuildOptions::default();
+        let contents = Contents::new(corpus.again(), everything(), &options, &storage);
+        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        let mut changed = documents[..after].to_vec();
+        changed[50].id = "other".into();
+        std::fs::write(&docs, jsonl(&changed)).unwrap();
+        let path = folder.path().join("index");
+        let error = Index::build_with_contents(stored, &analyzer, &path, contents);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("has changed"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn fields_that_are_not_kept_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = jsonl(&documents(10, 4, 10, &mut Random(5)));
+    let index = Index::open(build(folder.path(), &text, options(), u64::MAX, 1)).unwrap();
+    for (text, part) in [
+        (
+            "colour:red",
+            "keeps no field `colour`; it keeps half, some, rare, tags",
+        ),
+        ("-colour:red", "no field `colour`"),
+        ("half", "`half` is neither"),
+    ] {
+        let error = Filter::parse(text, &index).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let mut query = Query::any(["t0"]);
+    for (field, value) in [("colour", "red".to_owned()), ("tags", "x".repeat(2000))] {
+        query.filters = vec![Filter {
+            field: field.into(),
+            value,
+            not: true,
+        }];
+        assert!(index.count(&query).is_err());
+        assert!(index.search(&query, &SearchOptions::default()).is_err());
+    }
+    let parsed = Filter::parse("!tags:a:b", &index).unwrap();
+    assert!(parsed.not && parsed.field == "tags" && parsed.value == "a:b");
+}
