@@ -10,7 +10,8 @@ use proptest::prelude::*;
 use random::{Random, Shape, query, shapes, text};
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::collection::{Storage, Stored};
-use tokapi::query::{Algorithm, Clause, Hit, Occur, Query, SearchOptions};
+use tokapi::index::{Contents, StoredDocument};
+use tokapi::query::{Algorithm, Clause, Filter, Hit, Occur, Query, SearchOptions};
 use tokapi::scratch::ScratchOptions;
 use tokapi::weigh::Formula;
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
@@ -337,6 +338,36 @@ fn scifact() {
     equals_run("scifact");
 }
 
+/// Builds an index of lines of an id and a text that keeps texts and two fields.
+fn keeping_everything(folder: &Path, text: &str, analyzer: &Analyzer, path: &Path) {
+    let docs = folder.join("docs.jsonl");
+    let mut lines = String::new();
+    for (number, line) in text.lines().enumerate() {
+        let (id, text) = line.split_once('\t').unwrap();
+        let half = number % 2;
+        writeln!(
+            lines,
+            r#"{{"id": "{id}", "text": "{text}", "half": {half}, "own": "{id}"}}"#
+        )
+        .unwrap();
+    }
+    std::fs::write(&docs, lines).unwrap();
+    let options = CorpusOptions {
+        fields: vec!["half".into(), "own".into()],
+        ..Default::default()
+    };
+    let corpus = Corpus::open(&[docs], options).unwrap();
+    let storage = Storage {
+        memory: Memory::new(500_000_000).unwrap(),
+        scratch: ScratchOptions::default(),
+        output: Some(path.to_path_buf()),
+    };
+    let options = BuildOptions::default();
+    let contents = Contents::new(corpus.again(), true, &options, &storage);
+    let built = Collection::build(corpus, analyzer, &options).unwrap();
+    Index::build_with_contents(built, analyzer, path, contents).unwrap();
+}
+
 #[test]
 fn damage_is_told_or_does_no_harm() {
     let shape = Shape {
@@ -348,26 +379,33 @@ fn damage_is_told_or_does_no_harm() {
     let folder = tempfile::tempdir().unwrap();
     let analyzer = Analyzer::default();
     let path = folder.path().join("index");
-    let built = Collection::build(
-        corpus(folder.path(), &text(&shape)),
-        &analyzer,
-        &BuildOptions::default(),
-    )
-    .unwrap();
-    Index::build(built, &analyzer, &path).unwrap();
+    keeping_everything(folder.path(), &text(&shape), &analyzer, &path);
+    let filter = |field: &str, value: &str| Filter {
+        field: field.into(),
+        value: value.into(),
+        not: false,
+    };
+    let filtered = |query: Query, filter: Filter| Query {
+        filters: vec![filter],
+        ..query
+    };
     let queries = [
         Query::any(["t0", "t5", "t150", "dense"]),
         Query::all(["t1", "dense"]),
         Query::any(["t199"]),
+        filtered(Query::any(["t0", "t5"]), filter("half", "1")),
+        filtered(Query::any(["t0", "t5"]), filter("own", "d1234")),
     ];
     let options = SearchOptions::default();
-    let answer = || -> tokapi::Result<Vec<Vec<(String, f32)>>> {
+    type Found = (String, f32, StoredDocument);
+    let answer = || -> tokapi::Result<Vec<Vec<Found>>> {
         let index = Index::open(&path)?;
         let mut answers = Vec::new();
         for query in &queries {
             let mut answer = Vec::new();
             for hit in index.search(query, &options)? {
-                answer.push((index.id(hit.document)?.into_owned(), hit.score));
+                let id = index.id(hit.document)?.into_owned();
+                answer.push((id, hit.score, index.document(hit.document)?));
             }
             answers.push(answer);
         }

@@ -17,6 +17,11 @@ const WHOLE: usize = 1 << 16;
 fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -> Vec<Vec<u8>> {
     let options = CorpusOptions {
         format,
+        // Other formats have none.
+        fields: match format {
+            Some(Format::Jsonl | Format::Trec) => vec!["title".into()],
+            _ => Vec::new(),
+        },
         chunk_bytes: Some(chunk_bytes),
         on_error: OnError::Skip,
         ..CorpusOptions::default()
@@ -28,6 +33,10 @@ fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -
             let text = chunk.text(document).to_vec();
             assert!(std::str::from_utf8(&text).is_ok());
             texts.push(text);
+            for (_, value) in chunk.values(document) {
+                assert!(std::str::from_utf8(value).is_ok());
+                texts.push(value.to_vec());
+            }
         }
     }
     texts

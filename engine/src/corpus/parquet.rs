@@ -4,6 +4,8 @@
 //! length-prefixed ids and texts. A damaged file may make the decoder panic; that is caught here
 //! and becomes an error like any other.
 
+mod kept;
+
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
@@ -13,9 +15,7 @@ use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type,
-};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
@@ -71,7 +71,7 @@ impl ParquetSource {
             Box::new(guarded(&path, || SerializedFileReader::new(file))?)
         };
         let columns = find_columns(&path, &*reader, options)?;
-        let kept = find_kept(&path, &*reader, options)?;
+        let kept = kept::find(&path, &*reader, options)?;
         Ok(ParquetSource {
             path,
             reader,
@@ -131,7 +131,7 @@ impl ParquetSource {
             let mut kept = Vec::with_capacity(self.open_kept.len());
             for (column, &number) in self.open_kept.iter_mut().zip(&self.kept) {
                 let schema = self.reader.metadata().file_metadata().schema_descr();
-                kept.push(read_values(column, rows, &schema.column(number))?);
+                kept.push(kept::read(column, rows, &schema.column(number))?);
             }
             for row in 0..rows {
                 let texts = &mut values.iter_mut().map(|column| column[row].take());
@@ -250,50 +250,6 @@ fn find_columns(
     Ok(columns)
 }
 
-/// The columns of the fields that are kept; a list's is that of its elements.
-fn find_kept(path: &Path, reader: &dyn FileReader, options: &CorpusOptions) -> Result<Vec<usize>> {
-    let schema = reader.metadata().file_metadata().schema_descr();
-    let wrong = |what: String| Error::Input {
-        place: Place {
-            path: path.to_path_buf(),
-            position: Position::Whole,
-        },
-        what,
-    };
-    let names: Vec<String> = schema
-        .columns()
-        .iter()
-        .map(|column| column.path().string())
-        .collect();
-    let mut kept = Vec::with_capacity(options.fields.len());
-    for field in &options.fields {
-        let is_below = |name: &String| {
-            name.strip_prefix(field.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let below: Vec<usize> = (0..names.len())
-            .filter(|&column| is_below(&names[column]))
-            .collect();
-        let [column] = below[..] else {
-            let what = match below.is_empty() {
-                true => format!("no column `{field}`; there are {}", names.join(", ")),
-                false => format!("column `{field}` holds neither values nor lists of values"),
-            };
-            return Err(wrong(what));
-        };
-        let physical = schema.column(column).physical_type();
-        if matches!(
-            physical,
-            PhysicalType::INT96 | PhysicalType::FIXED_LEN_BYTE_ARRAY
-        ) {
-            let what = format!("column `{field}` holds no strings, numbers or booleans");
-            return Err(wrong(what));
-        }
-        kept.push(column);
-    }
-    Ok(kept)
-}
-
 fn is_unsigned(column: &ColumnDescriptor) -> bool {
     // A logical type is given as the converted one too.
     let converted = column.converted_type();
@@ -360,79 +316,6 @@ fn read<T: DataType>(
             }
         })
         .collect())
-}
-
-/// The values that a column has in each of the next `rows` rows, as text.
-fn read_values(
-    column: &mut ColumnReader,
-    rows: usize,
-    descriptor: &ColumnDescriptor,
-) -> std::result::Result<Vec<Vec<Vec<u8>>>, ParquetError> {
-    fn of<T: DataType>(
-        reader: &mut ColumnReaderImpl<T>,
-        rows: usize,
-        descriptor: &ColumnDescriptor,
-        text: impl Fn(&T::T) -> Vec<u8>,
-    ) -> std::result::Result<Vec<Vec<Vec<u8>>>, ParquetError> {
-        let (mut values, mut present, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
-        let (records, _, _) =
-            reader.read_records(rows, Some(&mut present), Some(&mut repeated), &mut values)?;
-        let mut values = values.iter().map(text);
-        let mut of_rows = Vec::with_capacity(rows);
-        // Columns without nulls have no such levels, and columns without lists no repetition.
-        let levels = match (descriptor.max_def_level(), descriptor.max_rep_level()) {
-            (0, 0) => records,
-            (0, _) => repeated.len(),
-            _ => present.len(),
-        };
-        for place in 0..levels {
-            if repeated.get(place).is_none_or(|&level| level == 0) {
-                of_rows.push(Vec::new());
-            }
-            let level = present.get(place).copied();
-            if level.is_none_or(|level| level == descriptor.max_def_level())
-                && let (Some(row), Some(value)) = (of_rows.last_mut(), values.next())
-            {
-                row.push(value);
-            }
-        }
-        match of_rows.len() == rows {
-            true => Ok(of_rows),
-            false => Err(ParquetError::General(format!(
-                "{} of {rows} rows found",
-                of_rows.len()
-            ))),
-        }
-    }
-    let unsigned = is_unsigned(descriptor);
-    match column {
-        ColumnReader::ByteArrayColumnReader(reader) => {
-            of::<ByteArrayType>(reader, rows, descriptor, |value| value.data().to_vec())
-        }
-        ColumnReader::BoolColumnReader(reader) => {
-            of::<BoolType>(reader, rows, descriptor, |value| value.to_string().into())
-        }
-        ColumnReader::Int32ColumnReader(reader) => {
-            of::<Int32Type>(reader, rows, descriptor, |&value| match unsigned {
-                // The bits are those of the unsigned number.
-                true => (value as u32).to_string().into(),
-                false => value.to_string().into(),
-            })
-        }
-        ColumnReader::Int64ColumnReader(reader) => {
-            of::<Int64Type>(reader, rows, descriptor, |&value| match unsigned {
-                true => (value as u64).to_string().into(),
-                false => value.to_string().into(),
-            })
-        }
-        ColumnReader::FloatColumnReader(reader) => {
-            of::<FloatType>(reader, rows, descriptor, |value| value.to_string().into())
-        }
-        ColumnReader::DoubleColumnReader(reader) => {
-            of::<DoubleType>(reader, rows, descriptor, |value| value.to_string().into())
-        }
-        _ => Err(ParquetError::General("a column changed its type".into())),
-    }
 }
 
 /// Appends a text to a block: its length, then its bytes.

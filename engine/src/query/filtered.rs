@@ -7,22 +7,37 @@ use super::top::Top;
 use crate::error::Result;
 use crate::index::{BLOCK, Cursor};
 
-/// How many times as long as the list of the filter those of the terms must be together.
-const FAR: u64 = 8;
+/// The list of a filter is short if it has no more than one of so many documents of the part. Measured on
+/// 873,000 passages, mean of 100 queries for the best ten: of every hundredth document, going by the filter
+/// takes 371 us and going by the terms 1,050 us; of every tenth, 1,493 us and 728 us.
+const SHORT: u64 = 32;
 
 /// Whether to go by the shortest list of the filters rather than by those of the terms.
 pub(crate) fn pays(terms: &Terms<'_>) -> bool {
     let Some(shortest) = terms.filters.within.first() else {
         return false;
     };
-    let must = terms.scored.iter().filter(|term| term.must);
-    match must.map(|term| term.cursor.df).min() {
-        Some(rarest) => shortest.df < rarest,
-        None => {
-            let all: u64 = terms.scored.iter().map(|term| term.cursor.df).sum();
-            shortest.df < all / FAR
-        }
+    let of_terms = match terms.must() {
+        0 | 1 => terms.scored.iter().map(|term| term.cursor.df).sum(),
+        _ => rarest(terms),
+    };
+    let documents = u64::from(terms.weigher.part().documents());
+    shortest.df <= documents / SHORT && shortest.df < of_terms
+}
+
+/// The same where documents are only counted.
+pub(crate) fn pays_to_count(terms: &Terms<'_>) -> bool {
+    let shortest = terms.filters.within.first();
+    match terms.must() {
+        0 => pays(terms),
+        _ => shortest.is_some_and(|shortest| shortest.df < rarest(terms)),
     }
+}
+
+/// The df of the rarest term that must occur; 0 where there is none.
+fn rarest(terms: &Terms<'_>) -> u64 {
+    let must = terms.scored.iter().filter(|term| term.must);
+    must.map(|term| term.cursor.df).min().unwrap_or(0)
 }
 
 /// Calls `each` with the documents that the filters let through, some at a time, ascending.

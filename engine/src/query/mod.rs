@@ -228,7 +228,7 @@ impl Index {
         for number in 0..self.parts().len() {
             let mut terms = Terms::new(self, number, &query, &weighed, &bm25)?;
             sum += match terms.must() {
-                _ if filtered::pays(&terms) => filtered::count(&mut terms)?,
+                _ if filtered::pays_to_count(&terms) => filtered::count(&mut terms)?,
                 0 => count::any(&mut terms)?,
                 _ => and::count(&mut terms)?,
             };
