@@ -173,6 +173,12 @@ impl PageFile {
         self.length
     }
 
+    /// What it holds.
+    pub fn kind(&self) -> Kind {
+        let at = self.map.len() - FOOTER_BYTES + MAGIC.len();
+        std::array::from_fn(|place| self.map[at + place])
+    }
+
     /// The bytes of the whole file.
     pub fn file_bytes(&self) -> u64 {
         self.map.len() as u64

@@ -38,6 +38,7 @@ mod document;
 mod encode;
 mod fields;
 mod file;
+mod forge;
 mod keep;
 mod layout;
 mod lists;
@@ -59,6 +60,8 @@ pub use contents::Contents;
 pub(crate) use cursor::Cursor;
 pub use document::StoredDocument;
 pub(crate) use fields::{MOST_VALUE_BYTES, key};
+#[doc(hidden)]
+pub use forge::forge;
 pub use keep::Keep;
 pub(crate) use lists::Found;
 pub(crate) use look_up::LookUp;

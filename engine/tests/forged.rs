@@ -1,0 +1,131 @@
+//! Files of an index with right checksums and wrong data, as a mistake or an attacker would leave them:
+//! answers may be wrong, but nothing panics, hangs or asks for memory beyond all measure.
+
+mod random;
+
+use std::path::Path;
+
+use random::{Random, Shape, text};
+use tokapi::analyze::Analyzer;
+use tokapi::collection::Storage;
+use tokapi::index::{Contents, IndexWriter, Keep, forge};
+use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+
+/// An index with every kind of file.
+fn build(folder: &Path) {
+    let shape = Shape {
+        documents: 3000,
+        terms: 300,
+        length: 20,
+        seed: 3,
+    };
+    let mut lines = String::new();
+    for (number, line) in text(&shape).lines().enumerate() {
+        let (id, text) = line.split_once('\t').unwrap();
+        lines += &format!(
+            "{{\"id\":\"{id}\",\"contents\":\"{text}\",\"half\":{}}}\n",
+            number % 2
+        );
+    }
+    let docs = folder.join("docs.jsonl");
+    std::fs::write(&docs, lines).unwrap();
+    let keep = Keep {
+        text: true,
+        fields: vec!["half".into()],
+        positions: true,
+    };
+    let corpus = CorpusOptions {
+        fields: keep.fields.clone(),
+        ..Default::default()
+    };
+    let corpus = Corpus::open(&[docs], corpus).unwrap();
+    let options = BuildOptions::default();
+    let storage = Storage {
+        memory: Memory::available(),
+        scratch: Default::default(),
+        output: None,
+    };
+    let contents = Contents::new(corpus.again(), keep, &options, &storage);
+    let analyzer = Analyzer::default();
+    let collection = Collection::build(corpus, &analyzer, &options).unwrap();
+    let path = folder.join("index");
+    Index::build_with_contents(collection, &analyzer, &path, contents).unwrap();
+    let mut writer = IndexWriter::open(&path, 1).unwrap();
+    let gone: Vec<String> = (0..300).map(|number| format!("d{}", 7 * number)).collect();
+    writer.delete(gone.iter().map(String::as_str)).unwrap();
+}
+
+/// Everything that reads an index.
+fn read(path: &Path) -> tokapi::Result<()> {
+    let index = Index::open(path)?;
+    // What is wrong is found by one, and the others read on.
+    let _ = index.check();
+    let mut filtered = Query::any(["t0", "t20"]);
+    filtered.filters.push(Filter {
+        field: "half".into(),
+        value: "1".into(),
+        not: false,
+    });
+    for query in [
+        Query::any(["t0", "t5", "t150", "dense"]),
+        Query::all(["t1", "dense", "t2"]),
+        Query::any(["t299"]),
+        Query::phrase(["t0", "t1"]),
+        filtered,
+    ] {
+        let _ = index.count(&query);
+        for algorithm in [Algorithm::Auto, Algorithm::Exhaustive] {
+            let options = SearchOptions {
+                k: 20,
+                algorithm,
+                ..Default::default()
+            };
+            for hit in index.search(&query, &options).into_iter().flatten() {
+                let _ = (index.id(hit.document), index.document(hit.document));
+                let _ = index.explain(&query, &options.bm25, hit.document);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn wrong_data_with_right_checksums_does_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    build(folder.path());
+    let path = folder.path().join("index");
+    let files = forge(&path, 0, |_| ()).unwrap();
+    assert_eq!(files, 13);
+    let mut random = Random(5);
+    for trial in 0..800 {
+        let number = random.below(files);
+        let mut before = Vec::new();
+        forge(&path, number, |data| {
+            before.clone_from(data);
+            for _ in 0..1 + random.below(3) {
+                let at = match random.below(3) {
+                    // What stands at the end of a file says where things are.
+                    0 => data.len() - 1 - random.below(data.len().min(64)),
+                    _ => random.below(data.len()),
+                };
+                data[at] = match random.below(3) {
+                    0 => 0xff,
+                    1 => data[at] ^ 1 << random.below(8),
+                    _ => random.below(256) as u8,
+                };
+            }
+        })
+        .unwrap();
+        let _ = read(&path);
+        if trial % 10 == 0 {
+            let _ = IndexWriter::open(&path, 1).and_then(|mut writer| writer.delete(["d1"]));
+        }
+        // The manifest may know of another file of deleted documents now.
+        forge(&path, number, |data| *data = before).unwrap_or(0);
+        if Index::open(&path).and_then(|index| index.check()).is_err() {
+            std::fs::remove_dir_all(&path).unwrap();
+            build(folder.path());
+        }
+    }
+}
