@@ -328,3 +328,48 @@ fn fields_that_are_not_kept_are_told() {
     let parsed = Filter::parse("!tags:a:b", &index).unwrap();
     assert!(parsed.not && parsed.field == "tags" && parsed.value == "a:b");
 }
+
+/// Puts the parts of two indexes into the first of them.
+fn join(first: &Path, second: &Path) {
+    let read = |folder: &Path| -> serde_json::Value {
+        let text = std::fs::read_to_string(folder.join("manifest.json")).unwrap();
+        serde_json::from_str(text.lines().next().unwrap()).unwrap()
+    };
+    let (mut manifest, mut other) = (read(first), read(second));
+    std::fs::rename(second.join("part-1"), first.join("part-2")).unwrap();
+    other["parts"][0]["name"] = "part-2".into();
+    let part = other["parts"][0].take();
+    manifest["parts"].as_array_mut().unwrap().push(part);
+    let line = format!("{manifest}\n");
+    let text = format!("{line}crc32 {:08x}\n", crc32fast::hash(line.as_bytes()));
+    std::fs::write(first.join("manifest.json"), text).unwrap();
+}
+
+#[test]
+fn two_parts_are_as_good_as_one() {
+    let mut random = Random(9);
+    let documents = documents(12_000, 40, 12, &mut random);
+    let folders: [_; 3] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let ranges = [0..12_000, 0..5000, 5000..12_000];
+    let [whole, first, second] = std::array::from_fn(|number| {
+        let text = jsonl(&documents[ranges[number].clone()]);
+        build(folders[number].path(), &text, options(), u64::MAX, 2)
+    });
+    join(&first, &second);
+    let (whole, parts) = (Index::open(whole).unwrap(), Index::open(first).unwrap());
+    parts.check().unwrap();
+    for _ in 0..300 {
+        let query = query(&mut random, 41);
+        assert_eq!(parts.count(&query).unwrap(), whole.count(&query).unwrap());
+        let options = SearchOptions {
+            k: [1, 10, 500][random.below(3)],
+            ..SearchOptions::default()
+        };
+        let hits = parts.search(&query, &options).unwrap();
+        assert_eq!(hits, whole.search(&query, &options).unwrap(), "{query:?}");
+        for hit in hits.iter().take(2) {
+            let stored = parts.document(hit.document).unwrap();
+            assert_eq!(stored, whole.document(hit.document).unwrap());
+        }
+    }
+}

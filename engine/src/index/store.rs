@@ -276,7 +276,7 @@ mod tests {
                 997 => BLOCK_BYTES,
                 small => small % 97,
             };
-            (0..bytes).map(|at| (at * number >> 7) as u8).collect()
+            (0..bytes).map(|at| ((at * number) >> 7) as u8).collect()
         };
         for count in [0, 1, 997, 3500] {
             let folder = folder.path().join(count.to_string());

@@ -181,6 +181,7 @@ fn clean(text: &str, window: Range<usize>, occurrences: &[Occurrence]) -> Snippe
     if !text[..window.start].trim().is_empty() {
         snippet.text.push('…');
     }
+    let bare = snippet.text.len();
     let mut open: Option<(usize, usize)> = None;
     let mut needs_space = false;
     for (at, character) in text[window.clone()].char_indices() {
@@ -191,7 +192,7 @@ fn clean(text: &str, window: Range<usize>, occurrences: &[Occurrence]) -> Snippe
         }
         let is_blank = character.is_whitespace() || character.is_control();
         if is_blank {
-            needs_space = !snippet.text.is_empty();
+            needs_space = snippet.text.len() > bare;
             continue;
         }
         if std::mem::take(&mut needs_space) {
@@ -256,7 +257,7 @@ mod tests {
             "The dog. the the the the the the. And then the Dogs were\n\n running; the end of it";
         assert_eq!(
             marked(&find.snippet(text, 30)),
-            "… [the] [Dogs] were [running]; [the]…"
+            "…[the] [Dogs] were [running]; [the]…"
         );
         assert_eq!(
             marked(&find.snippet("nothing here but words", 10)),
