@@ -6,6 +6,7 @@ mod devices;
 mod dictionary;
 mod engine;
 mod eval;
+mod export;
 mod format;
 mod formula;
 mod generate;
@@ -57,6 +58,7 @@ enum Command {
     Sort(sort::Verb),
     Index(index::Args),
     Search(search::Args),
+    Export(export::Args),
     Info(inspect::InfoArgs),
     Check(inspect::CheckArgs),
     Eval(eval::Args),
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Command::Sort(args) => sort::run(&args, threads),
         Command::Index(args) => index::run(&args, threads),
         Command::Search(args) => search::run(&args, threads),
+        Command::Export(args) => export::run(&args),
         Command::Info(args) => inspect::info(&args),
         Command::Check(args) => inspect::check(&args),
         Command::Eval(args) => eval::run(&args),

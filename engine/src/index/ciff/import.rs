@@ -1,0 +1,1 @@
+//! A CIFF file as an index.

@@ -1,0 +1,49 @@
+//! The Common Index File Format, in which search engines exchange indexes
+//! (Lin et al., "Supporting Interoperability Between Open-Source Search Engines with the Common
+//! Index File Format", SIGIR 2020).
+//!
+//! A file is a `Header`, then a `PostingsList` a term, then a `DocRecord` a document: messages of
+//! Protocol Buffers, each behind its length. Documents are numbered from 0 on; in a list each number
+//! is given as the difference to the one before.
+
+mod export;
+mod import;
+mod wire;
+
+pub use export::Exported;
+
+/// The numbers of the fields of a `Header`.
+mod header {
+    pub const VERSION: u32 = 1;
+    pub const LISTS: u32 = 2;
+    pub const DOCUMENTS: u32 = 3;
+    pub const ALL_LISTS: u32 = 4;
+    pub const ALL_DOCUMENTS: u32 = 5;
+    pub const TOTAL_LENGTH: u32 = 6;
+    pub const AVERAGE_LENGTH: u32 = 7;
+    pub const DESCRIPTION: u32 = 8;
+}
+
+/// The numbers of the fields of a `PostingsList`.
+mod list {
+    pub const TERM: u32 = 1;
+    pub const DF: u32 = 2;
+    pub const CF: u32 = 3;
+    pub const POSTING: u32 = 4;
+}
+
+/// The numbers of the fields of a `Posting`.
+mod posting {
+    pub const DOCUMENT: u32 = 1;
+    pub const TF: u32 = 2;
+}
+
+/// The numbers of the fields of a `DocRecord`.
+mod document {
+    pub const NUMBER: u32 = 1;
+    pub const ID: u32 = 2;
+    pub const LENGTH: u32 = 3;
+}
+
+/// The version of the format.
+const VERSION: u64 = 1;
