@@ -49,7 +49,7 @@ mod writer;
 pub(crate) use block::{BLOCK, Entry};
 pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
-pub use ciff::Exported;
+pub use ciff::{Exported, is_ciff};
 pub(crate) use cursor::Cursor;
 pub(crate) use lists::Found;
 pub(crate) use look_up::LookUp;
@@ -102,12 +102,22 @@ impl Index {
         analyzer: &Analyzer,
         path: &Path,
     ) -> Result<StageTimes> {
+        let stored = collection.into();
+        Index::write_new(analyzer, path, |folder| build::write_part(stored, folder))
+    }
+
+    /// Writes an index of the one part that `write_part` writes to a folder.
+    fn write_new(
+        analyzer: &Analyzer,
+        path: &Path,
+        write_part: impl FnOnce(&Path) -> Result<(manifest::PartNote, StageTimes)>,
+    ) -> Result<StageTimes> {
         let staged = StagedFolder::create(path)?;
         let mut manifest = Manifest::new(analyzer.options());
         let name = "part-1";
         let folder = staged.temporary().join(name);
         std::fs::create_dir(&folder).map_err(Error::writing(path))?;
-        let (mut note, times) = build::write_part(collection.into(), &folder)?;
+        let (mut note, times) = write_part(&folder)?;
         note.name = name.into();
         manifest.parts.push(note);
         manifest.write(staged.temporary())?;

@@ -8,9 +8,23 @@
 
 mod export;
 mod import;
+mod lists;
+mod reader;
 mod wire;
 
 pub use export::Exported;
+
+use std::path::Path;
+
+use crate::compress::stem;
+
+/// Whether a file's name says that it is in the Common Index File Format: `.ciff`, also before `.gz` or
+/// `.zst`.
+pub fn is_ciff(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let extension = stem(&name).rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("ciff"))
+}
 
 /// The numbers of the fields of a `Header`.
 mod header {
@@ -47,3 +61,20 @@ mod document {
 
 /// The version of the format.
 const VERSION: u64 = 1;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names() {
+        for (name, is) in [
+            ("a.ciff", true),
+            ("a/b.CIFF.gz", true),
+            ("b.ciff.zst", true),
+            ("ciff", false),
+            ("a.ciff/b", false),
+            ("a.ciff.bz2", false),
+        ] {
+            assert_eq!(super::is_ciff(name.as_ref()), is, "{name}");
+        }
+    }
+}

@@ -12,6 +12,12 @@ const FIXED64: u32 = 1;
 const BYTES: u32 = 2;
 const FIXED32: u32 = 5;
 
+/// The tag of a field of bytes.
+#[inline]
+pub(super) fn tag_of_bytes(field: u32) -> u64 {
+    u64::from(field << 3 | BYTES)
+}
+
 #[inline]
 fn push_tag(field: u32, kind: u32, message: &mut Vec<u8>) {
     varint::push(u64::from(field << 3 | kind), message);
@@ -58,4 +64,95 @@ pub(super) fn push_length(field: u32, length: usize, message: &mut Vec<u8>) {
 /// Begins a message of `length` bytes, which are to follow.
 pub(super) fn push_length_of(length: usize, file: &mut Vec<u8>) {
     varint::push(length as u64, file);
+}
+
+/// A field of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Field {
+    pub number: u64,
+    pub value: Value,
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Value {
+    Number(u64),
+    /// So many bytes.
+    Bytes(u64),
+    /// So many bytes that nobody asks for.
+    Fixed(u64),
+}
+
+impl Field {
+    /// The field that `tag` begins, without its value; none where there is no such kind.
+    pub fn of_tag(tag: u64) -> Option<Self> {
+        // Three bits.
+        let value = match (tag & 7) as u32 {
+            NUMBER => Value::Number(0),
+            FIXED64 => Value::Fixed(8),
+            BYTES => Value::Bytes(0),
+            FIXED32 => Value::Fixed(4),
+            _ => return None,
+        };
+        let number = tag >> 3;
+        (number > 0).then_some(Field { number, value })
+    }
+}
+
+/// The two numbers of a message that is in memory, by their fields; 0 where there is none. Other fields
+/// are passed by. None where this is no message.
+#[inline]
+pub(super) fn two_numbers(fields: [u32; 2], mut message: &[u8]) -> Option<[u64; 2]> {
+    let mut numbers = [0; 2];
+    while !message.is_empty() {
+        let field = Field::of_tag(varint::take(&mut message)?)?;
+        let held = match field.value {
+            Value::Number(_) => {
+                let number = varint::take(&mut message)?;
+                for (place, wanted) in fields.into_iter().enumerate() {
+                    if field.number == u64::from(wanted) {
+                        numbers[place] = number;
+                    }
+                }
+                0
+            }
+            Value::Bytes(_) => varint::take(&mut message)?,
+            Value::Fixed(bytes) => bytes,
+        };
+        message = message.get(usize::try_from(held).ok()?..)?;
+    }
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_those_of_the_encoding() {
+        let mut message = Vec::new();
+        push_number(1, 150, &mut message);
+        push_number(3, 0, &mut message);
+        push_bytes(2, b"testing", &mut message);
+        // The examples of Protocol Buffers' own documentation.
+        assert_eq!(message, b"\x08\x96\x01\x12\x07testing");
+        push_double(7, 1.0, &mut message);
+        push_number(4, 2, &mut message);
+        assert_eq!(two_numbers([1, 4], &message), Some([150, 2]));
+        for end in 1..message.len() {
+            let cut = two_numbers([1, 4], &message[..end]);
+            assert!(cut.is_none() || [3, 12, 21].contains(&end), "{end}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_told_ahead() {
+        for bits in 0..64 {
+            for number in [(1 << bits) - 1, 1 << bits] {
+                let mut message = Vec::new();
+                push_number(15, number, &mut message);
+                assert_eq!(message.len(), number_bytes(number));
+            }
+        }
+    }
 }
