@@ -133,7 +133,8 @@ fn decompress(
 pub(crate) fn unpack(path: &Path, folder: &Path) -> Result<Option<File>> {
     let unread = |source| failed(path, false, 0, source);
     let file = File::open(path).map_err(unread)?;
-    let (mut decoder, compressed) = decompress(file, READ_BYTES).map_err(|source| failed(path, true, 0, source))?;
+    let (mut decoder, compressed) =
+        decompress(file, READ_BYTES).map_err(|source| failed(path, true, 0, source))?;
     if !compressed {
         return Ok(None);
     }

@@ -172,9 +172,7 @@ fn read_header(reader: &mut Reader) -> Result<[u32; 2]> {
     let mut numbers = [0; 3];
     while let Some(Field { number, value }) = reader.field(end)? {
         let wanted = [header::VERSION, header::LISTS, header::DOCUMENTS];
-        let place = wanted
-            .iter()
-            .position(|&field| u64::from(field) == number);
+        let place = wanted.iter().position(|&field| u64::from(field) == number);
         match (place, value) {
             (Some(place), Value::Number(found)) => numbers[place] = found,
             (_, Value::Bytes(length)) => reader.skip(length),
@@ -290,10 +288,9 @@ impl DocumentRecords {
         match i32::try_from(length) {
             // Not negative.
             Ok(length) => Ok(length as u32),
-            Err(_) => Err(reader.wrong(format!(
-                "document {next} has a length of {}",
-                length as i64
-            ))),
+            Err(_) => {
+                Err(reader.wrong(format!("document {next} has a length of {}", length as i64)))
+            }
         }
     }
 }

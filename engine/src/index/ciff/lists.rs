@@ -121,14 +121,16 @@ impl<'a> Lists<'a> {
             }
             match self.reader.field(self.list.end)? {
                 None => return Ok(None),
-                Some(Field { number, value }) => match (u32::try_from(number).unwrap_or(0), value) {
-                    (list::POSTING, _) => return Err(self.wrong("a posting is none")),
-                    (list::TERM | list::DF | list::CF, _) => {
-                        return Err(self.wrong("its term, df or cf stands behind postings"));
+                Some(Field { number, value }) => {
+                    match (u32::try_from(number).unwrap_or(0), value) {
+                        (list::POSTING, _) => return Err(self.wrong("a posting is none")),
+                        (list::TERM | list::DF | list::CF, _) => {
+                            return Err(self.wrong("its term, df or cf stands behind postings"));
+                        }
+                        (_, Value::Bytes(length)) => self.reader.skip(length),
+                        _ => {}
                     }
-                    (_, Value::Bytes(length)) => self.reader.skip(length),
-                    _ => {}
-                },
+                }
             }
         }
     }
