@@ -5,6 +5,20 @@ use super::part::Part;
 use super::walk::{Renumbered, Walk};
 use crate::error::{Error, Result};
 
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exported {
+    /// Documents that are not deleted.
+    pub documents: u64,
+    /// Terms that some of them have.
+    pub terms: u64,
+    /// Their postings.
+    pub postings: u64,
+}
+
+/// Postings that are taken at a time.
+pub(crate) const TAKEN: usize = 1 << 13;
+
 /// The documents that are not deleted, numbered from 0 on, and their lists.
 pub(crate) struct Live<'a> {
     parts: &'a [Part],

@@ -28,6 +28,7 @@
 //! ```
 
 mod block;
+mod bm25s;
 mod bounds;
 mod build;
 mod check;
@@ -49,9 +50,10 @@ mod writer;
 pub(crate) use block::{BLOCK, Entry};
 pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
-pub use ciff::{Exported, is_ciff};
+pub use ciff::is_ciff;
 pub(crate) use cursor::Cursor;
 pub(crate) use lists::Found;
+pub use live::Exported;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
 

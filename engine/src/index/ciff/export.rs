@@ -5,26 +5,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::Index;
-use super::super::live::Live;
+use super::super::live::{Exported, Live, TAKEN};
 use super::super::shares::Source;
 use super::{VERSION, document, header, list, posting, wire};
 use crate::compress::{Compression, Effort};
 use crate::error::{Error, Result};
 use crate::output::Staged;
-
-/// What was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exported {
-    /// Documents that are not deleted.
-    pub documents: u64,
-    /// Terms that some of them have.
-    pub terms: u64,
-    /// Their postings.
-    pub postings: u64,
-}
-
-/// Postings that are taken at a time.
-const TAKEN: usize = 1 << 13;
 
 /// What is compressed as one, and written at a time.
 const PIECE_BYTES: usize = 1 << 20;

@@ -12,8 +12,6 @@ mod lists;
 mod reader;
 mod wire;
 
-pub use export::Exported;
-
 use std::path::Path;
 
 use crate::compress::stem;
