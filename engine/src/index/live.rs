@@ -2,6 +2,7 @@
 
 use super::Index;
 use super::part::Part;
+use super::shares::Source;
 use super::walk::{Renumbered, Walk};
 use crate::error::{Error, Result};
 
@@ -48,6 +49,20 @@ impl<'a> Live<'a> {
     /// Their lists, by term.
     pub fn lists(&self) -> Result<Walk<'_>> {
         Walk::new(self.parts.iter().map(|part| &part.lists), &self.numbers)
+    }
+
+    /// The number of terms.
+    pub fn count_terms(&self) -> Result<u64> {
+        if let [part] = self.parts
+            && part.note.deleted.is_none()
+        {
+            return Ok(part.note.terms);
+        }
+        let (mut lists, mut term, mut count) = (self.lists()?, Vec::new(), 0);
+        while lists.next_term(&mut term)?.is_some() {
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// Gives the id and the length of every document to `each`, in the order of their numbers.

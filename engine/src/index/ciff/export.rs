@@ -27,7 +27,7 @@ impl Index {
     pub fn export_ciff(&self, path: &Path, done: &AtomicU64) -> Result<Exported> {
         let live = Live::new(self, "CIFF")?;
         let mut file = Pieces::create(path)?;
-        let terms = count_terms(&live)?;
+        let terms = live.count_terms()?;
         file.write_message(&self.header(terms)?)?;
         let postings = write_lists(&live, &mut file, done)?;
         let mut number = 0;
@@ -74,15 +74,6 @@ impl Index {
     }
 }
 
-/// The header comes first: terms are counted by a walk of their own, without their postings.
-fn count_terms(live: &Live<'_>) -> Result<u64> {
-    let (mut lists, mut term, mut count) = (live.lists()?, Vec::new(), 0);
-    while lists.next_term(&mut term)?.is_some() {
-        count += 1;
-    }
-    Ok(count)
-}
-
 /// Writes every list. Gives the number of postings.
 fn write_lists(live: &Live<'_>, file: &mut Pieces, done: &AtomicU64) -> Result<u64> {
     let mut lists = live.lists()?;
@@ -127,6 +118,18 @@ fn write_lists(live: &Live<'_>, file: &mut Pieces, done: &AtomicU64) -> Result<u
 /// Adds a posting as a field of its list.
 #[inline]
 fn push_posting(gap: u32, tf: u32, list: &mut Vec<u8>) {
+    // Most are small: all bytes at once.
+    if let (1..0x80, 1..0x80) = (gap, tf) {
+        list.extend_from_slice(&[
+            posting::TAG,
+            posting::USUAL_BYTES,
+            posting::DOCUMENT_TAG,
+            gap as u8,
+            posting::TF_TAG,
+            tf as u8,
+        ]);
+        return;
+    }
     let (gap, tf) = (u64::from(gap), u64::from(tf));
     let bytes = wire::number_bytes(gap) + wire::number_bytes(tf);
     wire::push_length(list::POSTING, bytes, list);

@@ -196,10 +196,20 @@ impl<'a> Lists<'a> {
 /// where there is something else, or it is not there as a whole.
 #[inline]
 fn whole_posting(bytes: &[u8]) -> Option<(usize, [u64; 2])> {
-    let mut rest = bytes;
-    if varint::take(&mut rest)? != wire::tag_of_bytes(list::POSTING) {
-        return None;
+    // Most are small.
+    if let &[
+        posting::TAG,
+        posting::USUAL_BYTES,
+        posting::DOCUMENT_TAG,
+        gap @ 0..0x80,
+        posting::TF_TAG,
+        tf @ 0..0x80,
+        ..,
+    ] = bytes
+    {
+        return Some((6, [gap.into(), tf.into()]));
     }
+    let mut rest = bytes.strip_prefix(&[posting::TAG])?;
     let length = usize::try_from(varint::take(&mut rest)?).ok()?;
     let (message, rest) = rest.split_at_checked(length)?;
     let numbers = wire::two_numbers([posting::DOCUMENT, posting::TF], message)?;

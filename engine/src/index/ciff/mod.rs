@@ -46,8 +46,18 @@ mod list {
 
 /// The numbers of the fields of a `Posting`.
 mod posting {
+    use super::{list, wire};
+
     pub const DOCUMENT: u32 = 1;
     pub const TF: u32 = 2;
+
+    /// The tag of a posting in its list, and those of its fields.
+    pub const TAG: u8 = wire::tag_of_bytes(list::POSTING);
+    pub const DOCUMENT_TAG: u8 = wire::tag_of_number(DOCUMENT);
+    pub const TF_TAG: u8 = wire::tag_of_number(TF);
+
+    /// The size of most: two tags, and two numbers of a byte each.
+    pub const USUAL_BYTES: u8 = 4;
 }
 
 /// The numbers of the fields of a `DocRecord`.

@@ -12,10 +12,14 @@ const FIXED64: u32 = 1;
 const BYTES: u32 = 2;
 const FIXED32: u32 = 5;
 
-/// The tag of a field of bytes.
-#[inline]
-pub(super) fn tag_of_bytes(field: u32) -> u64 {
-    u64::from(field << 3 | BYTES)
+/// The tag of a field below 16 that is a number.
+pub(super) const fn tag_of_number(field: u32) -> u8 {
+    (field << 3 | NUMBER) as u8
+}
+
+/// The tag of a field below 16 that is bytes.
+pub(super) const fn tag_of_bytes(field: u32) -> u8 {
+    (field << 3 | BYTES) as u8
 }
 
 #[inline]
