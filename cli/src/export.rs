@@ -45,7 +45,8 @@ pub struct Args {
 enum TargetName {
     /// The Common Index File Format, a file; compressed if its name ends in .gz or .zst
     Ciff,
-    /// A folder of weights that the Python package bm25s loads; robertson is without the factor k1 + 1 there
+    /// A folder of weights that the Python package bm25s loads, as it computes them: robertson without
+    /// the factor k1 + 1 and never below 0
     Bm25s,
 }
 
