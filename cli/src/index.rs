@@ -1,14 +1,14 @@
-//! `tokapi index`: documents in, an index out.
+//! `tokapi index`: documents or a CIFF file in, an index out.
 
-use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Stored;
-use tokapi::index::{Contents, IndexWriter, Keep, Repeated};
-use tokapi::{BuildOptions, Corpus, Error, Index};
+use tokapi::index::{Contents, IndexInfo, IndexWriter, Keep, Repeated};
+use tokapi::{BuildOptions, Compression, Corpus, Error, Index};
 
 use crate::summary::{Summary, note, print};
 use crate::{input, progress, storage};
@@ -22,6 +22,8 @@ Examples:
   tokapi index huge.tsv.zst -o index --memory 2GB
   tokapi index more.jsonl -o index --append --replace
   tokapi index docs.jsonl -o index --store --field lang,year
+  tokapi index lucene.ciff.gz -o index --stemmer english
+      the index of another search engine; the options of terms say how queries are cut
   tokapi search index 'boundary layer flow'")]
 pub struct Args {
     #[command(flatten)]
@@ -72,6 +74,9 @@ pub struct Args {
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
     let mut target = Target::open(args, threads)?;
+    if let Some(file) = args.input.ciff()? {
+        return import(args, file, threads);
+    }
     let analyzer = target.analyzer(args)?;
     let output = Some(args.output.as_path());
     let storage = args.storage.storage(output)?;
@@ -112,6 +117,38 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let (done, more) = written.map_err(storage::suggest_resuming)?;
     let info = Index::open(&args.output)?.info();
     summary.terms = info.terms;
+    say(args, &summary, &info, &done, more)
+}
+
+/// Makes an index of a file in the Common Index File Format.
+fn import(args: &Args, file: &Path, threads: usize) -> Result<(), Error> {
+    let started = Instant::now();
+    if args.append || args.store || args.positions || !args.field.is_empty() {
+        return Err(Error::Usage(
+            "a CIFF file makes a new index of postings alone; leave --append, --store, --field and --positions away"
+                .into(),
+        ));
+    }
+    let analyzer = args.input.analyzer()?;
+    let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    // What a compressed file holds is not known yet.
+    let total = (Compression::of_name(file) == Compression::None).then_some(bytes);
+    let read_bytes = AtomicU64::new(0);
+    progress::with_bar(total, &read_bytes, || {
+        Index::import_ciff(file, &analyzer, threads, &args.output, &read_bytes)
+    })?;
+    let info = Index::open(&args.output)?.info();
+    let summary = Summary::of_index(started, &info, bytes);
+    say(args, &summary, &info, "wrote", Value::Null)
+}
+
+fn say(
+    args: &Args,
+    summary: &Summary,
+    info: &IndexInfo,
+    done: &str,
+    more: Value,
+) -> Result<(), Error> {
     let bytes: u64 = info.files.iter().map(|(_, bytes)| bytes).sum();
     if args.json {
         let mut object = json!({ "index": args.output, "index_bytes": bytes });

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
 use tokapi::collection::{Storage, Stored};
 use tokapi::corpus::{Format, OnError, Skipped};
+use tokapi::index::is_ciff;
 use tokapi::output::check_apart;
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
 
@@ -232,8 +233,26 @@ impl Args {
         })
     }
 
+    /// The input, where it is an index in the Common Index File Format.
+    pub fn ciff(&self) -> Result<Option<&Path>, Error> {
+        let mut inputs = self.inputs.iter();
+        match inputs.find(|input| self.format.is_none() && is_ciff(input)) {
+            Some(file) if self.inputs.len() > 1 => Err(Error::Usage(format!(
+                "{}: a CIFF file becomes an index of its own; name it alone",
+                file.display()
+            ))),
+            file => Ok(file.map(PathBuf::as_path)),
+        }
+    }
+
     /// Opens the inputs, all as `format` where one is named.
     fn corpus(&self, format: Option<Format>, chunk_size: ChunkSize) -> Result<Corpus, Error> {
+        if let Some(file) = self.ciff()? {
+            return Err(Error::Usage(format!(
+                "{}: a CIFF file has no text; make an index of it with `tokapi index`",
+                file.display()
+            )));
+        }
         let options = CorpusOptions {
             format: format.or(self.format.map(Into::into)),
             id_field: self.id_field.clone(),

@@ -6,6 +6,7 @@ mod devices;
 mod dictionary;
 mod engine;
 mod eval;
+mod export;
 mod format;
 mod formula;
 mod generate;
@@ -61,6 +62,7 @@ enum Command {
     Search(search::Args),
     Delete(update::DeleteArgs),
     Merge(update::MergeArgs),
+    Export(export::Args),
     Info(inspect::InfoArgs),
     Check(inspect::CheckArgs),
     Eval(eval::Args),
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Command::Search(args) => search::run(&args, threads),
         Command::Delete(args) => update::delete(&args, threads),
         Command::Merge(args) => update::merge(&args, threads),
+        Command::Export(args) => export::run(&args),
         Command::Info(args) => inspect::info(&args),
         Command::Check(args) => inspect::check(&args),
         Command::Eval(args) => eval::run(&args),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokapi::Error;
 use tokapi::collection::Stored;
 use tokapi::corpus::Skipped;
+use tokapi::index::IndexInfo;
 
 /// The figures of a collection and of the run that read it.
 pub struct Summary {
@@ -31,6 +32,19 @@ impl Summary {
             postings: collection.postings_count(),
             bytes: collection.bytes(),
             skipped: collection.skipped().clone(),
+        }
+    }
+
+    /// Of an index that was made from a file of `bytes`.
+    pub fn of_index(started: Instant, info: &IndexInfo, bytes: u64) -> Self {
+        Summary {
+            started,
+            documents: info.statistics.documents,
+            tokens: info.statistics.total_length,
+            terms: info.terms,
+            postings: info.postings,
+            bytes,
+            skipped: Skipped::default(),
         }
     }
 

@@ -2,13 +2,14 @@
 //! and the engines agree.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::corpus::{Chunk, Format, OnError};
 use tokapi::invert::{Cpu, Invert, Reference};
 use tokapi::sort::KeyType;
 use tokapi::sort::text::{Lines, write_key32, write_key64};
-use tokapi::{Corpus, CorpusOptions, Dictionary};
+use tokapi::{Corpus, CorpusOptions, Dictionary, Index};
 
 /// More than an input has; the memory of a chunk is asked for ahead, and a larger one is slow.
 const WHOLE: usize = 1 << 16;
@@ -110,6 +111,26 @@ pub fn dictionary(bytes: &[u8]) {
     for term in terms {
         let id = dictionary.lookup(term).expect("a member");
         assert_eq!(dictionary.term(id).as_deref(), Some(term));
+    }
+}
+
+/// Makes an index of `bytes` as CIFF. What is accepted is whole, and comes back from CIFF as the same.
+pub fn ciff(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let import = |file: &str, index: &str| -> tokapi::Result<Index> {
+        let none = AtomicU64::new(0);
+        Index::import_ciff(&path(file), &Analyzer::default(), 1, &path(index), &none)?;
+        Index::open(path(index))
+    };
+    std::fs::write(path("a.ciff"), bytes).expect("room");
+    if let Ok(index) = import("a.ciff", "index") {
+        let checked = index.check().expect("whole");
+        let none = AtomicU64::new(0);
+        let exported = index.export_ciff(&path("b.ciff"), &none).expect("room");
+        assert_eq!(exported.postings, checked.postings);
+        let again = import("b.ciff", "again").expect("written so");
+        assert_eq!(again.check().expect("whole"), checked);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Opening an input: counted, decompressed, its format told.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,9 +62,6 @@ pub(super) fn open(
         inner: file,
         progress: Arc::clone(progress),
     };
-    let (start, raw) = peek(counted);
-    let (gzip, zstd) = (start.starts_with(&GZIP), start.starts_with(&ZSTD));
-    let compressed = gzip || zstd;
     // Folders of many small files are common: no more room than the file needs.
     let capacity = match input.bytes {
         0 => READ_BYTES,
@@ -72,18 +69,7 @@ pub(super) fn open(
             .unwrap_or(READ_BYTES)
             .clamp(1 << 12, READ_BYTES),
     };
-    let decoder: Box<dyn Read + Send> = if gzip {
-        let raw = BufReader::with_capacity(capacity, raw);
-        Box::new(flate2::bufread::MultiGzDecoder::new(raw))
-    } else if zstd {
-        let raw = BufReader::with_capacity(capacity, raw);
-        let mut decoder = zstd::Decoder::with_buffer(raw).map_err(damaged)?;
-        // Dumps are packed with windows of up to 2 GiB (`zstd --long=31`).
-        decoder.window_log_max(31).map_err(damaged)?;
-        Box::new(decoder)
-    } else {
-        Box::new(raw)
-    };
+    let (decoder, compressed) = decompress(counted, capacity).map_err(damaged)?;
     let (start, mut reader) = peek(decoder);
     let bom = start.starts_with("\u{feff}".as_bytes());
     let start = if bom { &start[3..] } else { &start[..] };
@@ -118,6 +104,53 @@ pub(super) fn open(
         format,
         compressed,
     })
+}
+
+/// The bytes of `raw`, decompressed if they are compressed, and whether they are.
+fn decompress(
+    raw: impl Read + Send + 'static,
+    capacity: usize,
+) -> io::Result<(Box<dyn Read + Send>, bool)> {
+    let (start, raw) = peek(raw);
+    if start.starts_with(&GZIP) {
+        let raw = BufReader::with_capacity(capacity, raw);
+        Ok((Box::new(flate2::bufread::MultiGzDecoder::new(raw)), true))
+    } else if start.starts_with(&ZSTD) {
+        let raw = BufReader::with_capacity(capacity, raw);
+        let mut decoder = zstd::Decoder::with_buffer(raw)?;
+        // Dumps are packed with windows of up to 2 GiB (`zstd --long=31`).
+        decoder.window_log_max(31)?;
+        Ok((Box::new(decoder), true))
+    } else {
+        Ok((raw, false))
+    }
+}
+
+/// What the compressed file `path` holds, in a nameless file in `folder`; none where it is not compressed.
+///
+/// # Errors
+/// The file cannot be read, or is damaged; the other cannot be written.
+pub(crate) fn unpack(path: &Path, folder: &Path) -> Result<Option<File>> {
+    let unread = |source| failed(path, false, 0, source);
+    let file = File::open(path).map_err(unread)?;
+    let (mut decoder, compressed) =
+        decompress(file, READ_BYTES).map_err(|source| failed(path, true, 0, source))?;
+    if !compressed {
+        return Ok(None);
+    }
+    let mut unpacked = tempfile::tempfile_in(folder).map_err(Error::writing(folder))?;
+    let (mut buffer, mut at) = (vec![0; READ_BYTES], 0);
+    loop {
+        let read = match decoder.read(&mut buffer) {
+            Ok(0) => return Ok(Some(unpacked)),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(failed(path, true, at, error)),
+        };
+        let written = unpacked.write_all(&buffer[..read]);
+        written.map_err(Error::writing(folder))?;
+        at += read as u64;
+    }
 }
 
 /// The first bytes of `reader`, as many as tell a format, and a reader that gives them again. A

@@ -23,6 +23,7 @@ pub use block::{Block, OnError, Skipped};
 pub use chunk::Chunk;
 pub(crate) use chunk::PADDING;
 pub(crate) use chunk::Span;
+pub(crate) use decode::unpack;
 pub use format::Format;
 pub use inputs::Input;
 pub use parquet::catches_panic;

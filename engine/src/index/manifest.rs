@@ -49,6 +49,9 @@ pub(crate) struct PartNote {
     pub terms: u64,
     pub postings: u64,
     pub files: BTreeMap<String, FileNote>,
+    /// Whether lengths were told and not counted: the tfs of a document add up to something else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lengths_as_given: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<DeletedNote>,
 }

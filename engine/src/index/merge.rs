@@ -65,7 +65,10 @@ pub(super) fn write(
     merged: &AtomicU64,
 ) -> Result<PartNote> {
     let numbers = Renumbered::all(parts)?;
-    let mut note = PartNote::default();
+    let mut note = PartNote {
+        lengths_as_given: parts.iter().any(|part| part.note.lengths_as_given),
+        ..PartNote::default()
+    };
     let batches = || {
         let (mut part, mut from) = (0, 0);
         let numbers = &numbers;

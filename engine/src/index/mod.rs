@@ -28,9 +28,11 @@
 //! ```
 
 mod block;
+mod bm25s;
 mod bounds;
 mod build;
 mod check;
+mod ciff;
 mod contents;
 mod cursor;
 mod deleted;
@@ -42,6 +44,7 @@ mod forge;
 mod keep;
 mod layout;
 mod lists;
+mod live;
 mod look_up;
 mod manifest;
 mod merge;
@@ -56,6 +59,7 @@ mod writer;
 pub(crate) use block::{BLOCK, Entry};
 pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
+pub use ciff::is_ciff;
 pub use contents::Contents;
 pub(crate) use cursor::Cursor;
 pub use document::StoredDocument;
@@ -64,6 +68,7 @@ pub(crate) use fields::{MOST_VALUE_BYTES, key};
 pub use forge::forge;
 pub use keep::Keep;
 pub(crate) use lists::Found;
+pub use live::Exported;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
 pub(crate) use tokens::{Codes, Tokens};
@@ -76,7 +81,7 @@ use crate::collection::{Statistics, Stored};
 use crate::error::{Error, Result};
 use crate::output::StagedFolder;
 use crate::pipeline::StageTimes;
-use manifest::{MANIFEST, Manifest};
+use manifest::{MANIFEST, Manifest, PartNote};
 
 /// What the names of parts begin with.
 const PART: &str = "part";
@@ -122,11 +127,13 @@ impl Index {
         analyzer: &Analyzer,
         path: &Path,
     ) -> Result<StageTimes> {
-        Index::write(collection.into(), analyzer, path, None)
+        let stored = collection.into();
+        Index::write_new(analyzer, path, Keep::default(), |folder| {
+            build::write_part(stored, folder, 0)
+        })
     }
 
-    /// As [`Index::build`], and keeps what `contents` say for display and filters. The documents are read
-    /// once more for that.
+    /// As [`Index::build`], and keeps what `contents` say. The documents are read once more for that.
     ///
     /// # Errors
     /// As [`Index::build`]; an input has changed since it was read at first.
@@ -136,27 +143,30 @@ impl Index {
         path: &Path,
         contents: Contents<'_>,
     ) -> Result<StageTimes> {
-        Index::write(collection.into(), analyzer, path, Some(contents))
+        let stored = collection.into();
+        Index::write_new(analyzer, path, contents.keep().clone(), |folder| {
+            let (mut note, times) = build::write_part(stored, folder, 0)?;
+            contents.write(folder, &mut note, 0, analyzer)?;
+            Ok((note, times))
+        })
     }
 
-    fn write(
-        collection: Stored,
+    /// Writes an index of the one part that `write_part` writes to a folder.
+    fn write_new(
         analyzer: &Analyzer,
         path: &Path,
-        contents: Option<Contents<'_>>,
+        keep: Keep,
+        write_part: impl FnOnce(&Path) -> Result<(PartNote, StageTimes)>,
     ) -> Result<StageTimes> {
         let staged = StagedFolder::create(path)?;
         let mut manifest = Manifest::new(analyzer.options());
         let name = manifest.new_name(PART);
         let folder = staged.temporary().join(&name);
         std::fs::create_dir(&folder).map_err(Error::writing(path))?;
-        let (mut note, times) = build::write_part(collection, &folder, 0)?;
+        let (mut note, times) = write_part(&folder)?;
         note.name = name;
         manifest.added = note.documents;
-        if let Some(contents) = contents {
-            manifest.keep = contents.keep().clone();
-            contents.write(&folder, &mut note, 0, analyzer)?;
-        }
+        manifest.keep = keep;
         manifest.parts.push(note);
         manifest.write(staged.temporary())?;
         crate::output::sync_folder(&folder.join(MANIFEST));

@@ -62,7 +62,7 @@ impl<W: Write + Seek> Arrays<W> {
 
 /// What precedes the elements in version 1.0 of NumPy's format: a magic string, the length of a
 /// Python dictionary, and this padded so that all together is a multiple of 64 bytes.
-fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
+pub(super) fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     let shape: String = shape.iter().map(|length| format!("{length},")).collect();
     let dictionary =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");

@@ -5,6 +5,7 @@
 mod arrays;
 mod by_document;
 mod encode;
+mod npy;
 mod npz;
 mod parquet;
 mod pieces;
@@ -55,6 +56,7 @@ mod tables;
 mod tsv;
 mod vectors;
 
+pub(crate) use npy::Npy;
 pub(crate) use parquet::into_io;
 pub use staged::{Staged, StagedFolder, remove_unfinished};
 pub(crate) use staged::{remove_left_over, sync_folder, unless_closed};

@@ -1,0 +1,92 @@
+//! `tokapi export`: an index as other search engines read it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use serde_json::json;
+use tokapi::{Error, Index};
+
+use crate::formula;
+use crate::progress::with_postings_bar;
+use crate::summary::{grouped, note, peak_memory_bytes, print};
+
+/// Write an index as other search engines read it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi export index --to ciff -o index.ciff
+  tokapi export index --to ciff -o index.ciff.zst
+  tokapi export index --to bm25s -o folder --k1 0.9 --b 0.4
+      retriever = bm25s.BM25.load('folder', load_corpus=True)")]
+pub struct Args {
+    /// The folder of the index
+    #[arg(value_name = "DIR")]
+    index: PathBuf,
+
+    /// What to write
+    #[arg(long, value_enum)]
+    to: TargetName,
+
+    /// The file or folder to write; it appears under its name when it is whole. - is standard output, for ciff
+    #[arg(short, long, value_name = "PATH")]
+    output: PathBuf,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    formula: formula::Args,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum TargetName {
+    /// The Common Index File Format, a file; compressed if its name ends in .gz or .zst
+    Ciff,
+    /// A folder of weights that the Python package bm25s loads, as it computes them: robertson without
+    /// the factor k1 + 1 and never below 0
+    Bm25s,
+}
+
+pub fn run(args: &Args) -> Result<(), Error> {
+    let started = Instant::now();
+    let to_stdout = args.output == Path::new("-");
+    if to_stdout && args.json {
+        return Err(Error::Usage(
+            "the summary and the index cannot both go to standard output; name a file".into(),
+        ));
+    }
+    if to_stdout && args.to == TargetName::Bm25s {
+        return Err(Error::Usage(
+            "what bm25s loads is a folder and cannot go to standard output; name one".into(),
+        ));
+    }
+    let index = Index::open(&args.index)?;
+    let done = AtomicU64::new(0);
+    let exported = with_postings_bar(index.info().postings, &done, || match args.to {
+        TargetName::Ciff => index.export_ciff(&args.output, &done),
+        TargetName::Bm25s => index.export_bm25s(&args.formula.bm25(), &args.output, &done),
+    })?;
+    let seconds = started.elapsed().as_secs_f64();
+    if args.json {
+        let object = json!({
+            "output": args.output,
+            "documents": exported.documents,
+            "terms": exported.terms,
+            "postings": exported.postings,
+            "seconds": seconds,
+            "peak_memory_bytes": peak_memory_bytes(),
+        });
+        return print(format!("{object}\n").as_bytes());
+    }
+    note(&format!(
+        "wrote {}: {} documents, {} terms, {} postings in {seconds:.3} seconds\n",
+        args.output.display(),
+        grouped(exported.documents),
+        grouped(exported.terms),
+        grouped(exported.postings)
+    ));
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! An index as a CIFF file.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::Index;
+use super::super::live::{Exported, Live, TAKEN};
+use super::super::shares::Source;
+use super::{VERSION, document, header, list, posting, wire};
+use crate::compress::{Compression, Effort};
+use crate::error::{Error, Result};
+use crate::output::Staged;
+
+/// What is compressed as one, and written at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+impl Index {
+    /// Writes the whole index to a file in the Common Index File Format, compressed where its name ends in
+    /// `.gz` or `.zst`; deleted documents are left out. `done` counts postings.
+    ///
+    /// The list of a term is in memory as a whole: 6 to 9 bytes a posting.
+    ///
+    /// # Errors
+    /// The index is damaged; the file cannot be written; a number does not fit the format, which has 31
+    /// bits for each.
+    pub fn export_ciff(&self, path: &Path, done: &AtomicU64) -> Result<Exported> {
+        let live = Live::new(self, "CIFF")?;
+        let mut file = Pieces::create(path)?;
+        let terms = live.count_terms()?;
+        file.write_message(&self.header(terms)?)?;
+        let postings = write_lists(&live, &mut file, done)?;
+        let mut number = 0;
+        let mut record = Vec::new();
+        live.each_document(|id, length| {
+            record.clear();
+            wire::push_number(document::NUMBER, number, &mut record);
+            wire::push_bytes(document::ID, id, &mut record);
+            let length = narrow(length.into(), || "the length of a document".into())?;
+            wire::push_number(document::LENGTH, length, &mut record);
+            number += 1;
+            file.write_message(&record)
+        })?;
+        file.commit()?;
+        Ok(Exported {
+            documents: number,
+            terms,
+            postings,
+        })
+    }
+
+    fn header(&self, terms: u64) -> Result<Vec<u8>> {
+        let statistics = self.statistics();
+        let terms = narrow(terms, || "the number of terms".into())?;
+        let mut bytes = Vec::new();
+        for (field, number) in [
+            (header::VERSION, VERSION),
+            (header::LISTS, terms),
+            (header::DOCUMENTS, statistics.documents),
+            (header::ALL_LISTS, terms),
+            (header::ALL_DOCUMENTS, statistics.documents),
+            (header::TOTAL_LENGTH, statistics.total_length),
+        ] {
+            wire::push_number(field, number, &mut bytes);
+        }
+        let average = statistics.average_length();
+        if average.is_finite() {
+            wire::push_double(header::AVERAGE_LENGTH, average, &mut bytes);
+        }
+        let (version, analyzer) = (env!("CARGO_PKG_VERSION"), self.analyzer().description());
+        let description = format!("tokapi {version}: {analyzer}");
+        wire::push_bytes(header::DESCRIPTION, description.as_bytes(), &mut bytes);
+        Ok(bytes)
+    }
+}
+
+/// Writes every list. Gives the number of postings.
+fn write_lists(live: &Live<'_>, file: &mut Pieces, done: &AtomicU64) -> Result<u64> {
+    let mut lists = live.lists()?;
+    let (mut term, mut front, mut postings) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut documents, mut tfs) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    while let Some(df) = lists.next_term(&mut term)? {
+        let (mut left, mut cf, mut before) = (df, 0, 0);
+        postings.clear();
+        while left > 0 {
+            documents.clear();
+            tfs.clear();
+            // At most TAKEN.
+            let room = left.min(TAKEN as u64) as usize;
+            lists.take(room, &mut documents, &mut tfs)?;
+            for (&document, &tf) in documents.iter().zip(&tfs) {
+                push_posting(document - before, tf, &mut postings);
+                before = document;
+                cf += u64::from(tf);
+            }
+            if let Some(&tf) = tfs.iter().find(|&&tf| i32::try_from(tf).is_err()) {
+                narrow(tf.into(), || format!("a tf of {}", text(&term)))?;
+            }
+            left -= documents.len() as u64;
+        }
+        front.clear();
+        wire::push_bytes(list::TERM, &term, &mut front);
+        wire::push_number(list::DF, df, &mut front);
+        wire::push_number(list::CF, cf, &mut front);
+        narrow((front.len() + postings.len()) as u64, || {
+            format!("the size of the list of {}", text(&term))
+        })?;
+        wire::push_length_of(front.len() + postings.len(), &mut file.bytes);
+        file.write(&front)?;
+        file.write(&postings)?;
+        count += df;
+        done.fetch_add(df, Ordering::Relaxed);
+    }
+    Ok(count)
+}
+
+/// Adds a posting as a field of its list.
+#[inline]
+fn push_posting(gap: u32, tf: u32, list: &mut Vec<u8>) {
+    // Most are small: all bytes at once.
+    if let (1..0x80, 1..0x80) = (gap, tf) {
+        list.extend_from_slice(&[
+            posting::TAG,
+            posting::USUAL_BYTES,
+            posting::DOCUMENT_TAG,
+            gap as u8,
+            posting::TF_TAG,
+            tf as u8,
+        ]);
+        return;
+    }
+    let (gap, tf) = (u64::from(gap), u64::from(tf));
+    let bytes = wire::number_bytes(gap) + wire::number_bytes(tf);
+    wire::push_length(list::POSTING, bytes, list);
+    wire::push_number(posting::DOCUMENT, gap, list);
+    wire::push_number(posting::TF, tf, list);
+}
+
+/// The number, which has no more than 31 bits.
+fn narrow(number: u64, what: impl FnOnce() -> String) -> Result<u64> {
+    match i32::try_from(number) {
+        Ok(_) => Ok(number),
+        Err(_) => Err(Error::Limit(format!(
+            "{} is {number}, and CIFF has room for 31 bits",
+            what()
+        ))),
+    }
+}
+
+fn text(term: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(term)
+}
+
+/// A file that is compressed and written piece by piece.
+struct Pieces {
+    file: Staged,
+    compression: Compression,
+    /// What is yet to be written.
+    bytes: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+impl Pieces {
+    fn create(path: &Path) -> Result<Self> {
+        Ok(Pieces {
+            file: Staged::create(path)?,
+            compression: Compression::of_name(path),
+            bytes: Vec::new(),
+            packed: Vec::new(),
+        })
+    }
+
+    /// Adds a message behind its length.
+    fn write_message(&mut self, message: &[u8]) -> Result<()> {
+        wire::push_length_of(message.len(), &mut self.bytes);
+        self.write(message)
+    }
+
+    /// Adds bytes.
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        for piece in bytes.chunks(PIECE_BYTES) {
+            self.bytes.extend_from_slice(piece);
+            self.write_piece(PIECE_BYTES)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what there is, if it is at least so much.
+    fn write_piece(&mut self, least: usize) -> Result<()> {
+        if self.bytes.len() < least {
+            return Ok(());
+        }
+        let mut write = || match self.compression {
+            Compression::None => self.file.write_all(&self.bytes),
+            compression => {
+                self.packed.clear();
+                compression.pack(&self.bytes, Effort::Usual, &mut self.packed)?;
+                self.file.write_all(&self.packed)
+            }
+        };
+        write().map_err(|source| self.file.failed(source))?;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    fn commit(mut self) -> Result<()> {
+        self.write_piece(1)?;
+        self.file.commit()
+    }
+}
