@@ -229,7 +229,15 @@ proptest! {
             }
         }
         drop(writer);
-        same(&Index::open(&path).unwrap(), &left, seed);
+        let changed = Index::open(&path).unwrap();
+        same(&changed, &left, seed);
+        let exported = |index: &Index, name: &str| {
+            let file = folder.path().join(name);
+            index.export_ciff(&file, &Default::default()).unwrap();
+            std::fs::read(file).unwrap()
+        };
+        let fresh = build(&left, &folder.path().join("anew"));
+        prop_assert!(exported(&changed, "a.ciff") == exported(&fresh, "b.ciff"));
         IndexWriter::open(&path, 2).unwrap().merge().unwrap();
         let merged = Index::open(&path).unwrap();
         same(&merged, &left, seed);

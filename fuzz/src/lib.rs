@@ -1,12 +1,18 @@
 //! What every fuzz target checks, as laws: nothing panics, the size of chunks changes nothing,
 //! and the engines agree.
 
+mod index;
+
+pub use index::index;
+
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::corpus::{Chunk, Format, OnError};
+use tokapi::eval::{Evaluation, Judgments, Run};
 use tokapi::invert::{Cpu, Invert, Reference};
+use tokapi::query::{Clause, Occur, Query};
 use tokapi::sort::KeyType;
 use tokapi::sort::text::{Lines, write_key32, write_key64};
 use tokapi::{Corpus, CorpusOptions, Dictionary, Index};
@@ -131,6 +137,41 @@ pub fn ciff(bytes: &[u8]) {
         assert_eq!(exported.postings, checked.postings);
         let again = import("b.ciff", "again").expect("written so");
         assert_eq!(again.check().expect("whole"), checked);
+    }
+}
+
+/// Cuts `bytes` as a query that a person wrote.
+pub fn query(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for cut in [Cut::Plain, Cut::Unicode, Cut::Whitespace] {
+        let options = AnalyzerOptions {
+            cut,
+            ..AnalyzerOptions::default()
+        };
+        let analyzer = Analyzer::new(&options).expect("no stop word file to be read");
+        for usual in [Occur::Should, Occur::Must] {
+            let query = Query::parse(&text, &analyzer, usual);
+            assert!(query.clauses.iter().all(|clause| !clause.term.is_empty()));
+            for phrase in &query.phrases {
+                assert!(phrase.terms.len() > 1);
+                let is_must = |term: &String| {
+                    let of_term = |clause: &Clause| clause.term == *term;
+                    let must = |clause: &Clause| of_term(clause) && clause.occur == Occur::Must;
+                    query.clauses.iter().any(must)
+                };
+                assert!(phrase.not || phrase.terms.iter().all(is_must));
+            }
+        }
+    }
+}
+
+/// Reads `bytes` as a run and as judgments.
+pub fn eval(bytes: &[u8]) {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), bytes).expect("room");
+    if let (Ok(run), Ok(judgments)) = (Run::read(file.path()), Judgments::read(file.path())) {
+        let mean = Evaluation::new(&run, &judgments, true).mean;
+        assert!((0.0..=1.0).contains(&mean.ndcg_10), "{mean:?}");
     }
 }
 

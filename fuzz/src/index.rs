@@ -1,0 +1,123 @@
+//! Files of an index with right checksums and whatever data.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+use tokapi::analyze::Analyzer;
+use tokapi::collection::Storage;
+use tokapi::index::{Contents, IndexWriter, Keep, forge};
+use tokapi::query::{Filter, Query, SearchOptions};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+
+/// An index with every kind of file.
+fn template() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut lines = String::new();
+    for number in 0..700 {
+        let (a, b) = (number % 7, number % 50);
+        let line =
+            format!("{{\"id\":\"d{number}\",\"contents\":\"all a{a} b{b} all\",\"half\":{a}}}\n");
+        lines.push_str(&line);
+    }
+    let docs = folder.path().join("docs.jsonl");
+    std::fs::write(&docs, lines).expect("room");
+    let keep = Keep {
+        text: true,
+        fields: vec!["half".into()],
+        positions: true,
+    };
+    let corpus = CorpusOptions {
+        fields: keep.fields.clone(),
+        ..CorpusOptions::default()
+    };
+    let corpus = Corpus::open(&[docs], corpus).expect("just written");
+    let options = BuildOptions::default();
+    let storage = Storage {
+        memory: Memory::available(),
+        scratch: Default::default(),
+        output: None,
+    };
+    let contents = Contents::new(corpus.again(), keep, &options, &storage);
+    let analyzer = Analyzer::default();
+    let collection = Collection::build(corpus, &analyzer, &options).expect("just written");
+    let path = folder.path().join("index");
+    Index::build_with_contents(collection, &analyzer, &path, contents).expect("room");
+    let mut writer = IndexWriter::open(&path, 1).expect("just written");
+    writer.delete(["d7", "d300"]).expect("room");
+    folder
+}
+
+fn read(path: &Path) -> tokapi::Result<()> {
+    let index = Index::open(path)?;
+    let _ = index.check();
+    let mut filtered = Query::any(["a1", "b20"]);
+    filtered.filters.push(Filter {
+        field: "half".into(),
+        value: "1".into(),
+        not: false,
+    });
+    let options = SearchOptions::default();
+    for query in [
+        Query::any(["all", "a1", "b3"]),
+        Query::all(["all", "a1"]),
+        Query::phrase(["a1", "b1"]),
+        filtered,
+    ] {
+        let _ = index.count(&query);
+        for hit in index.search(&query, &options).into_iter().flatten() {
+            let _ = (index.id(hit.document), index.document(hit.document));
+        }
+    }
+    Ok(())
+}
+
+/// Changes a file of an index as `bytes` say: its number, and then places from its end with a new byte each.
+/// Where the number is 255, the rest is the manifest.
+pub fn index(bytes: &[u8]) {
+    static TEMPLATE: OnceLock<TempDir> = OnceLock::new();
+    let path = TEMPLATE.get_or_init(template).path().join("index");
+    let Some((&number, changes)) = bytes.split_first() else {
+        return;
+    };
+    let manifest = path.join("manifest.json");
+    let before = std::fs::read(&manifest).expect("it is there");
+    if number == 255 {
+        let mut text = changes.to_vec();
+        text.retain(|&byte| byte != b'\n');
+        text.push(b'\n');
+        let sum = format!("crc32 {:08x}\n", crc32fast::hash(&text));
+        text.extend(sum.as_bytes());
+        std::fs::write(&manifest, text).expect("room");
+        let _ = read(&path);
+        std::fs::write(&manifest, before).expect("room");
+        return;
+    }
+    let mut original = Vec::new();
+    let forged = forge(&path, number.into(), |data| {
+        original.clone_from(data);
+        for change in changes.chunks_exact(4) {
+            let place = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize;
+            let length = data.len();
+            if let Some(byte) = length
+                .checked_sub(1 + place)
+                .and_then(|at| data.get_mut(at))
+            {
+                *byte = change[3];
+            }
+        }
+    });
+    forged.expect("the template is whole");
+    let _ = read(&path);
+    // Files that cannot be opened cannot be forged back.
+    if forge(&path, number.into(), |data| *data = original).is_err() {
+        restore(&path);
+    }
+}
+
+/// Puts the template in its place again.
+fn restore(path: &Path) {
+    let fresh = template();
+    std::fs::remove_dir_all(path).expect("it is there");
+    std::fs::rename(fresh.path().join("index"), path).expect("the same disk");
+}
