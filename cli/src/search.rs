@@ -126,6 +126,11 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
             args.index.display()
         )));
     }
+    if args.explain && args.queries.is_some() && !args.json {
+        return Err(Error::Usage(
+            "a run has no room for explanations; add --json".into(),
+        ));
+    }
     if let Some(file) = &args.queries {
         return search.file(&queries::read(file)?, threads);
     }
@@ -295,6 +300,11 @@ impl Search<'_> {
         let hits = self.index.search(&self.parse(&query.text), &self.options)?;
         for (rank, hit) in (1..).zip(&hits) {
             let (id, tag) = (self.index.id(hit.document)?, &self.args.tag);
+            if id.contains(char::is_whitespace) {
+                return Err(Error::Usage(format!(
+                    "the id {id:?} has white space, which parts the columns of a run; use --json"
+                )));
+            }
             // Writing to a string does not fail.
             let _ = writeln!(lines, "{} Q0 {id} {rank} {} {tag}", query.id, hit.score);
         }

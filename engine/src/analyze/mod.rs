@@ -145,12 +145,14 @@ impl Analyzer {
             hasher.finalize()
         });
         format!(
-            "{:?}, {} stop words ({checksum:08x}), stemmer {}, length {} to {}",
+            "{:?}, {} stop words ({checksum:08x}), stemmer {}, length {}",
             self.cut,
             stop_words.len(),
             self.stemmer_name.as_deref().unwrap_or("none"),
-            self.min_length,
-            self.max_length
+            match self.max_length {
+                usize::MAX => format!("from {}", self.min_length),
+                most => format!("{} to {most}", self.min_length),
+            }
         )
     }
 
