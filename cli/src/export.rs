@@ -43,7 +43,8 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum TargetName {
-    /// The Common Index File Format, a file; compressed if its name ends in .gz or .zst
+    /// The Common Index File Format, a file; compressed if its name ends in .gz or .zst. Impacts are
+    /// written as frequencies
     Ciff,
     /// A folder of weights that the Python package bm25s loads, as it computes them: robertson without
     /// the factor k1 + 1 and never below 0

@@ -7,27 +7,17 @@ use tokapi::weigh::Formula;
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// The formula
-    #[arg(long, value_enum, default_value = "lucene", help_heading = "Weights")]
-    formula: FormulaName,
+    /// The formula [default: lucene]
+    #[arg(long, value_enum, help_heading = "Weights")]
+    formula: Option<FormulaName>,
 
-    /// How slowly repeated terms saturate
-    #[arg(
-        long,
-        default_value_t = 1.2,
-        allow_negative_numbers = true,
-        help_heading = "Weights"
-    )]
-    k1: f64,
+    /// How slowly repeated terms saturate [default: 1.2]
+    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
+    k1: Option<f64>,
 
-    /// How much the length of a document counts, 0 to 1
-    #[arg(
-        long,
-        default_value_t = 0.75,
-        allow_negative_numbers = true,
-        help_heading = "Weights"
-    )]
-    b: f64,
+    /// How much the length of a document counts, 0 to 1 [default: 0.75]
+    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
+    b: Option<f64>,
 
     /// The lower bound of bm25l [default: 0.5] and bm25plus [default: 1]
     #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
@@ -57,20 +47,28 @@ enum FormulaName {
 }
 
 impl Args {
+    /// Whether any of them was given.
+    pub fn is_given(&self) -> bool {
+        let numbers = [self.k1, self.b, self.delta, self.avdl];
+        self.formula.is_some() || numbers.iter().any(Option::is_some)
+    }
+
     /// The formula with its parameters.
     pub fn bm25(&self) -> Bm25 {
+        let usual = Bm25::default();
         Bm25 {
             formula: match self.formula {
-                FormulaName::Lucene => Formula::Lucene,
-                FormulaName::Robertson => Formula::Robertson,
-                FormulaName::Smoothed => Formula::Smoothed,
-                FormulaName::Atire => Formula::Atire,
-                FormulaName::Bm25l => Formula::Bm25L,
-                FormulaName::Bm25plus => Formula::Bm25Plus,
-                FormulaName::Tfidf => Formula::TfIdf,
+                None => usual.formula,
+                Some(FormulaName::Lucene) => Formula::Lucene,
+                Some(FormulaName::Robertson) => Formula::Robertson,
+                Some(FormulaName::Smoothed) => Formula::Smoothed,
+                Some(FormulaName::Atire) => Formula::Atire,
+                Some(FormulaName::Bm25l) => Formula::Bm25L,
+                Some(FormulaName::Bm25plus) => Formula::Bm25Plus,
+                Some(FormulaName::Tfidf) => Formula::TfIdf,
             },
-            k1: self.k1,
-            b: self.b,
+            k1: self.k1.unwrap_or(usual.k1),
+            b: self.b.unwrap_or(usual.b),
             delta: self.delta,
             avdl: self.avdl,
         }

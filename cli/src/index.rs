@@ -11,7 +11,7 @@ use tokapi::index::{Contents, IndexInfo, IndexWriter, Keep, Repeated};
 use tokapi::{BuildOptions, Compression, Corpus, Error, Index};
 
 use crate::summary::{Summary, note, print};
-use crate::{input, progress, storage};
+use crate::{formula, input, progress, storage};
 
 /// Build an index that queries are answered from
 #[derive(Debug, clap::Args)]
@@ -22,6 +22,7 @@ Examples:
   tokapi index huge.tsv.zst -o index --memory 2GB
   tokapi index more.jsonl -o index --append --replace
   tokapi index docs.jsonl -o index --store --field lang,year
+  tokapi index docs.jsonl -o index --impacts --k1 0.9 --b 0.4
   tokapi index lucene.ciff.gz -o index --stemmer english
       the index of another search engine; the options of terms say how queries are cut
   tokapi search index 'boundary layer flow'")]
@@ -66,6 +67,16 @@ pub struct Args {
     #[arg(long, help_heading = "Kept")]
     positions: bool,
 
+    /// Weigh every term in every document now, and keep the weights in 8 bits in the place of frequencies
+    ///
+    /// Scores are sums of these then, near those of the formula, and queries faster. The formula cannot be chosen with
+    /// the query any more, and documents can be neither added nor deleted.
+    #[arg(long, conflicts_with = "append", help_heading = "Weights")]
+    impacts: bool,
+
+    #[command(flatten)]
+    formula: formula::Args,
+
     /// Print the summary as one JSON object
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -73,6 +84,13 @@ pub struct Args {
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
+    if args.formula.is_given() && !args.impacts {
+        return Err(Error::Usage(
+            "an index is weighed when it is searched; give the formula there, or --impacts here"
+                .into(),
+        ));
+    }
+    args.formula.bm25().check()?;
     let mut target = Target::open(args, threads)?;
     if let Some(file) = args.input.ciff()? {
         return import(args, file, threads);
@@ -123,9 +141,9 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 /// Makes an index of a file in the Common Index File Format.
 fn import(args: &Args, file: &Path, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    if args.append || args.store || args.positions || !args.field.is_empty() {
+    if args.append || args.impacts || args.store || args.positions || !args.field.is_empty() {
         return Err(Error::Usage(
-            "a CIFF file makes a new index of postings alone; leave --append, --store, --field and --positions away"
+            "a CIFF file makes a new index of postings alone; leave --append, --impacts, --store, --field and --positions away"
                 .into(),
         ));
     }
@@ -225,11 +243,16 @@ impl Target {
         args: &Args,
     ) -> Result<(String, Value), Error> {
         let Target::There(writer) = self else {
-            match contents {
-                Some(contents) => {
-                    Index::build_with_contents(collection, analyzer, &args.output, contents)?
+            let path = &args.output;
+            match (contents, args.impacts) {
+                (contents, true) => {
+                    let bm25 = args.formula.bm25();
+                    Index::build_impacts(collection, analyzer, path, contents, &bm25)?
                 }
-                None => Index::build(collection, analyzer, &args.output)?,
+                (Some(contents), false) => {
+                    Index::build_with_contents(collection, analyzer, path, contents)?
+                }
+                (None, false) => Index::build(collection, analyzer, path)?,
             };
             return Ok(("wrote".into(), Value::Null));
         };

@@ -63,6 +63,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
             "fields": info.keep.fields,
             "stores_text": info.keep.text,
             "positions": info.keep.positions,
+            "impacts": info.impacts,
         });
         return print(format!("{object}\n").as_bytes());
     }
@@ -88,6 +89,9 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
     let mut text = format!("{}analyzer  {}\n", table.text(), info.analyzer);
     if !info.keep.is_nothing() {
         text += &format!("keeps     {}\n", info.keep);
+    }
+    if let Some(impacts) = &info.impacts {
+        text += &format!("weights   impacts by {}\n", impacts.bm25);
     }
     print(text.as_bytes())
 }

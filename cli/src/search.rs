@@ -104,6 +104,13 @@ enum Mode {
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let index = Index::open(&args.index)?;
+    if let (Some(impacts), true) = (index.impacts(), args.formula.is_given()) {
+        return Err(Error::Usage(format!(
+            "{}: the weights of this index were computed by {}; build it without --impacts to choose with the query",
+            args.index.display(),
+            impacts.bm25
+        )));
+    }
     let filters = args.filter.iter();
     let filters = filters.map(|filter| Filter::parse(filter, &index));
     let search = Search {
@@ -228,14 +235,20 @@ impl Search<'_> {
                     .explain(&query, &self.options.bm25, hit.document)?;
                 let _ = writeln!(answer, "      length {}", explained.length);
                 for term in explained.terms {
+                    let why = match self.index.impacts() {
+                        None => format!("tf {}, df {}, idf {:.4}", term.tf, term.df, term.idf),
+                        Some(impacts) => {
+                            format!(
+                                "impact {} times {:.6}, df {}",
+                                term.tf, impacts.scale, term.df
+                            )
+                        }
+                    };
                     let _ = writeln!(
                         answer,
-                        "      {:.4}  {}  tf {}, df {}, idf {:.4}{}",
+                        "      {:.4}  {}  {why}{}",
                         f64::from(term.weight) * term.times,
                         term.term,
-                        term.tf,
-                        term.df,
-                        term.idf,
                         match term.times {
                             1.0 => String::new(),
                             times => format!(", {times} times in the query"),
@@ -257,12 +270,16 @@ impl Search<'_> {
                 .index
                 .explain(query, &self.options.bm25, hit.document)?;
             let terms = explained.terms.iter().map(|term| {
+                let (number, factor) = match self.index.impacts() {
+                    None => ("tf", "idf"),
+                    Some(_) => ("impact", "scale"),
+                };
                 json!({
                     "term": term.term,
                     "times": term.times,
-                    "tf": term.tf,
+                    number: term.tf,
                     "df": term.df,
-                    "idf": term.idf,
+                    factor: term.idf,
                     "weight": term.weight,
                 })
             });

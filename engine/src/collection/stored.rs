@@ -123,6 +123,14 @@ impl Stored {
         }
     }
 
+    /// The threads that work on it.
+    pub(crate) fn threads(&self) -> usize {
+        match self {
+            Stored::Memory(collection) => collection.pool().current_num_threads(),
+            Stored::Scratch(external) => external.stages().threads,
+        }
+    }
+
     /// N and the total length.
     pub fn statistics(&self) -> Statistics {
         match self {

@@ -38,10 +38,18 @@ impl Index {
     /// factor k1 + 1 there and no idf below 0.
     ///
     /// # Errors
-    /// A formula that `bm25s` does not have; parameters out of range; there is something at `path`; a file
+    /// An index of impacts; a formula that `bm25s` does not have; parameters out of range; there is something at `path`; a file
     /// cannot be written; the index is damaged.
     pub fn export_bm25s(&self, bm25: &Bm25, path: &Path, done: &AtomicU64) -> Result<Exported> {
         bm25.check()?;
+        if let Some(impacts) = self.impacts() {
+            return Err(Error::Usage(format!(
+                "{}: the weights of this index were computed by {} and are kept in 8 bits; build it without \
+                 impacts to export it for bm25s",
+                self.path().display(),
+                impacts.bm25
+            )));
+        }
         let method = Method::of(bm25)?;
         let live = Live::new(self, "bm25s")?;
         let staged = StagedFolder::create(path)?;

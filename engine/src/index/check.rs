@@ -5,7 +5,7 @@ use super::fields::MOST_VALUE_BYTES;
 use super::lists::Lists;
 use super::part::Part;
 use super::tokens::take_code;
-use super::{Index, Keep, bounds, document};
+use super::{Index, Keep, bounds, document, impacts};
 use crate::error::{Error, Result};
 
 /// What was checked.
@@ -32,7 +32,7 @@ impl Index {
         for part in self.parts() {
             part.check_pages()?;
             let lengths = check_documents(part)?;
-            let (terms, postings) = check_terms(part, &lengths)?;
+            let (terms, postings) = check_terms(part, &lengths, self.impacts().is_some())?;
             checked.terms += terms;
             checked.postings += postings;
             check_deleted(part, &lengths)?;
@@ -76,16 +76,20 @@ fn check_deleted(part: &Part, lengths: &[u32]) -> Result<()> {
     }
 }
 
-/// Checks the lists of terms. Gives the number of terms and of postings.
-fn check_terms(part: &Part, lengths: &[u32]) -> Result<(u64, u64)> {
+/// Checks the lists of terms, which may have impacts in the place of tfs. Gives the number of terms and of postings.
+fn check_terms(part: &Part, lengths: &[u32], has_impacts: bool) -> Result<(u64, u64)> {
     let mut counted = vec![0; lengths.len()];
+    let most = match has_impacts {
+        true => impacts::MOST,
+        false => u32::MAX,
+    };
     let code = |document: u32| part.codes().code(lengths[document as usize]);
-    let (terms, postings) = check_lists(&part.lists, code, &mut counted)?;
+    let (terms, postings) = check_lists(&part.lists, code, most, &mut counted)?;
     let sums_are_right = counted
         .iter()
         .zip(lengths)
         .all(|(&counted, &length)| counted == u64::from(length));
-    if !sums_are_right && !part.note.lengths_as_given {
+    if !sums_are_right && !part.note.lengths_as_given && !has_impacts {
         return Err(wrong(
             part,
             "the tfs of a document do not add up to its length",
@@ -104,7 +108,7 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
     };
     let mut counted = vec![0; part.documents() as usize];
     if let Some(lists) = &part.fields {
-        check_lists(lists, |_| 0, &mut counted)?;
+        check_lists(lists, |_| 0, u32::MAX, &mut counted)?;
     }
     let mut records = store.records();
     for counted in counted {
@@ -145,9 +149,14 @@ fn check_tokens(part: &Part, lengths: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Checks lists, of which `code` gives the code of every document's length, and adds the tfs to those of the
-/// documents. Gives the number of terms and of postings.
-fn check_lists(lists: &Lists, code: impl Fn(u32) -> u8, counted: &mut [u64]) -> Result<(u64, u64)> {
+/// Checks lists, of which `code` gives the code of every document's length and no tf is above `most`, and adds
+/// the tfs to those of the documents. Gives the number of terms and of postings.
+fn check_lists(
+    lists: &Lists,
+    code: impl Fn(u32) -> u8,
+    most: u32,
+    counted: &mut [u64],
+) -> Result<(u64, u64)> {
     let (mut terms, mut postings) = (0, 0);
     let mut last_term: Option<Vec<u8>> = None;
     for shard in 0..lists.shard_count() {
@@ -172,6 +181,9 @@ fn check_lists(lists: &Lists, code: impl Fn(u32) -> u8, counted: &mut [u64]) -> 
                 for (&document, &tf) in documents.iter().zip(tfs) {
                     if i64::from(document) <= before || tf == 0 {
                         return Err(lists.damaged("documents of a list do not ascend"));
+                    }
+                    if tf > most {
+                        return Err(lists.damaged("an impact is above 255"));
                     }
                     before = document.into();
                     let length = code(document);

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FileNote, VERSION};
+use super::impacts::Impacts;
 use super::keep::Keep;
 use crate::analyze::AnalyzerOptions;
 use crate::collection::Statistics;
@@ -29,6 +30,9 @@ pub(crate) struct Manifest {
     /// What is kept of documents besides postings.
     #[serde(default)]
     pub keep: Keep,
+    /// How weights were computed, where lists have them in the place of tfs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impacts: Option<Impacts>,
     /// The parts, in the order of their documents.
     pub parts: Vec<PartNote>,
     /// The last number that a name was made with.
@@ -89,6 +93,7 @@ impl Manifest {
             version: VERSION,
             analyzer,
             keep: Keep::default(),
+            impacts: None,
             parts: Vec::new(),
             names: 0,
             added: 0,
@@ -132,7 +137,11 @@ impl Manifest {
                 ),
             });
         }
-        serde_json::from_value(value).map_err(wrong)
+        let manifest: Manifest = serde_json::from_value(value).map_err(wrong)?;
+        match manifest.impacts.is_none_or(|impacts| impacts.is_sound()) {
+            true => Ok(manifest),
+            false => Err(file::damaged(&path, "its impacts are none")),
+        }
     }
 
     /// Puts the manifest in the place of the one before, when it is on disk.

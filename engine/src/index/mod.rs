@@ -41,6 +41,7 @@ mod encode;
 mod fields;
 mod file;
 mod forge;
+mod impacts;
 mod keep;
 mod layout;
 mod lists;
@@ -66,6 +67,7 @@ pub use document::StoredDocument;
 pub(crate) use fields::{MOST_VALUE_BYTES, key};
 #[doc(hidden)]
 pub use forge::forge;
+pub use impacts::Impacts;
 pub use keep::Keep;
 pub(crate) use lists::Found;
 pub use live::Exported;
@@ -81,6 +83,7 @@ use crate::collection::{Statistics, Stored};
 use crate::error::{Error, Result};
 use crate::output::StagedFolder;
 use crate::pipeline::StageTimes;
+use crate::weigh::Bm25;
 use manifest::{MANIFEST, Manifest, PartNote};
 
 /// What the names of parts begin with.
@@ -93,6 +96,7 @@ pub struct Index {
     parts: Vec<Part>,
     statistics: Statistics,
     keep: Keep,
+    impacts: Option<Impacts>,
 }
 
 /// The size of an index.
@@ -114,6 +118,8 @@ pub struct IndexInfo {
     pub analyzer: String,
     /// What is kept of documents besides postings.
     pub keep: Keep,
+    /// How weights were computed, where it has impacts.
+    pub impacts: Option<Impacts>,
 }
 
 impl Index {
@@ -128,7 +134,7 @@ impl Index {
         path: &Path,
     ) -> Result<StageTimes> {
         let stored = collection.into();
-        Index::write_new(analyzer, path, Keep::default(), |folder| {
+        Index::write_new(analyzer, path, |folder, _| {
             build::write_part(stored, folder, 0)
         })
     }
@@ -144,29 +150,56 @@ impl Index {
         contents: Contents<'_>,
     ) -> Result<StageTimes> {
         let stored = collection.into();
-        Index::write_new(analyzer, path, contents.keep().clone(), |folder| {
+        Index::write_new(analyzer, path, |folder, manifest| {
             let (mut note, times) = build::write_part(stored, folder, 0)?;
+            manifest.keep = contents.keep().clone();
             contents.write(folder, &mut note, 0, analyzer)?;
             Ok((note, times))
         })
     }
 
-    /// Writes an index of the one part that `write_part` writes to a folder.
+    /// As [`Index::build`], or with `contents` as [`Index::build_with_contents`], and weighs every posting by
+    /// `bm25`. The index has the weights, quantised to 8 bits, in the place of tfs: scores are sums of these,
+    /// and no other formula can be asked for. N and df are part of every weight, so that documents can be
+    /// neither added nor deleted.
+    ///
+    /// # Errors
+    /// As these; parameters out of range; a term that weighs nothing or less.
+    pub fn build_impacts(
+        collection: impl Into<Stored>,
+        analyzer: &Analyzer,
+        path: &Path,
+        contents: Option<Contents<'_>>,
+        bm25: &Bm25,
+    ) -> Result<StageTimes> {
+        let stored = collection.into();
+        let threads = stored.threads();
+        Index::write_new(analyzer, path, |folder, manifest| {
+            let (mut note, times) = build::write_part(stored, folder, 0)?;
+            manifest.impacts = Some(impacts::replace_tfs(bm25, folder, &mut note, threads)?);
+            if let Some(contents) = contents {
+                manifest.keep = contents.keep().clone();
+                contents.write(folder, &mut note, 0, analyzer)?;
+            }
+            Ok((note, times))
+        })
+    }
+
+    /// Writes an index of the one part that `write_part` writes to a folder; what is true of the whole index
+    /// it notes in the manifest.
     fn write_new(
         analyzer: &Analyzer,
         path: &Path,
-        keep: Keep,
-        write_part: impl FnOnce(&Path) -> Result<(PartNote, StageTimes)>,
+        write_part: impl FnOnce(&Path, &mut Manifest) -> Result<(PartNote, StageTimes)>,
     ) -> Result<StageTimes> {
         let staged = StagedFolder::create(path)?;
         let mut manifest = Manifest::new(analyzer.options());
         let name = manifest.new_name(PART);
         let folder = staged.temporary().join(&name);
         std::fs::create_dir(&folder).map_err(Error::writing(path))?;
-        let (mut note, times) = write_part(&folder)?;
+        let (mut note, times) = write_part(&folder, &mut manifest)?;
         note.name = name;
         manifest.added = note.documents;
-        manifest.keep = keep;
         manifest.parts.push(note);
         manifest.write(staged.temporary())?;
         crate::output::sync_folder(&folder.join(MANIFEST));
@@ -225,6 +258,7 @@ impl Index {
             parts,
             statistics,
             keep,
+            impacts: manifest.impacts,
         })
     }
 
@@ -248,6 +282,11 @@ impl Index {
         &self.keep
     }
 
+    /// How its weights were computed, where it has impacts in the place of tfs.
+    pub fn impacts(&self) -> Option<&Impacts> {
+        self.impacts.as_ref()
+    }
+
     /// How large it is.
     pub fn info(&self) -> IndexInfo {
         let mut files: Vec<(&'static str, u64)> = Vec::new();
@@ -269,6 +308,7 @@ impl Index {
             files,
             analyzer: self.analyzer.description(),
             keep: self.keep.clone(),
+            impacts: self.impacts,
         }
     }
 

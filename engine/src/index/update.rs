@@ -84,9 +84,19 @@ impl IndexWriter {
     /// Opens the index in the folder `path` for changes, merged on `threads` threads.
     ///
     /// # Errors
-    /// There is no index; it is damaged; another process changes it.
+    /// There is no index; it is damaged; it has impacts, which any change would make wrong; another process
+    /// changes it.
     pub fn open(path: &Path, threads: usize) -> Result<Self> {
-        Manifest::read(path)?;
+        if let Some(impacts) = Manifest::read(path)?.impacts {
+            return Err(Error::Index {
+                path: path.to_path_buf(),
+                what: format!(
+                    "its weights were computed by {} for all its documents, and would be others with other \
+                     documents; build a new index, or one without impacts",
+                    impacts.bm25
+                ),
+            });
+        }
         let lock = lock(path)?;
         // As it is now that nobody else changes it.
         let manifest = Manifest::read(path)?;

@@ -1,7 +1,6 @@
 //! Where a score comes from.
 
-use super::Query;
-use super::terms;
+use super::{Query, Weigher, Weighing, terms};
 use crate::error::Result;
 use crate::index::{Cursor, Index};
 use crate::weigh::Bm25;
@@ -24,11 +23,11 @@ pub struct ExplainedTerm {
     pub term: String,
     /// How often the query has it.
     pub times: f64,
-    /// How often the document has it.
+    /// How often the document has it; in an index of impacts its impact there.
     pub tf: u32,
     /// How many documents have it.
     pub df: u64,
-    /// Its idf.
+    /// Its idf; in an index of impacts what an impact of 1 weighs.
     pub idf: f64,
     /// Its weight in the document.
     pub weight: f32,
@@ -38,14 +37,14 @@ impl Index {
     /// Where the score of `document` for a query comes from.
     ///
     /// # Errors
-    /// Parameters out of range; no such document; the index is damaged.
+    /// Parameters out of range; another formula than that of an index of impacts; no such document; the index is damaged.
     pub fn explain(&self, query: &Query, bm25: &Bm25, document: u64) -> Result<Explained> {
-        bm25.check()?;
+        let weighing = Weighing::of(self, bm25)?;
         let (number, document) = self.locate(document)?;
         let part = &self.parts()[number];
-        let weigher = super::weigher::Weigher::new(part, bm25, &self.statistics());
+        let weigher = Weigher::new(part, &weighing, &self.statistics());
         let (mut score, mut explained) = (0.0, Vec::new());
-        for term in terms::weighed(self, query, Some(bm25))? {
+        for term in terms::weighed(self, query, Some(&weighing))? {
             let Some(found) = &term.found[number] else {
                 continue;
             };

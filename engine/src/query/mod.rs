@@ -21,10 +21,13 @@ mod snippet;
 mod terms;
 mod top;
 mod weigher;
+mod weighing;
 mod windows;
 
 pub use explain::{Explained, ExplainedTerm};
 pub use snippet::{Highlighter, Snippet};
+pub(crate) use weigher::Weigher;
+pub(crate) use weighing::Weighing;
 
 use std::borrow::Cow;
 
@@ -100,7 +103,8 @@ pub enum Algorithm {
 pub struct SearchOptions {
     /// How many documents to find.
     pub k: usize,
-    /// The formula and its parameters.
+    /// The formula and its parameters. An index of impacts has been weighed: it takes the formula that it was
+    /// weighed by, and the usual one for that.
     pub bm25: Bm25,
     /// The algorithm.
     pub algorithm: Algorithm,
@@ -178,18 +182,18 @@ impl Index {
     /// The best documents for a query, the best first.
     ///
     /// # Errors
-    /// Parameters out of range; a filter by a field that the index does not keep; the index is damaged.
+    /// Parameters out of range; another formula than that of an index of impacts; a filter by a field that the index does not keep; the index is damaged.
     pub fn search(&self, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
-        options.bm25.check()?;
+        let weighing = Weighing::of(self, &options.bm25)?;
         filter::check(self, query)?;
         if self.statistics().documents == 0 {
             return Ok(Vec::new());
         }
         let mut top = Top::new(options.k);
-        let weighed = terms::weighed(self, query, Some(&options.bm25))?;
+        let weighed = terms::weighed(self, query, Some(&weighing))?;
         let mut first = 0;
         for (number, part) in self.parts().iter().enumerate() {
-            let mut terms = Terms::new(self, number, query, &weighed, &options.bm25)?;
+            let mut terms = Terms::new(self, number, query, &weighed, &weighing)?;
             let magnitudes = terms.scored.iter().map(|term| term.magnitude);
             top.begin_part(first, magnitudes.sum());
             match options.algorithm {
@@ -212,7 +216,7 @@ impl Index {
     /// A filter by a field that the index does not keep; the index is damaged.
     pub fn count(&self, query: &Query) -> Result<u64> {
         filter::check(self, query)?;
-        let bm25 = Bm25::default();
+        let weighing = Weighing::by(&Bm25::default());
         let mut query = Cow::Borrowed(query);
         if query
             .clauses
@@ -226,7 +230,7 @@ impl Index {
         let weighed = terms::weighed(self, &query, None)?;
         let mut sum = 0;
         for number in 0..self.parts().len() {
-            let mut terms = Terms::new(self, number, &query, &weighed, &bm25)?;
+            let mut terms = Terms::new(self, number, &query, &weighed, &weighing)?;
             sum += match terms.must() {
                 _ if filtered::pays_to_count(&terms) => filtered::count(&mut terms)?,
                 0 => count::any(&mut terms)?,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 
-use super::Query;
+use super::{Query, Weighing};
 use crate::analyze::Analyzer;
 use crate::error::Result;
 use crate::index::Index;
@@ -48,8 +48,9 @@ impl Index {
     /// The index is damaged.
     pub fn highlighter(&self, query: &Query) -> Result<Highlighter<'_>> {
         let (mut terms, mut worths) = (HashMap::new(), Vec::new());
-        let bm25 = Bm25::default();
-        for term in super::terms::weighed(self, query, Some(&bm25))? {
+        // By idf, also where scores are sums of impacts.
+        let weighing = Weighing::by(&Bm25::default());
+        for term in super::terms::weighed(self, query, Some(&weighing))? {
             if !term.not {
                 // A few units at most; every term is worth something.
                 worths.push((1000.0 * term.idf.max(0.0)) as u64 + 1);

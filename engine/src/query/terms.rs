@@ -4,10 +4,10 @@ use hashbrown::HashMap;
 
 use super::filter::Filters;
 use super::weigher::Weigher;
+use super::weighing::Weighing;
 use super::{Occur, Query};
 use crate::error::Result;
 use crate::index::{Cursor, Found, Index};
-use crate::weigh::Bm25;
 
 /// A distinct term of a query.
 pub(crate) struct Weighed<'i, 'q> {
@@ -23,12 +23,12 @@ pub(crate) struct Weighed<'i, 'q> {
     pub found: Vec<Option<Found<'i>>>,
 }
 
-/// The distinct terms of a query in its order, with their idf in the whole index, or without where there
-/// is no formula.
+/// The distinct terms of a query in its order, with their idf in the whole index, or without where
+/// nothing is weighed.
 pub(crate) fn weighed<'i, 'q>(
     index: &'i Index,
     query: &'q Query,
-    bm25: Option<&Bm25>,
+    weighing: Option<&Weighing>,
 ) -> Result<Vec<Weighed<'i, 'q>>> {
     let mut terms: Vec<Weighed<'i, 'q>> = Vec::with_capacity(query.clauses.len());
     let mut known: HashMap<&str, usize> = HashMap::with_capacity(query.clauses.len());
@@ -49,7 +49,7 @@ pub(crate) fn weighed<'i, 'q>(
                     .collect::<Result<_>>()?;
                 let mut df = 0;
                 for (part, found) in index.parts().iter().zip(&found) {
-                    if let (Some(found), Some(_)) = (found, bm25) {
+                    if let (Some(found), Some(_)) = (found, weighing) {
                         df += part.live_df(found)?;
                     }
                 }
@@ -59,7 +59,9 @@ pub(crate) fn weighed<'i, 'q>(
                     not,
                     times: 1.0,
                     df,
-                    idf: bm25.map_or(0.0, |bm25| bm25.idf(index.statistics().documents, df)),
+                    idf: weighing.map_or(0.0, |weighing| {
+                        weighing.idf(index.statistics().documents, df)
+                    }),
                     found,
                 });
             }
@@ -100,11 +102,11 @@ impl<'a> Terms<'a> {
         number: usize,
         query: &Query,
         weighed: &[Weighed<'a, '_>],
-        bm25: &Bm25,
+        weighing: &Weighing,
     ) -> Result<Self> {
         let part = &index.parts()[number];
         let mut terms = Terms {
-            weigher: Weigher::new(part, bm25, &index.statistics()),
+            weigher: Weigher::new(part, weighing, &index.statistics()),
             scored: Vec::new(),
             filters: Filters::new(part, query)?,
             must: 0,

@@ -1,6 +1,7 @@
 //! The weights of postings at query time, and what bounds them.
 
 use super::simd::wide;
+use super::weighing::Weighing;
 use crate::collection::Statistics;
 use crate::error::Result;
 use crate::index::{BLOCK, Entry, Part, Point, tf_of};
@@ -9,7 +10,7 @@ use crate::weigh::{Bm25, UsePart};
 /// Weighs the postings of a part.
 pub(crate) struct Weigher<'a> {
     part: &'a Part,
-    bm25: Bm25,
+    weighing: Weighing,
     avdl: f64,
     /// L of every length code.
     norms: [f64; 256],
@@ -19,13 +20,13 @@ pub(crate) struct Weigher<'a> {
 const SLACK: f64 = 1.0 + 1e-6;
 
 impl<'a> Weigher<'a> {
-    pub fn new(part: &'a Part, bm25: &Bm25, statistics: &Statistics) -> Self {
-        let avdl = bm25.average_length(statistics);
+    pub fn new(part: &'a Part, weighing: &Weighing, statistics: &Statistics) -> Self {
+        let avdl = weighing.bm25().average_length(statistics);
         let mut norms = [0.0; 256];
-        norms_wide(bm25, avdl, part.codes().starts(), &mut norms);
+        norms_wide(weighing.bm25(), avdl, part.codes().starts(), &mut norms);
         Weigher {
             part,
-            bm25: *bm25,
+            weighing: *weighing,
             avdl,
             norms,
         }
@@ -36,25 +37,31 @@ impl<'a> Weigher<'a> {
         self.part
     }
 
-    /// The length of a document.
+    /// The length of a document; anything where it makes no difference.
     #[inline]
     pub fn length(&self, document: u32) -> Result<u32> {
-        self.part.length(document)
+        match self.weighing.needs_lengths() {
+            true => self.part.length(document),
+            false => Ok(0),
+        }
     }
 
-    /// Writes the lengths of `documents`.
+    /// Writes the lengths of `documents`, where they make a difference.
     #[inline]
     pub fn lengths(&self, documents: &[u32], lengths: &mut [u32; BLOCK]) -> Result<()> {
-        self.part.lengths(documents, lengths)
+        match self.weighing.needs_lengths() {
+            true => self.part.lengths(documents, lengths),
+            false => Ok(()),
+        }
     }
 
     /// Writes the weights of a term with `idf` in documents of these lengths.
     #[inline]
     pub fn weigh(&self, idf: f64, lengths: &[u32], tfs: &[u32], weights: &mut [f32]) {
         weigh_wide(
-            &self.bm25,
+            &self.weighing,
             Postings {
-                bm25: &self.bm25,
+                bm25: self.weighing.bm25(),
                 avdl: self.avdl,
                 idf,
                 lengths,
@@ -74,7 +81,7 @@ impl<'a> Weigher<'a> {
         weights: &mut [f32],
     ) -> Result<()> {
         let mut lengths = [0; BLOCK];
-        self.part.lengths(documents, &mut lengths)?;
+        self.lengths(documents, &mut lengths)?;
         self.weigh(idf, &lengths[..documents.len()], tfs, weights);
         Ok(())
     }
@@ -90,7 +97,7 @@ impl<'a> Weigher<'a> {
     pub fn magnitudes(&self, idf: f64, blocks: &[Entry]) -> Vec<f32> {
         let mut bounds = vec![0.0; blocks.len()];
         bound_wide(
-            &self.bm25,
+            &self.weighing,
             Bounds {
                 norms: &self.norms,
                 factor: idf.abs() * SLACK,
@@ -104,7 +111,7 @@ impl<'a> Weigher<'a> {
     /// What no weight of postings within `front` is above, its sign apart.
     #[inline]
     pub fn magnitude(&self, idf: f64, front: &[Point]) -> f64 {
-        let part = self.bm25.with_part(Bound {
+        let part = self.weighing.with_part(Bound {
             norms: &self.norms,
             front,
         });
@@ -114,8 +121,8 @@ impl<'a> Weigher<'a> {
 
 wide! {
     /// Weighs postings.
-    fn weigh_wide(bm25: &Bm25, postings: Postings<'_>) {
-        bm25.with_part(postings);
+    fn weigh_wide(weighing: &Weighing, postings: Postings<'_>) {
+        weighing.with_part(postings);
     }
 }
 
@@ -130,8 +137,8 @@ wide! {
 
 wide! {
     /// Bounds the tf parts of blocks.
-    fn bound_wide(bm25: &Bm25, bounds: Bounds<'_>) {
-        bm25.with_part(bounds);
+    fn bound_wide(weighing: &Weighing, bounds: Bounds<'_>) {
+        weighing.with_part(bounds);
     }
 }
 

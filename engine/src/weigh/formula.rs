@@ -4,11 +4,16 @@
 //! (ECIR 2020), and for `smoothed` the form used with GPUs. With N documents, df of them with
 //! the term, tf occurrences in a document of length dl, and L = 1 - b + b * dl / avdl.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 use crate::collection::Statistics;
 use crate::error::{Error, Result};
 
 /// Which formula; each variant gives its idf and its tf part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Formula {
     /// ln(1 + (N - df + 0.5) / (df + 0.5)), tf / (tf + k1 L).
     #[default]
@@ -40,8 +45,22 @@ impl Formula {
     ];
 }
 
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Formula::Lucene => "lucene",
+            Formula::Robertson => "robertson",
+            Formula::Smoothed => "smoothed",
+            Formula::Atire => "atire",
+            Formula::Bm25L => "bm25l",
+            Formula::Bm25Plus => "bm25plus",
+            Formula::TfIdf => "tfidf",
+        })
+    }
+}
+
 /// A formula with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bm25 {
     /// The formula.
     pub formula: Formula,
@@ -66,6 +85,19 @@ impl Default for Bm25 {
             b: 0.75,
             delta: None,
             avdl: None,
+        }
+    }
+}
+
+impl fmt::Display for Bm25 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, k1 {}, b {}", self.formula, self.k1, self.b)?;
+        if let Some(delta) = self.delta {
+            write!(f, ", delta {delta}")?;
+        }
+        match self.avdl {
+            Some(avdl) => write!(f, ", avdl {avdl}"),
+            None => Ok(()),
         }
     }
 }

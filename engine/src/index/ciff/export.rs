@@ -19,6 +19,7 @@ impl Index {
     /// Writes the whole index to a file in the Common Index File Format, compressed where its name ends in
     /// `.gz` or `.zst`; deleted documents are left out. `done` counts postings.
     ///
+    /// An index of impacts is exported with these as tfs, for engines that add them up; the header says so.
     /// The list of a term is in memory as a whole: 6 to 9 bytes a posting.
     ///
     /// # Errors
@@ -68,7 +69,10 @@ impl Index {
             wire::push_double(header::AVERAGE_LENGTH, average, &mut bytes);
         }
         let (version, analyzer) = (env!("CARGO_PKG_VERSION"), self.analyzer().description());
-        let description = format!("tokapi {version}: {analyzer}");
+        let mut description = format!("tokapi {version}: {analyzer}");
+        if let Some(impacts) = self.impacts() {
+            description += &format!("; tfs are impacts by {}", impacts.bm25);
+        }
         wire::push_bytes(header::DESCRIPTION, description.as_bytes(), &mut bytes);
         Ok(bytes)
     }

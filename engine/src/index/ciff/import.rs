@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::build::{self, BATCH_DOCUMENTS};
 use super::super::manifest::PartNote;
-use super::super::{Index, Keep, layout};
+use super::super::{Index, layout};
 use super::lists::{self, Lists};
 use super::reader::Reader;
 use super::wire::{Field, Value};
@@ -42,7 +42,7 @@ impl Index {
         path: &Path,
         read_bytes: &AtomicU64,
     ) -> Result<StageTimes> {
-        Index::write_new(analyzer, path, Keep::default(), |folder| {
+        Index::write_new(analyzer, path, |folder, _| {
             let mut reader = open(file, folder)?;
             let found = Found::new(&mut reader)?;
             let mut note = PartNote {
