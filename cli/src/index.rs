@@ -133,9 +133,11 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         (None, None) => target.write(collection, None, &analyzer, args),
     };
     let (done, more) = written.map_err(storage::suggest_resuming)?;
+    let merged = target.wait();
     let info = Index::open(&args.output)?.info();
     summary.terms = info.terms;
-    say(args, &summary, &info, &done, more)
+    say(args, &summary, &info, &done, more)?;
+    merged
 }
 
 /// Makes an index of a file in the Common Index File Format.
@@ -214,6 +216,14 @@ impl Target {
         )))
     }
 
+    /// Waits until no parts are merged any more. If that fails, the documents are in the index all the same.
+    fn wait(&mut self) -> Result<(), Error> {
+        match self {
+            Target::New => Ok(()),
+            Target::There(writer) => writer.wait(),
+        }
+    }
+
     /// What is kept of the documents.
     fn keep(&self, args: &Args) -> Result<Keep, Error> {
         let asked = Keep {
@@ -264,7 +274,6 @@ impl Target {
         let appended = writer
             .append(collection, contents, repeated)
             .map_err(suggest_replacing)?;
-        writer.wait()?;
         let (documents, again) = (appended.documents, appended.repeated);
         let what = match (again, args.replace) {
             (0, _) => String::new(),

@@ -55,7 +55,7 @@ pub fn delete(args: &DeleteArgs, threads: usize) -> Result<(), Error> {
     let ids = args.id.iter().chain(lines).map(String::as_str);
     let mut writer = IndexWriter::open(&args.index, threads)?;
     let deletion = writer.delete(ids)?;
-    writer.wait()?;
+    let merged = writer.wait();
     if args.json {
         let object = json!({
             "deleted": deletion.documents,
@@ -66,6 +66,7 @@ pub fn delete(args: &DeleteArgs, threads: usize) -> Result<(), Error> {
         let (index, count) = (args.index.display(), grouped(deletion.documents));
         note(&format!("deleted {count} documents from {index}\n"));
     }
+    merged?;
     match &deletion.unknown[..] {
         [] => Ok(()),
         [first, others @ ..] => Err(Error::Usage(format!(

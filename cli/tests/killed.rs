@@ -87,7 +87,7 @@ fn a_killed_change_has_happened_or_not() {
     let folder = Folder::new();
     let mut random = Random(1);
     let mut there = documents(&folder, 0, 2000, &mut random);
-    let built = folder.run(&["index", "new.tsv", "-o", "index"]);
+    let built = folder.run(&["index", "new.tsv", "-o", "index", "--store", "--positions"]);
     assert!(built.status.success(), "{built:?}");
     let (mut next, mut killed, mut kept) = (2000, 0, 0);
     let mut longest = Duration::from_millis(20);

@@ -297,6 +297,25 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
         assert!(error.contains("has changed"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
+    // Neither the size nor the time tells.
+    for (place, text) in [("\"d50\"", "\"e50\""), ("t1 ", "t0 ")] {
+        let before = jsonl(&documents);
+        std::fs::write(&docs, &before).unwrap();
+        let modified = std::fs::metadata(&docs).unwrap().modified().unwrap();
+        let corpus = Corpus::open(&[&docs], options()).unwrap();
+        let (analyzer, storage) = (Analyzer::default(), storage(folder.path(), u64::MAX));
+        let options = BuildOptions::default();
+        let contents = Contents::new(corpus.again(), everything(), &options, &storage);
+        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        std::fs::write(&docs, before.replace(place, text).replace("t2 ", "t  ")).unwrap();
+        let file = std::fs::File::options().write(true).open(&docs).unwrap();
+        file.set_modified(modified).unwrap();
+        let path = folder.path().join("index");
+        let error = Index::build_with_contents(stored, &analyzer, &path, contents);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("gives other documents"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }
 
 #[test]

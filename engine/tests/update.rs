@@ -13,7 +13,8 @@ use tokapi::analyze::Analyzer;
 use tokapi::collection::Storage;
 use tokapi::index::{Contents, IndexWriter, Keep, Repeated};
 use tokapi::query::{Algorithm, Filter, Phrase, Query, SearchOptions};
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+use tokapi::weigh::Formula;
+use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
 /// A document: its id and its text.
 type Document = (String, String);
@@ -102,13 +103,8 @@ fn build(documents: &[Document], path: &Path) -> Index {
 }
 
 /// The answer to a query, by ids.
-fn answer(index: &Index, query: &Query, k: usize, algorithm: Algorithm) -> Vec<(String, f32)> {
-    let options = SearchOptions {
-        k,
-        algorithm,
-        ..Default::default()
-    };
-    let hits = index.search(query, &options).unwrap();
+fn answer(index: &Index, query: &Query, options: &SearchOptions) -> Vec<(String, f32)> {
+    let hits = index.search(query, options).unwrap();
     hits.iter()
         .map(|hit| (index.id(hit.document).unwrap().into_owned(), hit.score))
         .collect()
@@ -152,9 +148,19 @@ fn same(index: &Index, left: &[Document], seed: u64) {
             });
         }
         let k = [1, 10, 1000][random.below(3)];
-        let expected = answer(&fresh, &query, k, Algorithm::Exhaustive);
+        let mut options = SearchOptions {
+            k,
+            bm25: Bm25 {
+                formula: Formula::ALL[random.below(7)],
+                ..Bm25::default()
+            },
+            algorithm: Algorithm::Exhaustive,
+        };
+        let expected = answer(&fresh, &query, &options);
         for algorithm in [Algorithm::Auto, Algorithm::Exhaustive] {
-            assert_eq!(answer(index, &query, k, algorithm), expected, "{query:?}");
+            options.algorithm = algorithm;
+            let answer = answer(index, &query, &options);
+            assert_eq!(answer, expected, "{query:?} {options:?}");
         }
         assert_eq!(index.count(&query).unwrap(), fresh.count(&query).unwrap());
     }
@@ -341,10 +347,79 @@ fn numbers_go_on() {
     writer.merge().unwrap();
     let index = Index::open(&path).unwrap();
     let all = Query::any(["a", "b", "c", "d", "e"]);
-    let mut ids: Vec<String> = answer(&index, &all, 10, Algorithm::Auto)
+    let mut ids: Vec<String> = answer(&index, &all, &SearchOptions::default())
         .into_iter()
         .map(|(id, _)| id)
         .collect();
     ids.sort();
     assert_eq!(ids, ["0", "1", "3", "4"]);
+}
+
+/// A term that only deleted documents have is as one that no document has, under every formula.
+#[test]
+fn terms_of_deleted_documents_make_no_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let mut left: Vec<Document> = (0..30)
+        .map(|number| (format!("d{number}"), format!("red apple w{number}")))
+        .collect();
+    left[7].1.push_str(" zebra");
+    build(&left, &path);
+    let mut writer = IndexWriter::open(&path, 1).unwrap();
+    writer.delete(["d7"]).unwrap();
+    left.remove(7);
+    let (index, fresh) = (Index::open(&path).unwrap(), folder.path().join("fresh"));
+    let fresh = build(&left, &fresh);
+    let analyzer = Analyzer::default();
+    for text in [
+        "+red +apple zebra w3",
+        "+red zebra w3",
+        "zebra",
+        "+zebra red",
+        "zebra red",
+    ] {
+        let query = Query::parse(text, &analyzer, tokapi::query::Occur::Should);
+        for formula in Formula::ALL {
+            let options = SearchOptions {
+                bm25: Bm25 {
+                    formula,
+                    ..Bm25::default()
+                },
+                ..Default::default()
+            };
+            let expected = answer(&fresh, &query, &options);
+            assert_eq!(
+                answer(&index, &query, &options),
+                expected,
+                "{text} {formula}"
+            );
+        }
+    }
+}
+
+/// Where some of the new documents have ids and others not, their numbers could be those of others.
+#[test]
+fn new_documents_all_have_ids_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let terms = folder.path().join("a.terms");
+    std::fs::write(&terms, "a\n\nb\n").unwrap();
+    let tsv = folder.path().join("b.tsv");
+    std::fs::write(&tsv, "x\tc\n").unwrap();
+    let collection = |files: &[&Path]| {
+        let corpus = Corpus::open(files, CorpusOptions::default()).unwrap();
+        Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()
+    };
+    Index::build(collection(&[&terms]), &Analyzer::default(), &path).unwrap();
+    let mut writer = IndexWriter::open(&path, 1).unwrap();
+    let mixed = writer.append(collection(&[&terms, &tsv]), None, Repeated::Replace);
+    let error = mixed.unwrap_err().to_string();
+    assert!(error.contains("give all of them ids"), "{error}");
+    for files in [[&*terms], [&*tsv]] {
+        writer
+            .append(collection(&files), None, Repeated::Replace)
+            .unwrap();
+    }
+    drop(writer);
+    assert_eq!(Index::open(&path).unwrap().statistics().documents, 5);
 }

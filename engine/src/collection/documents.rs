@@ -19,6 +19,8 @@ pub struct Documents {
     pub lengths: Vec<u32>,
     /// Whether no document had an id of its own, so that each is called by its number.
     pub(crate) numbered: bool,
+    /// Whether some have none, so that each of these is called by its number.
+    pub(crate) some_numbered: bool,
 }
 
 impl Documents {
@@ -29,6 +31,7 @@ impl Documents {
             ids: Strings::with_capacity(count, count * USUAL_ID_BYTES),
             lengths: Vec::with_capacity(count),
             numbered: false,
+            some_numbered: false,
         }
     }
 
@@ -45,7 +48,10 @@ impl Documents {
     /// Adds document `number`, which is called by its number where `id` is empty.
     pub(crate) fn push(&mut self, number: usize, id: &[u8], length: u32) {
         match id {
-            b"" => self.ids.push(itoa::Buffer::new().format(number).as_bytes()),
+            b"" => {
+                self.some_numbered = true;
+                self.ids.push(itoa::Buffer::new().format(number).as_bytes());
+            }
             id => self.ids.push(id),
         }
         self.lengths.push(length);
@@ -64,6 +70,7 @@ impl Documents {
             ids: Strings::with_capacity(count, bytes),
             lengths: Vec::with_capacity(count),
             numbered: bytes == 0,
+            some_numbered: false,
         };
         for chunk in chunks {
             for (id, &length) in chunk.ids.iter().zip(&chunk.inverted.lengths) {

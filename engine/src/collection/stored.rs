@@ -139,6 +139,11 @@ impl Stored {
         }
     }
 
+    /// The documents that were read, those that were left out among them.
+    pub(crate) fn documents_read(&self) -> u64 {
+        self.statistics().documents + self.skipped().count
+    }
+
     /// The number of postings: distinct (term, document) pairs.
     pub fn postings_count(&self) -> u64 {
         match self {

@@ -31,8 +31,8 @@ pub use spool::Spooled;
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use source::Source;
@@ -92,6 +92,8 @@ pub struct Corpus {
     chunk_bytes: usize,
     /// A larger document is an error.
     document_bytes: usize,
+    /// The sizes of chunks and of documents that were asked for, here or where this is read again.
+    bounds: Arc<OnceLock<(usize, usize)>>,
     /// What may still be read.
     left_bytes: u64,
 }
@@ -132,6 +134,7 @@ impl Corpus {
             sequence: 0,
             chunk_bytes,
             document_bytes: usize::MAX,
+            bounds: Arc::default(),
             left_bytes: u64::MAX,
         }
     }
@@ -191,7 +194,15 @@ impl Corpus {
     pub(crate) fn bound(&mut self, bytes: usize, document_bytes: usize) {
         self.chunk_bytes = bytes.max(1);
         self.document_bytes = document_bytes;
+        let _ = self.bounds.set((bytes, document_bytes));
         log::info!("chunks of {bytes} bytes");
+    }
+
+    /// Makes the chunks that the first reading made, and refuses the same documents.
+    pub(crate) fn bound_as_before(&mut self) {
+        if let Some(&(bytes, document_bytes)) = self.bounds.get() {
+            self.bound(bytes, document_bytes);
+        }
     }
 
     /// The size of all inputs on disk, or of the sample that is read of them; 0 while unknown.

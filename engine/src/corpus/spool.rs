@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{Corpus, Input};
 use crate::error::{Error, Result};
@@ -18,7 +19,11 @@ impl Corpus {
     /// The same corpus once more, from the beginning: the inputs that have not been opened yet.
     pub fn again(&self) -> Corpus {
         let inputs = self.inputs.iter().cloned().collect();
-        Corpus::new(inputs, (*self.options).clone())
+        let again = Corpus::new(inputs, (*self.options).clone());
+        Corpus {
+            bounds: Arc::clone(&self.bounds),
+            ..again
+        }
     }
 
     /// Reads standard input, pipes and devices to their ends, into files beside `output`, from which they

@@ -13,7 +13,7 @@ use super::lists::Lists;
 use super::manifest::PartNote;
 use super::part::{Ids, Part};
 use super::store::StoreWriter;
-use super::tokens::{TermRanks, TokensWriter, push_code};
+use super::tokens::{TermRanks, TokensWriter, is_last, push_code};
 use crate::analyze::Analyzer;
 use crate::collection::{BuildOptions, Storage, thread_pool};
 use crate::corpus::{Block, Chunk, Corpus, Input, OnError};
@@ -57,12 +57,14 @@ impl<'a> Contents<'a> {
     }
 
     /// Writes what is kept to the part in `folder`, whose other files are whole. Documents that are called
-    /// by their number count from `first`; terms are cut by `analyzer`.
+    /// by their number count from `first`; `read_before` documents were read at first, those that were left
+    /// out among them; terms are cut by `analyzer`.
     pub(super) fn write(
         mut self,
         folder: &Path,
         note: &mut PartNote,
         first: u64,
+        read_before: u64,
         analyzer: &Analyzer,
     ) -> Result<()> {
         let pool = thread_pool(self.options)?;
@@ -74,7 +76,7 @@ impl<'a> Contents<'a> {
         };
         let mut ids = part.ids(0..part.documents())?;
         let mut keeper = Keeper {
-            next: ids.next()?.map(|(_, id)| id),
+            next: ids.next()?,
             ids,
             store: match keep.stores() {
                 true => Some(StoreWriter::create(folder)?),
@@ -90,17 +92,13 @@ impl<'a> Contents<'a> {
             },
             keep: &keep,
             on_error: self.corpus.on_error(),
+            part: &part,
             numbered: first,
+            read: 0,
             values: Vec::new(),
         };
-        let memory = &self.storage.memory;
-        let threads = pool.current_num_threads();
-        self.corpus.share_among(threads);
-        let most = usize::try_from(memory.chunk_bytes(threads)).unwrap_or(usize::MAX);
-        // What a pass with other chunks has taken is below twice its limit.
-        let document_bytes = memory.document_bytes().saturating_mul(2);
-        let chunk_bytes = self.corpus.chunk_bytes().min(most);
-        self.corpus.bound(chunk_bytes, document_bytes);
+        self.corpus.share_among(pool.current_num_threads());
+        self.corpus.bound_as_before();
         let corpus = &mut self.corpus;
         let read = || {
             let mut block = Block::default();
@@ -115,18 +113,19 @@ impl<'a> Contents<'a> {
             let stores = keep.stores();
             move |mut block: Block| {
                 let mut chunk = Chunk::default();
-                block.parse(&mut chunk)?;
+                let skipped = block.parse(&mut chunk)?;
                 let coded = match &mut cutter {
                     // Cutting overwrites the text.
                     Some(cutter) if stores => Some(cutter.code(&mut chunk.clone())?),
                     Some(cutter) => Some(cutter.code(&mut chunk)?),
                     None => None,
                 };
-                Ok((chunk, coded))
+                Ok((chunk, coded, skipped.count))
             }
         };
         let kept: Result<_> = pool.install(|| {
-            let times = Stages::of_pool().run(read, worker, |(chunk, coded)| {
+            let times = Stages::of_pool().run(read, worker, |(chunk, coded, skipped)| {
+                keeper.read += chunk.len() as u64 + skipped;
                 keeper.push(&chunk, coded.as_ref())
             })?;
             log::info!("second pass: {times:?}");
@@ -136,7 +135,8 @@ impl<'a> Contents<'a> {
             if let Some(tokens) = keeper.tokens {
                 tokens.finish(note)?;
             }
-            Ok((keeper.next.is_none(), keeper.lists))
+            let is_whole = keeper.next.is_none() && keeper.read == read_before;
+            Ok((is_whole, keeper.lists))
         });
         let changed = |(input, before): &(Input, String)| input.description() != *before;
         if let Some((input, _)) = self.inputs.iter().find(|input| changed(input)) {
@@ -160,7 +160,12 @@ struct Coded {
     codes: Vec<u8>,
     /// For every document the end of its codes.
     ends: Vec<usize>,
+    /// Whether it has a term that the part has not.
+    unknown: Vec<bool>,
 }
+
+/// In the place of a rank: the part does not have the term.
+const UNKNOWN: u32 = u32::MAX;
 
 /// Codes terms by their ranks.
 struct Coder<'a> {
@@ -177,17 +182,22 @@ impl Coder<'_> {
         for (term, &id) in tokens.terms.iter().zip(&tokens.ids) {
             let rank = self.ranks.of(self.lists, term)?;
             // Only documents that are left out have terms that the part has not.
-            ranks[id as usize] = rank.unwrap_or(u32::MAX);
+            ranks[id as usize] = rank.unwrap_or(UNKNOWN);
         }
         let mut coded = Coded {
             codes: Vec::with_capacity(2 * tokens.occurrences.len()),
             ends: Vec::with_capacity(tokens.ends.len()),
+            unknown: Vec::with_capacity(tokens.ends.len()),
         };
         let mut from = 0;
         for &end in tokens.ends {
+            let mut unknown = false;
             for &id in &tokens.occurrences[from as usize..end as usize] {
-                push_code(ranks[id as usize], &mut coded.codes);
+                let rank = ranks[id as usize];
+                unknown |= rank == UNKNOWN;
+                push_code(rank, &mut coded.codes);
             }
+            coded.unknown.push(unknown);
             coded.ends.push(coded.codes.len());
             from = end;
         }
@@ -197,16 +207,19 @@ impl Coder<'_> {
 
 /// Keeps documents in the order of their part.
 struct Keeper<'a> {
-    /// The id of the next document of the part, and those behind it.
-    next: Option<&'a [u8]>,
+    /// The next document of the part and its id, and those behind it.
+    next: Option<(u32, &'a [u8])>,
     ids: Ids<'a>,
     store: Option<StoreWriter>,
     lists: Option<FieldWriter>,
     tokens: Option<TokensWriter>,
     keep: &'a Keep,
     on_error: OnError,
-    /// The documents of the input so far.
+    part: &'a Part,
+    /// The number of the next document of the input.
     numbered: u64,
+    /// The documents that were read, those that were left out among them.
+    read: u64,
     values: Vec<u8>,
 }
 
@@ -214,35 +227,41 @@ impl Keeper<'_> {
     /// Keeps the documents of a chunk that are in the part.
     fn push(&mut self, chunk: &Chunk, coded: Option<&Coded>) -> Result<()> {
         let mut codes_from = 0;
-        for document in 0..chunk.len() {
+        for place in 0..chunk.len() {
             let codes = coded.map_or(&[][..], |coded| {
-                let from = std::mem::replace(&mut codes_from, coded.ends[document]);
+                let from = std::mem::replace(&mut codes_from, coded.ends[place]);
                 &coded.codes[from..codes_from]
             });
             let mut number = itoa::Buffer::new();
-            let id = match chunk.id(document) {
+            let id = match chunk.id(place) {
                 b"" => number.format(self.numbered).as_bytes(),
                 id => id,
             };
             self.numbered += 1;
-            if self.next != Some(id) {
+            if self.next.is_none_or(|(_, next)| next != id) {
                 match self.on_error {
                     OnError::Skip => continue,
-                    OnError::Stop => return Err(other_documents(chunk.file(document))),
+                    OnError::Stop => return Err(other_documents(chunk.file(place))),
                 }
             }
-            self.next = self.ids.next()?.map(|(_, id)| id);
+            if let (Some(coded), Some((document, _))) = (coded, self.next) {
+                let count = codes.iter().filter(|&&byte| is_last(byte)).count();
+                if count as u64 != u64::from(self.part.length(document)?) || coded.unknown[place] {
+                    return Err(other_documents(chunk.file(place)));
+                }
+            }
+            self.next = self.ids.next()?;
             let fields = &self.keep.fields;
             if let Some(store) = &mut self.store {
-                encode_values(chunk.values(document), fields.len(), &mut self.values);
+                encode_values(chunk.values(place), fields.len(), &mut self.values);
                 let text = match self.keep.text {
-                    true => chunk.text(document),
+                    true => chunk.text(place),
                     false => &[],
                 };
                 store.push(&[&self.values, text])?;
             }
             if let Some(lists) = &mut self.lists {
-                let values = chunk.values(document);
+                let values = chunk.values(place);
                 lists.push(values.map(|(field, value)| (&*fields[field], value)))?;
             }
             if let Some(tokens) = &mut self.tokens {

@@ -97,13 +97,20 @@ impl FieldWriter {
         })?;
         let storage = Storage {
             memory: storage.memory,
-            scratch: ScratchOptions::default(),
+            scratch: ScratchOptions {
+                folders: storage.scratch.folders.clone(),
+                resume: false,
+            },
             output: Some(folder.join("fields")),
         };
         let corpus = Corpus::open(&[file.path()], corpus)?;
         let stored = Stored::build(corpus, &analyzer, options, &storage)?;
         drop(file);
-        debug_assert_eq!(stored.statistics().documents, note.documents);
+        if stored.statistics().documents != note.documents {
+            return Err(Error::Verification(
+                "the fields of some documents were not read back; please report it".into(),
+            ));
+        }
         build::write_field_lists(stored, folder, note)
     }
 }

@@ -203,7 +203,9 @@ fn next_batch(
     let Some(current) = parts.get(*part) else {
         return Ok(None);
     };
-    let end = current.documents().min(*from + BATCH_DOCUMENTS as u32);
+    let end = current
+        .documents()
+        .min(from.saturating_add(BATCH_DOCUMENTS as u32));
     let mut batch = Documents::with_capacity((end - *from) as usize);
     let mut ids = current.ids(*from..end)?;
     while let Some((document, id)) = ids.next()? {

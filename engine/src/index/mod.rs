@@ -151,9 +151,10 @@ impl Index {
     ) -> Result<StageTimes> {
         let stored = collection.into();
         Index::write_new(analyzer, path, |folder, manifest| {
+            let read = stored.documents_read();
             let (mut note, times) = build::write_part(stored, folder, 0)?;
             manifest.keep = contents.keep().clone();
-            contents.write(folder, &mut note, 0, analyzer)?;
+            contents.write(folder, &mut note, 0, read, analyzer)?;
             Ok((note, times))
         })
     }
@@ -175,11 +176,12 @@ impl Index {
         let stored = collection.into();
         let threads = stored.threads();
         Index::write_new(analyzer, path, |folder, manifest| {
+            let read = stored.documents_read();
             let (mut note, times) = build::write_part(stored, folder, 0)?;
             manifest.impacts = Some(impacts::replace_tfs(bm25, folder, &mut note, threads)?);
             if let Some(contents) = contents {
                 manifest.keep = contents.keep().clone();
-                contents.write(folder, &mut note, 0, analyzer)?;
+                contents.write(folder, &mut note, 0, read, analyzer)?;
             }
             Ok((note, times))
         })

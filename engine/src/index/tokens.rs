@@ -19,6 +19,11 @@ use crate::error::Result;
 /// Marks the last byte of a code.
 const END: u8 = 128;
 
+/// Whether a byte is the last of a code.
+pub(crate) fn is_last(byte: u8) -> bool {
+    byte >= END
+}
+
 /// Adds the code of a rank.
 pub(crate) fn push_code(rank: u32, bytes: &mut Vec<u8>) {
     let mut digits = [0; 5];
@@ -41,7 +46,7 @@ pub(crate) fn take_code(bytes: &mut &[u8]) -> Option<u32> {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;
         rank = rank.checked_add(u32::from(byte % 128))?;
-        if byte >= END {
+        if is_last(byte) {
             return Some(rank);
         }
         rank = rank.checked_add(1)?.checked_mul(128)?;
@@ -66,7 +71,7 @@ impl Codes {
         let mut from = 0;
         while let Some(at) = self.0.find(&document[from..]) {
             let at = from + at;
-            if at == 0 || document[at - 1] >= END {
+            if at == 0 || is_last(document[at - 1]) {
                 return true;
             }
             from = at + 1;

@@ -6,8 +6,9 @@
 //! and perhaps files that no manifest names; whoever writes next removes them.
 
 use std::fs::{self, File, TryLockError};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -35,6 +36,8 @@ const BATCH_IDS: u32 = 1 << 22;
 pub struct IndexWriter {
     shared: Arc<Shared>,
     merging: Option<JoinHandle<Result<()>>>,
+    /// Why parts could not be merged.
+    failed: Option<Error>,
 }
 
 struct Shared {
@@ -42,6 +45,8 @@ struct Shared {
     threads: usize,
     manifest: Mutex<Manifest>,
     merged: Arc<AtomicU64>,
+    /// The last number that a name was made with, committed or not.
+    names: AtomicU64,
     _lock: File,
 }
 
@@ -105,11 +110,13 @@ impl IndexWriter {
             shared: Arc::new(Shared {
                 path: path.to_path_buf(),
                 threads: threads.max(1),
+                names: AtomicU64::new(manifest.names),
                 manifest: Mutex::new(manifest),
                 merged: Arc::default(),
                 _lock: lock,
             }),
             merging: None,
+            failed: None,
         })
     }
 
@@ -138,10 +145,7 @@ impl IndexWriter {
         repeated: Repeated,
     ) -> Result<Appended> {
         let shared = Arc::clone(&self.shared);
-        let (name, first) = {
-            let mut manifest = shared.manifest();
-            (manifest.new_name(PART), manifest.added)
-        };
+        let first = shared.manifest().added;
         let gives = contents.as_ref().map(Contents::keep);
         if gives.cloned().unwrap_or_default() != self.keep() {
             return Err(Error::Usage(format!(
@@ -150,11 +154,13 @@ impl IndexWriter {
                 self.keep()
             )));
         }
-        let folder = NewFolder::create(&shared.path, name)?;
-        let (mut note, times) = build::write_part(collection.into(), &folder.path, first)?;
+        let folder = shared.new_folder()?;
+        let stored = collection.into();
+        let read = stored.documents_read();
+        let (mut note, times) = build::write_part(stored, &folder.path, first)?;
         note.name.clone_from(&folder.name);
         if let Some(contents) = contents {
-            contents.write(&folder.path, &mut note, first, &self.analyzer()?)?;
+            contents.write(&folder.path, &mut note, first, read, &self.analyzer()?)?;
         }
         sync_folder(&folder.path.join(MANIFEST));
         let mut appended = Appended {
@@ -183,8 +189,7 @@ impl IndexWriter {
                 )));
             }
             Repeated::Skip => {
-                let name = next.new_name(layout::DELETED.name);
-                let gone = deleted::write(&folder.path, name, &new, &known.new)?;
+                let gone = shared.write_deleted(&new, &folder.path, &known.new)?;
                 appended.documents -= gone.documents;
                 if appended.documents == 0 {
                     return Ok(appended);
@@ -199,7 +204,7 @@ impl IndexWriter {
         shared.commit(&mut manifest, next)?;
         folder.keep();
         drop(manifest);
-        self.start_merging()?;
+        self.start_merging();
         Ok(appended)
     }
 
@@ -240,7 +245,7 @@ impl IndexWriter {
             shared.mark_deleted(&mut next, &parts, &found)?;
             shared.commit(&mut manifest, next)?;
             drop(manifest);
-            self.start_merging()?;
+            self.start_merging();
         }
         Ok(deletion)
     }
@@ -253,17 +258,21 @@ impl IndexWriter {
         self.wait()?;
         let mut from = 0;
         loop {
-            let manifest = self.shared.manifest().clone();
-            let parts = &manifest.parts[from..];
-            let fits = |&count: &usize| merge::sum_fits(&parts[..count]);
-            let Some(count) = (1..=parts.len()).rev().find(fits) else {
-                return Ok(());
-            };
-            if count > 1 || parts[0].deleted.is_some() {
-                self.shared.merge(&parts[..count])?;
-            }
+            let merged = self.shared.merge(|parts| {
+                let rest = &parts[from..];
+                let fits = |&count: &usize| merge::sum_fits(&rest[..count]);
+                let count = (1..=rest.len()).rev().find(fits)?;
+                let is_one = count == 1 && rest[0].deleted.is_none();
+                (!is_one).then_some(from..from + count)
+            })?;
+            let parts = self.shared.manifest().parts.len();
             // What was merged may have been all deleted.
-            from += usize::from(self.shared.manifest().parts.len() > from);
+            if !merged || parts > from {
+                from += 1;
+            }
+            if from >= parts {
+                return Ok(());
+            }
         }
     }
 
@@ -277,41 +286,39 @@ impl IndexWriter {
     /// # Errors
     /// Files cannot be written or read. What was added and deleted is in the index nevertheless.
     pub fn wait(&mut self) -> Result<()> {
-        match self.merging.take().map(JoinHandle::join) {
+        let merged = self.merging.take().map(JoinHandle::join);
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        match merged {
             None => Ok(()),
             Some(Ok(result)) => result,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
         }
     }
 
-    /// Merges what is worth it in the background, unless that is being done.
-    fn start_merging(&mut self) -> Result<()> {
-        if self
-            .merging
-            .as_ref()
-            .is_some_and(|merging| !merging.is_finished())
-        {
-            return Ok(());
+    /// Merges what is worth it in the background, unless that is being done. What goes wrong is for
+    /// [`IndexWriter::wait`] to tell: the change before has happened.
+    fn start_merging(&mut self) {
+        let is_running = |merging: &JoinHandle<_>| !merging.is_finished();
+        if self.merging.as_ref().is_some_and(is_running) {
+            return;
         }
-        self.wait()?;
-        if merge::worth_merging(&self.shared.manifest().parts).is_none() {
-            return Ok(());
+        self.failed = self.wait().err();
+        if self.failed.is_some() || merge::worth_merging(&self.shared.manifest().parts).is_none() {
+            return;
         }
         let shared = Arc::clone(&self.shared);
         let merge = move || {
-            loop {
-                let manifest = shared.manifest().clone();
-                match merge::worth_merging(&manifest.parts) {
-                    Some(range) => shared.merge(&manifest.parts[range])?,
-                    None => return Ok(()),
-                }
-            }
+            while shared.merge(merge::worth_merging)? {}
+            Ok(())
         };
-        let thread = std::thread::Builder::new().spawn(merge);
-        let thread =
-            thread.map_err(|error| Error::Limit(format!("cannot start a thread: {error}")))?;
-        self.merging = Some(thread);
-        Ok(())
+        match std::thread::Builder::new().spawn(merge) {
+            Ok(thread) => self.merging = Some(thread),
+            Err(error) => {
+                self.failed = Some(Error::Limit(format!("cannot start a thread: {error}")));
+            }
+        }
     }
 }
 
@@ -333,8 +340,30 @@ impl Shared {
         manifest.parts.iter().map(open).collect()
     }
 
+    /// A name that no other file or folder of the index has or had.
+    fn new_name(&self, prefix: &str) -> String {
+        let before = self.names.fetch_add(1, Ordering::Relaxed);
+        format!("{prefix}-{}", before + 1)
+    }
+
+    /// A new folder for a part.
+    fn new_folder(&self) -> Result<NewFolder> {
+        NewFolder::create(&self.path, self.new_name(PART))
+    }
+
+    /// Writes that `documents` of a part are no more to its folder.
+    fn write_deleted(&self, part: &Part, folder: &Path, documents: &[u32]) -> Result<DeletedNote> {
+        let name = self.new_name(layout::DELETED.name);
+        let written = deleted::write(folder, name.clone(), part, documents);
+        if written.is_err() {
+            remove(&folder.join(name));
+        }
+        written
+    }
+
     /// Makes `next` the state of the index, and removes what only the state before needed.
-    fn commit(&self, manifest: &mut Manifest, next: Manifest) -> Result<()> {
+    fn commit(&self, manifest: &mut Manifest, mut next: Manifest) -> Result<()> {
+        next.names = self.names.load(Ordering::Relaxed);
         next.write(&self.path)?;
         let before = std::mem::replace(manifest, next);
         for part in &before.parts {
@@ -364,9 +393,8 @@ impl Shared {
             let mut all = part.deleted_documents()?;
             all.extend(documents);
             all.sort_unstable();
-            let name = next.new_name(layout::DELETED.name);
             let folder = self.path.join(&part.note.name);
-            let note = deleted::write(&folder, name, part, &all)?;
+            let note = self.write_deleted(part, &folder, &all)?;
             next.parts[*number].deleted = Some(note);
             sync_folder(&folder.join(MANIFEST));
         }
@@ -375,25 +403,32 @@ impl Shared {
         Ok(())
     }
 
-    /// Merges neighbouring parts, to which others may delete meanwhile.
-    fn merge(&self, notes: &[PartNote]) -> Result<()> {
-        let open = |note| Part::open(&self.path, note);
-        let parts: Vec<Part> = notes.iter().map(open).collect::<Result<_>>()?;
-        let name = self.manifest().new_name(PART);
-        let folder = NewFolder::create(&self.path, name)?;
+    /// Merges the neighbouring parts that `choose` chooses, from which others may delete meanwhile. Whether
+    /// there were any.
+    fn merge(&self, choose: impl FnOnce(&[PartNote]) -> Option<Range<usize>>) -> Result<bool> {
+        let parts = {
+            // As long as they are opened, nobody removes their files.
+            let manifest = self.manifest();
+            let Some(range) = choose(&manifest.parts) else {
+                return Ok(false);
+            };
+            let notes = manifest.parts[range].iter();
+            let open = |note| Part::open(&self.path, note);
+            notes.map(open).collect::<Result<Vec<Part>>>()?
+        };
+        let folder = self.new_folder()?;
         let mut note = merge::write(&parts, &folder.path, self.threads, &self.merged)?;
         note.name.clone_from(&folder.name);
         let mut manifest = self.manifest();
         let mut next = manifest.clone();
         let gone = self.deleted_since(&next, &parts)?;
         if !gone.is_empty() {
-            let name = next.new_name(layout::DELETED.name);
             let merged = Part::open(&self.path, &note)?;
-            note.deleted = Some(deleted::write(&folder.path, name, &merged, &gone)?);
+            note.deleted = Some(self.write_deleted(&merged, &folder.path, &gone)?);
         }
         sync_folder(&folder.path.join(MANIFEST));
         sync_folder(&folder.path);
-        let is_merged = |part: &PartNote| notes.iter().any(|note| note.name == part.name);
+        let is_merged = |note: &PartNote| parts.iter().any(|part| part.note.name == note.name);
         // Parts that have vanished meanwhile were all deleted.
         let place = next.parts.iter().position(is_merged);
         next.parts.retain(|part| !is_merged(part));
@@ -401,7 +436,8 @@ impl Shared {
             next.parts.insert(place.unwrap_or(next.parts.len()), note);
             folder.keep();
         }
-        self.commit(&mut manifest, next)
+        self.commit(&mut manifest, next)?;
+        Ok(true)
     }
 
     /// What has been deleted from `parts` since they were opened, as numbered when they are merged.
@@ -524,8 +560,8 @@ fn lock(path: &Path) -> Result<File> {
                 path.display()
             )));
         }
-        // Some file systems have no locks.
-        Err(TryLockError::Error(error)) => log::info!("{}: no lock: {error}", path.display()),
+        // Without one, two could change the index at a time and lose documents.
+        Err(TryLockError::Error(source)) => return Err(Error::writing(&file)(source)),
     }
     Ok(lock)
 }

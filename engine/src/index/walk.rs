@@ -32,6 +32,12 @@ impl Renumbered {
                 )),
                 None => None,
             };
+            let count = live.as_ref().map(|live| live.len() as u64);
+            if count.is_some_and(|count| count != part.note.live().documents) {
+                return Err(part
+                    .lists
+                    .damaged("the manifest counts other deleted documents"));
+            }
             renumbered.push(Renumbered { first, live });
             // All together are fewer than 2^32: those who merge have counted them.
             first += part.note.live().documents as u32;

@@ -228,7 +228,17 @@ impl DocumentsWriter {
     }
 
     /// Adds documents.
+    ///
+    /// # Errors
+    /// Some have an id of their own and others not, where the numbers of such are taken.
     pub fn push(&mut self, documents: &crate::collection::Documents) -> Result<()> {
+        if self.first > 0 && documents.some_numbered && !documents.numbered {
+            return Err(Error::Usage(
+                "some of the new documents have an id and others have none; give all of them ids, or add those without \
+                 apart"
+                    .into(),
+            ));
+        }
         self.lengths
             .write(bytemuck::cast_slice(&documents.lengths))?;
         self.buffer.clear();

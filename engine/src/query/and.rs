@@ -45,7 +45,7 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
             terms.scored[other].cursor.intersect(&mut documents)?;
         }
         terms.filters.retain(&mut documents)?;
-        sum += documents.len() as u64;
+        sum += terms.filters.count(&documents)?;
     }
     Ok(sum)
 }

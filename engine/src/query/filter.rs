@@ -194,7 +194,8 @@ impl<'a> Filters<'a> {
         Ok(!self.excludes(document)?)
     }
 
-    /// Keeps only those of `documents`, ascending and after those asked for before, that may be found.
+    /// Keeps only those of `documents`, ascending and after those asked for before, that may be found as far
+    /// as lists tell.
     pub fn retain(&mut self, documents: &mut Vec<u32>) -> Result<()> {
         for cursor in &mut self.within {
             cursor.intersect(documents)?;
@@ -202,15 +203,18 @@ impl<'a> Filters<'a> {
         for cursor in &mut self.not {
             cursor.subtract(documents)?;
         }
-        if self.has_phrases() {
-            let mut kept = 0;
-            for place in 0..documents.len() {
-                let document = documents[place];
-                documents[kept] = document;
-                kept += usize::from(self.admits_phrases(document)?);
-            }
-            documents.truncate(kept);
-        }
         Ok(())
+    }
+
+    /// The number of `documents` that have the phrases that they must have, and none of the others.
+    pub fn count(&self, documents: &[u32]) -> Result<u64> {
+        if !self.has_phrases() {
+            return Ok(documents.len() as u64);
+        }
+        let mut count = 0;
+        for &document in documents {
+            count += u64::from(self.admits_phrases(document)?);
+        }
+        Ok(count)
     }
 }

@@ -119,7 +119,10 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
     let has_must = terms.must() > 0;
     let mut sum = 0;
     walk(terms, |terms, documents| {
-        let all = documents.len();
+        let all = match has_must {
+            true => 0,
+            false => terms.filters.count(documents)?,
+        };
         for term in &mut terms.scored {
             match has_must {
                 true => term.cursor.intersect(documents)?,
@@ -127,10 +130,11 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
             }
         }
         // Those with all terms are left, or those with none.
+        let left = terms.filters.count(documents)?;
         sum += match has_must {
-            true => documents.len(),
-            false => all - documents.len(),
-        } as u64;
+            true => left,
+            false => all - left,
+        };
         Ok(())
     })?;
     Ok(sum)

@@ -44,14 +44,19 @@ pub(crate) fn weighed<'i, 'q>(
             None => {
                 known.insert(&clause.term, terms.len());
                 let parts = index.parts().iter();
-                let found: Vec<Option<Found<'i>>> = parts
+                let mut found: Vec<Option<Found<'i>>> = parts
                     .map(|part| part.find(clause.term.as_bytes()))
                     .collect::<Result<_>>()?;
-                let mut df = 0;
+                let (mut df, is_weighed) = (0, weighing.is_some());
                 for (part, found) in index.parts().iter().zip(&found) {
                     if let (Some(found), Some(_)) = (found, weighing) {
                         df += part.live_df(found)?;
                     }
+                }
+                let weighing = weighing.filter(|_| df > 0);
+                if df == 0 && is_weighed {
+                    // All that had it are deleted.
+                    found.fill_with(|| None);
                 }
                 terms.push(Weighed {
                     term: &clause.term,
