@@ -69,8 +69,8 @@ pub struct Args {
 
     /// Weigh every term in every document now, and keep the weights in 8 bits in the place of frequencies
     ///
-    /// Scores are sums of these then, near those of the formula, and queries faster. The formula cannot be chosen with
-    /// the query any more, and documents can be neither added nor deleted.
+    /// Scores are sums of these then, near those of the formula; queries are somewhat faster and the index is larger. The
+    /// formula cannot be chosen with the query any more, and documents can be neither added nor deleted.
     #[arg(long, conflicts_with = "append", help_heading = "Weights")]
     impacts: bool,
 

@@ -173,6 +173,17 @@ impl PageFile {
         self.length
     }
 
+    /// Lets go of what is in memory of it; it is read again when it is touched.
+    pub fn release(&self) {
+        #[cfg(unix)]
+        // SAFETY: nothing is written to the map, so that what comes back is what was there. Where the system
+        // does not take the advice, the pages stay.
+        let _ = unsafe {
+            self.map
+                .unchecked_advise(memmap2::UncheckedAdvice::DontNeed)
+        };
+    }
+
     /// What it holds.
     pub fn kind(&self) -> Kind {
         let at = self.map.len() - FOOTER_BYTES + MAGIC.len();

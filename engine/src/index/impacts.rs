@@ -16,6 +16,7 @@ use super::bounds::Front;
 use super::build::{self, CodedDocuments};
 use super::cursor::Cursor;
 use super::layout;
+use super::lists::Lists;
 use super::manifest::PartNote;
 use super::part::Part;
 use super::shares::Source;
@@ -24,6 +25,10 @@ use crate::collection::{BuildOptions, thread_pool};
 use crate::error::{Error, Result};
 use crate::query::{Weigher, Weighing};
 use crate::weigh::Bm25;
+
+/// Postings that are read before what is mapped of them is let go, so that a list of any size takes little
+/// of the memory there is.
+const RELEASED_POSTINGS: usize = 1 << 22;
 
 /// The largest impact.
 pub(super) const MOST: u32 = 255;
@@ -72,6 +77,8 @@ pub(super) fn replace_tfs(
     fs::create_dir(&beside).map_err(Error::writing(&beside))?;
     let numbers = Renumbered::all(std::slice::from_ref(&part))?;
     let source = Quantised {
+        lists: &part.lists,
+        taken: 0,
         tfs: Walk::new([&part.lists], &numbers)?,
         weigher: &weigher,
         impacts: &impacts,
@@ -145,12 +152,16 @@ fn largest_of_shard(part: &Part, weigher: &Weigher<'_>, bm25: &Bm25, shard: usiz
             }
         }
     }
+    part.lists.release();
     Ok(most)
 }
 
 /// The lists of a part with impacts in the place of tfs.
 struct Quantised<'a> {
+    lists: &'a Lists,
     tfs: Walk<'a>,
+    /// Postings since something was let go.
+    taken: usize,
     weigher: &'a Weigher<'a>,
     impacts: &'a Impacts,
     /// N.
@@ -171,6 +182,11 @@ impl Source for Quantised<'_> {
     fn take(&mut self, room: usize, documents: &mut Vec<u32>, tfs: &mut Vec<u32>) -> Result<()> {
         let from = documents.len();
         self.tfs.take(room, documents, tfs)?;
+        self.taken += documents.len() - from;
+        if self.taken >= RELEASED_POSTINGS {
+            self.taken = 0;
+            self.lists.release();
+        }
         let mut weights = [0.0; BLOCK];
         let (documents, tfs) = (&documents[from..], &mut tfs[from..]);
         for (documents, tfs) in documents.chunks(BLOCK).zip(tfs.chunks_mut(BLOCK)) {

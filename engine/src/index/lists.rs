@@ -91,6 +91,11 @@ impl Lists {
         [&self.terms, &self.lists, &self.postings]
     }
 
+    /// Lets go of what is in memory of them.
+    pub fn release(&self) {
+        self.files().into_iter().for_each(PageFile::release);
+    }
+
     /// The error that a list is not what was written.
     #[cold]
     pub fn damaged(&self, what: &str) -> crate::Error {
