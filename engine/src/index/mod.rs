@@ -49,6 +49,7 @@ mod look_up;
 mod manifest;
 mod merge;
 mod part;
+mod reorder;
 mod shares;
 mod store;
 mod tokens;
@@ -71,6 +72,7 @@ pub(crate) use lists::Found;
 pub use live::Exported;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
+pub use reorder::{Reorder, ReorderProgress, Reordering};
 pub(crate) use tokens::{Codes, Tokens};
 pub use update::{Appended, Deletion, IndexWriter, Repeated};
 
@@ -147,6 +149,36 @@ impl Index {
         Index::write_new(analyzer, path, contents.keep().clone(), |folder| {
             let (mut note, times) = build::write_part(stored, folder, 0)?;
             contents.write(folder, &mut note, 0, analyzer)?;
+            Ok((note, times))
+        })
+    }
+
+    /// As [`Index::build`], or [`Index::build_with_contents`] where there are some, with the documents in
+    /// another order than they come. Takes twice the room while it is written.
+    ///
+    /// # Errors
+    /// As these; there is too little memory for the order.
+    pub fn build_reordered(
+        collection: impl Into<Stored>,
+        analyzer: &Analyzer,
+        path: &Path,
+        contents: Option<Contents<'_>>,
+        how: &Reordering<'_>,
+    ) -> Result<StageTimes> {
+        let stored = collection.into();
+        let keep = contents.as_ref().map(Contents::keep);
+        let keep = keep.cloned().unwrap_or_default();
+        Index::write_new(analyzer, path, keep, |folder| {
+            let failed = Error::writing(path);
+            let unordered = tempfile::tempdir_in(folder).map_err(failed)?;
+            let (mut note, times) = build::write_part(stored, unordered.path(), 0)?;
+            if let Some(contents) = contents {
+                contents.write(unordered.path(), &mut note, 0, analyzer)?;
+            }
+            let part = Part::open_in(unordered.path(), &note)?;
+            let note = reorder::write(&part, folder, how)?;
+            drop(part);
+            unordered.close().map_err(failed)?;
             Ok((note, times))
         })
     }

@@ -16,7 +16,7 @@ use hashbrown::{HashMap, HashSet};
 use super::manifest::{DeletedNote, MANIFEST, Manifest, PartNote};
 use super::part::Part;
 use super::walk::Renumbered;
-use super::{Contents, Keep, PART, build, deleted, layout, merge};
+use super::{Contents, Keep, PART, Reordering, build, deleted, layout, merge, reorder};
 use crate::analyze::Analyzer;
 use crate::collection::Stored;
 use crate::error::{Error, Result};
@@ -257,6 +257,19 @@ impl IndexWriter {
         }
     }
 
+    /// Merges all parts into one, and puts its documents in another order. What is added later comes behind
+    /// them, as it is given.
+    ///
+    /// # Errors
+    /// As [`IndexWriter::merge`]; there is too little memory for the order. The parts may have been merged then.
+    pub fn reorder(&mut self, how: &Reordering<'_>) -> Result<()> {
+        self.merge()?;
+        let parts = self.shared.manifest().parts.clone();
+        parts
+            .iter()
+            .try_for_each(|part| self.shared.reorder(part, how))
+    }
+
     /// The postings that have been merged so far, to be followed.
     pub fn merged_postings(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.shared.merged)
@@ -391,6 +404,25 @@ impl Shared {
             next.parts.insert(place.unwrap_or(next.parts.len()), note);
             folder.keep();
         }
+        self.commit(&mut manifest, next)
+    }
+
+    /// Puts the documents of a part, to which nobody deletes, in another order.
+    fn reorder(&self, note: &PartNote, how: &Reordering<'_>) -> Result<()> {
+        let part = Part::open(&self.path, note)?;
+        let name = self.manifest().new_name(PART);
+        let folder = NewFolder::create(&self.path, name)?;
+        let mut reordered = reorder::write(&part, &folder.path, how)?;
+        reordered.name.clone_from(&folder.name);
+        sync_folder(&folder.path.join(MANIFEST));
+        sync_folder(&folder.path);
+        let mut manifest = self.manifest();
+        let mut next = manifest.clone();
+        let parts = next.parts.iter_mut();
+        for part in parts.filter(|part| part.name == note.name) {
+            part.clone_from(&reordered);
+        }
+        folder.keep();
         self.commit(&mut manifest, next)
     }
 
