@@ -18,7 +18,7 @@ use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 /// A document: its id and its text.
 type Document = (String, String);
 
-const ORDERS: [Reorder; 1] = [Reorder::Id];
+const ORDERS: [Reorder; 2] = [Reorder::Id, Reorder::Graph];
 
 fn documents(shape: &Shape) -> Vec<Document> {
     let text = text(shape);

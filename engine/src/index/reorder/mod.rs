@@ -3,6 +3,8 @@
 //! Where documents that share terms are neighbours, gaps are small and fall together, so that lists take fewer
 //! bits, and the bounds of blocks differ more, so that queries leave out more of them.
 
+mod bisect;
+mod graph;
 mod lists;
 mod permutation;
 mod progress;
@@ -29,6 +31,8 @@ pub use progress::ReorderProgress;
 /// An order of documents. Documents of the same score are found in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reorder {
+    /// By recursive graph bisection: documents that share terms are neighbours.
+    Graph,
     /// By their ids, byte by byte: pages of one site are neighbours where ids are URLs.
     Id,
 }

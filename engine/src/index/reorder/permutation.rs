@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 
 use super::super::part::Part;
+use super::graph::Graph;
 use super::progress::Phase;
-use super::{Reorder, Reordering};
+use super::{Reorder, Reordering, bisect};
 use crate::error::{Error, Result};
 
 /// What a document takes while ids are sorted: an id's place in the file and a number, and both permutations.
@@ -22,6 +23,7 @@ impl Permutation {
     /// The order of the documents of `part` that is asked for.
     pub fn new(part: &Part, how: &Reordering<'_>) -> Result<Self> {
         let order = match how.by {
+            Reorder::Graph => bisect::order(Graph::new(part, how)?, how.progress),
             Reorder::Id => by_id(part, how)?,
         };
         let mut places = vec![0; order.len()];

@@ -15,10 +15,12 @@ pub struct ReorderProgress {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Phase {
     Ids,
+    Graph,
+    Bisection,
     Writing,
 }
 
-const NAMES: [&str; 2] = ["sorting ids", "writing"];
+const NAMES: [&str; 4] = ["sorting ids", "graph", "bisection", "writing"];
 
 impl ReorderProgress {
     /// The phase, what is done of it and what there is to do; none before the first.

@@ -112,3 +112,43 @@ fn each_record(store: &Store, mut visit: impl FnMut(usize, &[u8]) -> Option<()>)
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_does_not_matter() {
+        let folder = tempfile::tempdir().unwrap();
+        let count = 3000u32;
+        let record = |document: u32| vec![document as u8; (document * 37 % 501) as usize];
+        let mut note = PartNote {
+            documents: count.into(),
+            ..PartNote::default()
+        };
+        let mut writer = StoreWriter::create(folder.path()).unwrap();
+        for document in 0..count {
+            writer.push(&[&record(document)]).unwrap();
+        }
+        writer.finish(&mut note).unwrap();
+        let store = Store::open(folder.path(), &note).unwrap();
+        // 7 and 3000 have no factor in common.
+        let order: Vec<u32> = (0..count).map(|place| place * 7 % count).collect();
+        let mut places = vec![0; order.len()];
+        for (place, &document) in (0..).zip(&order) {
+            places[document as usize] = place;
+        }
+        let permutation = Permutation { order, places };
+        for most_bytes in [1000, 100_000, 1 << 30] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut note = note.clone();
+            write(&store, &permutation, most_bytes, folder.path(), &mut note).unwrap();
+            let written = Store::open(folder.path(), &note).unwrap();
+            let mut records = written.records();
+            for &document in &permutation.order {
+                assert!(records.next().unwrap() == Some(&record(document)[..]));
+            }
+            assert!(records.next().unwrap().is_none());
+        }
+    }
+}
