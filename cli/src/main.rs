@@ -17,6 +17,7 @@ mod inspect;
 mod man;
 mod progress;
 mod queries;
+mod reorder;
 mod search;
 mod size;
 mod sort;

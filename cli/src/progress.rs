@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use tokapi::index::ReorderProgress;
 
 /// A bar that counts runs of a benchmark, on a terminal.
 pub fn run_bar(runs: u64) -> ProgressBar {
@@ -46,15 +47,35 @@ pub fn with_postings_bar<T>(total: u64, done: &AtomicU64, work: impl FnOnce() ->
     follow(&ProgressBar::new(total), style, [done], work)
 }
 
+/// Runs `work`, which indexes and then reorders, while a bar follows `progress`.
+pub fn with_reordering<T>(progress: &ReorderProgress, work: impl FnOnce() -> T) -> T {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} reordering: {msg}, {eta} left") {
+        bar.set_style(style);
+    }
+    let mut phase = "indexing";
+    bar.set_message(phase);
+    let draw = || {
+        let Some((now, done, total)) = progress.now() else {
+            return;
+        };
+        if phase != now {
+            phase = now;
+            bar.reset();
+            bar.set_message(phase);
+        }
+        bar.set_length(total);
+        bar.set_position(done);
+    };
+    redraw(&bar, draw, work)
+}
+
 fn follow<T, const N: usize>(
     bar: &ProgressBar,
     style: &str,
     done: [&AtomicU64; N],
     work: impl FnOnce() -> T,
 ) -> T {
-    if bar.is_hidden() {
-        return work();
-    }
     if let Ok(style) = ProgressStyle::with_template(style) {
         let millions = |state: &ProgressState, text: &mut dyn Write| {
             // There is nobody to tell that a bar cannot be drawn.
@@ -62,11 +83,20 @@ fn follow<T, const N: usize>(
         };
         bar.set_style(style.with_key("millions", millions));
     }
+    let draw = || bar.set_position(done.iter().map(|done| done.load(Ordering::Relaxed)).sum());
+    redraw(bar, draw, work)
+}
+
+/// Runs `work` while `draw` draws the bar ten times a second.
+fn redraw<T>(bar: &ProgressBar, mut draw: impl FnMut() + Send, work: impl FnOnce() -> T) -> T {
+    if bar.is_hidden() {
+        return work();
+    }
     let finished = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let drawing = scope.spawn(|| {
             while !finished.load(Ordering::Acquire) {
-                bar.set_position(done.iter().map(|done| done.load(Ordering::Relaxed)).sum());
+                draw();
                 std::thread::park_timeout(Duration::from_millis(100));
             }
             bar.finish_and_clear();

@@ -128,6 +128,11 @@ impl Memory {
         self.usable() / 20 * 19
     }
 
+    /// What putting documents in another order may take.
+    pub(crate) fn reordering_bytes(&self) -> u64 {
+        self.usable() / 4 * 3
+    }
+
     /// What the table of documents may take.
     pub(crate) fn documents_bytes(&self) -> u64 {
         self.usable() / 5

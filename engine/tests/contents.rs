@@ -11,7 +11,7 @@ use random::Random;
 use tokapi::analyze::Analyzer;
 use tokapi::collection::{Storage, Stored};
 use tokapi::corpus::OnError;
-use tokapi::index::{Contents, Keep};
+use tokapi::index::{Contents, IndexOptions, Keep};
 use tokapi::query::{Algorithm, Clause, Filter, Hit, Occur, Phrase, Query, SearchOptions};
 use tokapi::scratch::ScratchOptions;
 use tokapi::weigh::Formula;
@@ -115,7 +115,16 @@ fn build(folder: &Path, text: &str, options: CorpusOptions, held: u64, threads: 
     let contents = Contents::new(corpus.again(), everything(), &options, &storage);
     let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
     let path = folder.join("index");
-    Index::build_with_contents(stored, &analyzer, &path, contents).unwrap();
+    Index::build_with(
+        stored,
+        &analyzer,
+        &path,
+        IndexOptions {
+            contents: Some(contents),
+            ..Default::default()
+        },
+    )
+    .unwrap();
     let left: Vec<_> = std::fs::read_dir(path.join("part-1")).unwrap().collect();
     assert_eq!(left.len(), 12, "{left:?}");
     path
@@ -292,7 +301,15 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
         changed[50].id = "other".into();
         std::fs::write(&docs, jsonl(&changed)).unwrap();
         let path = folder.path().join("index");
-        let error = Index::build_with_contents(stored, &analyzer, &path, contents);
+        let error = Index::build_with(
+            stored,
+            &analyzer,
+            &path,
+            IndexOptions {
+                contents: Some(contents),
+                ..Default::default()
+            },
+        );
         let error = error.unwrap_err().to_string();
         assert!(error.contains("has changed"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -311,7 +328,15 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
         let file = std::fs::File::options().write(true).open(&docs).unwrap();
         file.set_modified(modified).unwrap();
         let path = folder.path().join("index");
-        let error = Index::build_with_contents(stored, &analyzer, &path, contents);
+        let error = Index::build_with(
+            stored,
+            &analyzer,
+            &path,
+            IndexOptions {
+                contents: Some(contents),
+                ..Default::default()
+            },
+        );
         let error = error.unwrap_err().to_string();
         assert!(error.contains("gives other documents"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -8,7 +8,7 @@ use std::path::Path;
 use random::{Random, Shape, text};
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexWriter, Keep, forge};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, Reorder, Reordering, forge};
 use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
@@ -50,7 +50,16 @@ fn build(folder: &Path) {
     let analyzer = Analyzer::default();
     let collection = Collection::build(corpus, &analyzer, &options).unwrap();
     let path = folder.join("index");
-    Index::build_with_contents(collection, &analyzer, &path, contents).unwrap();
+    Index::build_with(
+        collection,
+        &analyzer,
+        &path,
+        IndexOptions {
+            contents: Some(contents),
+            ..Default::default()
+        },
+    )
+    .unwrap();
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     let gone: Vec<String> = (0..300).map(|number| format!("d{}", 7 * number)).collect();
     writer.delete(gone.iter().map(String::as_str)).unwrap();
@@ -134,6 +143,45 @@ fn wrong_data_with_right_checksums_does_no_harm() {
         if forge(&path, number, |data| *data = before).is_err() {
             std::fs::remove_dir_all(&path).unwrap();
             build(folder.path());
+        }
+    }
+}
+
+#[test]
+fn wrong_data_is_reordered_without_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    build(folder.path());
+    let path = folder.path().join("index");
+    IndexWriter::open(&path, 1).unwrap().merge().unwrap();
+    let copy = folder.path().join("copy");
+    let mut random = Random(7);
+    for trial in 0..300 {
+        copy_folder(&path, &copy);
+        let files = forge(&copy, 0, |_| ()).unwrap();
+        assert_eq!(files, 12);
+        forge(&copy, trial % files, |data| {
+            let at = random.below(data.len());
+            data[at] ^= 1 << random.below(8);
+        })
+        .unwrap();
+        let how = Reordering {
+            by: [Reorder::Graph, Reorder::Id][trial / files % 2],
+            memory: Memory::available(),
+            threads: 2,
+            progress: &Default::default(),
+        };
+        let _ = IndexWriter::open(&copy, 2).and_then(|mut writer| writer.reorder(&how));
+        std::fs::remove_dir_all(&copy).unwrap();
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).unwrap()),
         }
     }
 }

@@ -9,7 +9,7 @@ use random::{Shape, text};
 use serde_json::{Value, json};
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexWriter, Keep, Repeated};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, Repeated};
 use tokapi::query::{Filter, Query, SearchOptions};
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
@@ -111,7 +111,16 @@ fn the_index_of_a_new_version_is_kept() {
         let analyzer = Analyzer::default();
         let collection = Collection::build(corpus, &analyzer, &options).unwrap();
         if part == 0 {
-            Index::build_with_contents(collection, &analyzer, &path, contents).unwrap();
+            Index::build_with(
+                collection,
+                &analyzer,
+                &path,
+                IndexOptions {
+                    contents: Some(contents),
+                    ..Default::default()
+                },
+            )
+            .unwrap();
         } else {
             let mut writer = IndexWriter::open(&path, 1).unwrap();
             writer

@@ -13,7 +13,7 @@ use random::{Random, Shape, query, shapes, text};
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::collection::{Storage, Stored, Weights};
 use tokapi::eval::{Evaluation, Judgments, Run};
-use tokapi::index::{Contents, IndexWriter, Keep};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep};
 use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
 use tokapi::scratch::ScratchOptions;
 use tokapi::weigh::Formula;
@@ -38,7 +38,15 @@ fn collection(folder: &Path, text: &str) -> Collection {
 fn build(folder: &Path, text: &str, bm25: &Bm25) -> Result<PathBuf> {
     let path = folder.join("index");
     let built = collection(folder, text);
-    Index::build_impacts(built, &Analyzer::default(), &path, None, bm25)?;
+    Index::build_with(
+        built,
+        &Analyzer::default(),
+        &path,
+        IndexOptions {
+            impacts: Some(*bm25),
+            ..Default::default()
+        },
+    )?;
     Ok(path)
 }
 
@@ -160,7 +168,16 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
         };
         let corpus = corpus(folder.path(), &text);
         let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
-        Index::build_impacts(stored, &analyzer, &path, None, &Bm25::default()).unwrap();
+        Index::build_with(
+            stored,
+            &analyzer,
+            &path,
+            IndexOptions {
+                impacts: Some(Bm25::default()),
+                ..Default::default()
+            },
+        )
+        .unwrap();
         let checked = Index::open(&path).unwrap().check().unwrap();
         // More than one share, so that lists go on from one to the next.
         assert!(checked.postings > 1 << 20, "{checked:?}");
@@ -212,7 +229,17 @@ fn what_is_kept_is_there() {
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
     let by = Bm25::default();
-    Index::build_impacts(stored, &analyzer, &path, Some(contents), &by).unwrap();
+    Index::build_with(
+        stored,
+        &analyzer,
+        &path,
+        IndexOptions {
+            impacts: Some(by),
+            contents: Some(contents),
+            ..Default::default()
+        },
+    )
+    .unwrap();
     let index = Index::open(&path).unwrap();
     index.check().unwrap();
     assert_eq!(index.count(&Query::phrase(["red", "hen"])).unwrap(), 250);
@@ -333,7 +360,16 @@ fn rankings_are_as_good_as_exact_ones() {
     };
     let (exact, impacts) = (folder.path().join("exact"), folder.path().join("impacts"));
     Index::build(build(), &analyzer, &exact).unwrap();
-    Index::build_impacts(build(), &analyzer, &impacts, None, &Bm25::default()).unwrap();
+    Index::build_with(
+        build(),
+        &analyzer,
+        &impacts,
+        IndexOptions {
+            impacts: Some(Bm25::default()),
+            ..Default::default()
+        },
+    )
+    .unwrap();
     let [exact, impacts] =
         [exact, impacts].map(|path| ndcg(&Index::open(path).unwrap(), folder.path()));
     assert!((exact - 0.3344).abs() < 0.0005, "{exact}");

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use random::{Random, Shape, query, shapes, text};
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::collection::{Storage, Stored};
-use tokapi::index::{Contents, IndexWriter, Keep, StoredDocument};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, StoredDocument};
 use tokapi::query::{Algorithm, Clause, Filter, Hit, Occur, Query, SearchOptions};
 use tokapi::scratch::ScratchOptions;
 use tokapi::weigh::Formula;
@@ -371,7 +371,16 @@ fn keeping_everything(folder: &Path, text: &str, analyzer: &Analyzer, path: &Pat
     let options = BuildOptions::default();
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let built = Collection::build(corpus, analyzer, &options).unwrap();
-    Index::build_with_contents(built, analyzer, path, contents).unwrap();
+    Index::build_with(
+        built,
+        analyzer,
+        path,
+        IndexOptions {
+            contents: Some(contents),
+            ..Default::default()
+        },
+    )
+    .unwrap();
 }
 
 #[test]

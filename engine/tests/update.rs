@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use random::{Random, Shape, query, text};
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexWriter, Keep, Repeated};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, Repeated};
 use tokapi::query::{Algorithm, Filter, Phrase, Query, SearchOptions};
 use tokapi::weigh::Formula;
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
@@ -97,7 +97,16 @@ fn with<T>(documents: &[Document], user: impl FnOnce(Collection, Contents<'_>) -
 
 fn build(documents: &[Document], path: &Path) -> Index {
     with(documents, |collection, contents| {
-        Index::build_with_contents(collection, &Analyzer::default(), path, contents).unwrap()
+        Index::build_with(
+            collection,
+            &Analyzer::default(),
+            path,
+            IndexOptions {
+                contents: Some(contents),
+                ..Default::default()
+            },
+        )
+        .unwrap()
     });
     Index::open(path).unwrap()
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexWriter, Keep, forge};
+use tokapi::index::{IndexOptions, Contents, IndexWriter, Keep, forge};
 use tokapi::query::{Filter, Query, SearchOptions};
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
@@ -42,7 +42,7 @@ fn template() -> TempDir {
     let analyzer = Analyzer::default();
     let collection = Collection::build(corpus, &analyzer, &options).expect("just written");
     let path = folder.path().join("index");
-    Index::build_with_contents(collection, &analyzer, &path, contents).expect("room");
+    Index::build_with(collection, &analyzer, &path, IndexOptions { contents: Some(contents), ..Default::default() }).expect("room");
     let mut writer = IndexWriter::open(&path, 1).expect("just written");
     writer.delete(["d7", "d300"]).expect("room");
     folder

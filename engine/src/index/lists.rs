@@ -130,6 +130,13 @@ impl Lists {
         Ok(ids.map(|id| (id, shard.trie.term(id))).collect())
     }
 
+    /// What there is of every term of a shard, by its number there.
+    pub fn lists_of_shard(&self, number: usize) -> Result<Vec<Found<'_>>> {
+        let shard = self.shard(number)?;
+        let ids = 0..shard.header.terms;
+        ids.map(|id| self.record(&shard, id)).collect()
+    }
+
     /// The df of every term of a shard.
     pub fn dfs_of_shard(&self, number: usize) -> Result<Vec<u64>> {
         let shard = self.shard(number)?;

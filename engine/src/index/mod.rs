@@ -50,6 +50,7 @@ mod look_up;
 mod manifest;
 mod merge;
 mod part;
+mod reorder;
 mod shares;
 mod store;
 mod tokens;
@@ -73,6 +74,7 @@ pub(crate) use lists::Found;
 pub use live::Exported;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
+pub use reorder::{Reorder, ReorderProgress, Reordering};
 pub(crate) use tokens::{Codes, Tokens};
 pub use update::{Appended, Deletion, IndexWriter, Repeated};
 
@@ -97,6 +99,20 @@ pub struct Index {
     statistics: Statistics,
     keep: Keep,
     impacts: Option<Impacts>,
+}
+
+/// What an index is to be besides lists of postings.
+#[derive(Default)]
+pub struct IndexOptions<'a> {
+    /// What it keeps of its documents. They are read once more for that.
+    pub contents: Option<Contents<'a>>,
+    /// The order of its documents, where it is another than that in which they come. Takes twice the room
+    /// while the index is written.
+    pub reorder: Option<&'a Reordering<'a>>,
+    /// By what every posting is weighed, where the index is to have the weights, quantised to 8 bits, in
+    /// the place of tfs. Scores are sums of these then, and no other formula can be asked for. N and df are
+    /// part of every weight, so that documents can be neither added nor deleted.
+    pub impacts: Option<Bm25>,
 }
 
 /// The size of an index.
@@ -139,49 +155,39 @@ impl Index {
         })
     }
 
-    /// As [`Index::build`], and keeps what `contents` say. The documents are read once more for that.
+    /// As [`Index::build`], with `options`.
     ///
     /// # Errors
-    /// As [`Index::build`]; an input has changed since it was read at first.
-    pub fn build_with_contents(
+    /// As [`Index::build`]; an input has changed since it was read at first; there is too little memory for
+    /// another order; parameters out of range, or a term that weighs nothing or less by them.
+    pub fn build_with(
         collection: impl Into<Stored>,
         analyzer: &Analyzer,
         path: &Path,
-        contents: Contents<'_>,
+        options: IndexOptions<'_>,
     ) -> Result<StageTimes> {
         let stored = collection.into();
+        let (threads, read) = (stored.threads(), stored.documents_read());
         Index::write_new(analyzer, path, |folder, manifest| {
-            let read = stored.documents_read();
-            let (mut note, times) = build::write_part(stored, folder, 0)?;
-            manifest.keep = contents.keep().clone();
-            contents.write(folder, &mut note, 0, read, analyzer)?;
-            Ok((note, times))
-        })
-    }
-
-    /// As [`Index::build`], or with `contents` as [`Index::build_with_contents`], and weighs every posting by
-    /// `bm25`. The index has the weights, quantised to 8 bits, in the place of tfs: scores are sums of these,
-    /// and no other formula can be asked for. N and df are part of every weight, so that documents can be
-    /// neither added nor deleted.
-    ///
-    /// # Errors
-    /// As these; parameters out of range; a term that weighs nothing or less.
-    pub fn build_impacts(
-        collection: impl Into<Stored>,
-        analyzer: &Analyzer,
-        path: &Path,
-        contents: Option<Contents<'_>>,
-        bm25: &Bm25,
-    ) -> Result<StageTimes> {
-        let stored = collection.into();
-        let threads = stored.threads();
-        Index::write_new(analyzer, path, |folder, manifest| {
-            let read = stored.documents_read();
-            let (mut note, times) = build::write_part(stored, folder, 0)?;
-            manifest.impacts = Some(impacts::replace_tfs(bm25, folder, &mut note, threads)?);
-            if let Some(contents) = contents {
+            let failed = Error::writing(path);
+            let unordered = match options.reorder {
+                Some(_) => Some(tempfile::tempdir_in(folder).map_err(failed)?),
+                None => None,
+            };
+            let first = unordered.as_ref().map_or(folder, |folder| folder.path());
+            let (mut note, times) = build::write_part(stored, first, 0)?;
+            if let Some(contents) = options.contents {
                 manifest.keep = contents.keep().clone();
-                contents.write(folder, &mut note, 0, read, analyzer)?;
+                contents.write(first, &mut note, 0, read, analyzer)?;
+            }
+            if let (Some(how), Some(unordered)) = (options.reorder, unordered) {
+                let part = Part::open_in(unordered.path(), &note)?;
+                note = reorder::write(&part, folder, how)?;
+                drop(part);
+                unordered.close().map_err(failed)?;
+            }
+            if let Some(bm25) = &options.impacts {
+                manifest.impacts = Some(impacts::replace_tfs(bm25, folder, &mut note, threads)?);
             }
             Ok((note, times))
         })

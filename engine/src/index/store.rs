@@ -191,13 +191,24 @@ impl Store {
         }
     }
 
+    /// The number of blocks.
+    pub fn block_count(&self) -> usize {
+        self.table.1
+    }
+
+    /// The bytes of all blocks, uncompressed.
+    pub fn raw_bytes(&self) -> Result<u64> {
+        let sum = |sum: u64, block| Ok(sum.saturating_add(self.place(block)?.raw_bytes));
+        (0..self.table.1).try_fold(0, sum)
+    }
+
     fn place(&self, block: usize) -> Result<StoreBlock> {
         let at = self.table.0 + size_of::<StoreBlock>() * block;
         Ok(self.file.slice::<StoreBlock>(at, 1)?[0])
     }
 
     /// The documents of a block, and their records behind their lengths.
-    fn block(&self, block: usize) -> Result<(Range<u64>, Vec<u8>)> {
+    pub fn block(&self, block: usize) -> Result<(Range<u64>, Vec<u8>)> {
         let place = self.place(block)?;
         let next = match block + 1 < self.table.1 {
             true => self.place(block + 1)?.first,
@@ -221,7 +232,7 @@ impl Store {
 }
 
 /// Takes a record off a block.
-fn take_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(super) fn take_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(varint::take(bytes)?).ok()?;
     let (record, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;

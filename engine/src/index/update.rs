@@ -17,7 +17,7 @@ use hashbrown::{HashMap, HashSet};
 use super::manifest::{DeletedNote, MANIFEST, Manifest, PartNote};
 use super::part::Part;
 use super::walk::Renumbered;
-use super::{Contents, Keep, PART, build, deleted, layout, merge};
+use super::{Contents, Keep, PART, Reordering, build, deleted, layout, merge, reorder};
 use crate::analyze::Analyzer;
 use crate::collection::Stored;
 use crate::error::{Error, Result};
@@ -276,6 +276,19 @@ impl IndexWriter {
         }
     }
 
+    /// Merges all parts into one, and puts its documents in another order. What is added later comes behind
+    /// them, as it is given.
+    ///
+    /// # Errors
+    /// As [`IndexWriter::merge`]; there is too little memory for the order. The parts may have been merged then.
+    pub fn reorder(&mut self, how: &Reordering<'_>) -> Result<()> {
+        self.merge()?;
+        let parts = self.shared.manifest().parts.clone();
+        parts
+            .iter()
+            .try_for_each(|part| self.shared.reorder(part, how))
+    }
+
     /// The postings that have been merged so far, to be followed.
     pub fn merged_postings(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.shared.merged)
@@ -432,12 +445,34 @@ impl Shared {
         // Parts that have vanished meanwhile were all deleted.
         let place = next.parts.iter().position(is_merged);
         next.parts.retain(|part| !is_merged(part));
-        if note.live().documents > 0 {
+        let has_documents = note.live().documents > 0;
+        if has_documents {
             next.parts.insert(place.unwrap_or(next.parts.len()), note);
-            folder.keep();
         }
         self.commit(&mut manifest, next)?;
+        if has_documents {
+            folder.keep();
+        }
         Ok(true)
+    }
+
+    /// Puts the documents of a part, to which nobody deletes, in another order.
+    fn reorder(&self, note: &PartNote, how: &Reordering<'_>) -> Result<()> {
+        let part = Part::open(&self.path, note)?;
+        let folder = self.new_folder()?;
+        let mut reordered = reorder::write(&part, &folder.path, how)?;
+        reordered.name.clone_from(&folder.name);
+        sync_folder(&folder.path.join(MANIFEST));
+        sync_folder(&folder.path);
+        let mut manifest = self.manifest();
+        let mut next = manifest.clone();
+        let parts = next.parts.iter_mut();
+        for part in parts.filter(|part| part.name == note.name) {
+            part.clone_from(&reordered);
+        }
+        self.commit(&mut manifest, next)?;
+        folder.keep();
+        Ok(())
     }
 
     /// What has been deleted from `parts` since they were opened, as numbered when they are merged.
