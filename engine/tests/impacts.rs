@@ -252,7 +252,7 @@ fn what_is_kept_is_there() {
     let document = index.document(hit.document).unwrap();
     assert_eq!(document.text.as_deref(), Some("hen red"));
     let snippet = index.highlighter(&query).unwrap().snippet("a hen", 50);
-    assert_eq!(snippet.highlights, [2..5]);
+    assert_eq!(snippet.highlights.first(), Some(&(2..5)));
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub struct Phrase {
 /// A value that documents have in a field, or have not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
-    /// The field, one of [`Index::fields`].
+    /// The field, one of those of [`Index::keep`].
     pub field: String,
     /// The value, exactly.
     pub value: String,
