@@ -41,8 +41,10 @@ pub(super) fn write(
 /// Places whose records take `most_bytes` together, or the one record that takes more.
 fn groups(store: &Store, places: &[u32], most_bytes: u64) -> Result<Vec<Range<usize>>> {
     let all = store.raw_bytes()? + PLACE_BYTES * places.len() as u64;
+    let mut groups = Vec::new();
     if all <= most_bytes {
-        return Ok(vec![0..places.len()]);
+        groups.push(0..places.len());
+        return Ok(groups);
     }
     let mut sizes = vec![0; places.len()];
     each_record(store, |document, record| {
@@ -51,7 +53,7 @@ fn groups(store: &Store, places: &[u32], most_bytes: u64) -> Result<Vec<Range<us
         sizes[place] = u32::try_from(record.len()).unwrap_or(u32::MAX);
         Some(())
     })?;
-    let (mut groups, mut from, mut sum) = (Vec::new(), 0, 0);
+    let (mut from, mut sum) = (0, 0);
     for (place, &size) in sizes.iter().enumerate() {
         let bytes = PLACE_BYTES + u64::from(size);
         if place > from && sum + bytes > most_bytes {
