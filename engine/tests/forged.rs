@@ -5,12 +5,11 @@ mod random;
 
 use std::path::Path;
 
-use random::{Random, Shape, text};
+use random::{Random, Shape, kept, text};
 use tokapi::analyze::Analyzer;
-use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, Reorder, Reordering, forge};
+use tokapi::index::{IndexOptions, IndexWriter, Reorder, Reordering, forge};
 use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+use tokapi::{Index, Memory};
 
 /// An index with every kind of file.
 fn build(folder: &Path) {
@@ -28,38 +27,14 @@ fn build(folder: &Path) {
             number % 2
         );
     }
-    let docs = folder.join("docs.jsonl");
-    std::fs::write(&docs, lines).unwrap();
-    let keep = Keep {
-        text: true,
-        fields: vec!["half".into()],
-        positions: true,
-    };
-    let corpus = CorpusOptions {
-        fields: keep.fields.clone(),
-        ..Default::default()
-    };
-    let corpus = Corpus::open(&[docs], corpus).unwrap();
-    let options = BuildOptions::default();
-    let storage = Storage {
-        memory: Memory::available(),
-        scratch: Default::default(),
-        output: None,
-    };
-    let contents = Contents::new(corpus.again(), keep, &options, &storage);
-    let analyzer = Analyzer::default();
-    let collection = Collection::build(corpus, &analyzer, &options).unwrap();
     let path = folder.join("index");
-    Index::build_with(
-        collection,
-        &analyzer,
-        &path,
-        IndexOptions {
+    kept(&lines, &["half"], |collection, contents| {
+        let options = IndexOptions {
             contents: Some(contents),
             ..Default::default()
-        },
-    )
-    .unwrap();
+        };
+        Index::build_with(collection, &Analyzer::default(), &path, options).unwrap();
+    });
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     let gone: Vec<String> = (0..300).map(|number| format!("d{}", 7 * number)).collect();
     writer.delete(gone.iter().map(String::as_str)).unwrap();

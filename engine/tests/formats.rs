@@ -2,16 +2,14 @@
 
 mod random;
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use random::{Shape, text};
+use random::{Shape, kept, text, with_digits};
 use serde_json::{Value, json};
+use tokapi::Index;
 use tokapi::analyze::Analyzer;
-use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, Repeated};
+use tokapi::index::{IndexOptions, IndexWriter, Repeated};
 use tokapi::query::{Filter, Query, SearchOptions};
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
 /// The version that is written now.
 const VERSION: u32 = 1;
@@ -79,55 +77,27 @@ fn the_index_of_a_new_version_is_kept() {
             length: 12,
             seed: 3 + part as u64,
         };
-        let mut lines = String::new();
-        for (number, line) in text(&shape).lines().enumerate() {
-            let text = line.split_once('\t').unwrap().1;
-            let digit = number % 10;
-            writeln!(
-                lines,
-                r#"{{"id":"{part}-{number}","contents":"{text}","digit":{digit}}}"#
-            )
-            .unwrap();
-        }
-        let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
-        std::fs::write(file.path(), lines).unwrap();
-        let keep = Keep {
-            text: true,
-            fields: vec!["digit".into()],
-            positions: true,
-        };
-        let corpus = CorpusOptions {
-            fields: keep.fields.clone(),
-            ..Default::default()
-        };
-        let corpus = Corpus::open(&[file.path()], corpus).unwrap();
-        let options = BuildOptions::default();
-        let storage = Storage {
-            memory: Memory::available(),
-            scratch: Default::default(),
-            output: None,
-        };
-        let contents = Contents::new(corpus.again(), keep, &options, &storage);
-        let analyzer = Analyzer::default();
-        let collection = Collection::build(corpus, &analyzer, &options).unwrap();
-        if part == 0 {
-            Index::build_with(
-                collection,
-                &analyzer,
-                &path,
-                IndexOptions {
+        let text = text(&shape);
+        let texts = text.lines().map(|line| line.split_once('\t').unwrap().1);
+        let ids: Vec<String> = (0..documents)
+            .map(|number| format!("{part}-{number}"))
+            .collect();
+        let lines = with_digits(ids.iter().map(String::as_str).zip(texts));
+        kept(&lines, &["digit"], |collection, contents| match part {
+            0 => {
+                let options = IndexOptions {
                     contents: Some(contents),
                     ..Default::default()
-                },
-            )
-            .unwrap();
-        } else {
-            let mut writer = IndexWriter::open(&path, 1).unwrap();
-            writer
-                .append(collection, Some(contents), Repeated::Stop)
-                .unwrap();
-            writer.delete(["0-7", "0-8", "1-3"]).unwrap();
-        }
+                };
+                Index::build_with(collection, &Analyzer::default(), &path, options).unwrap();
+            }
+            _ => {
+                let mut writer = IndexWriter::open(&path, 1).unwrap();
+                let appended = writer.append(collection, Some(contents), Repeated::Stop);
+                appended.unwrap();
+                writer.delete(["0-7", "0-8", "1-3"]).unwrap();
+            }
+        });
     }
     std::fs::remove_file(path.join("lock")).unwrap();
     let answers = answers(&Index::open(&path).unwrap());

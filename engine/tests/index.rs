@@ -8,10 +8,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use random::{Random, Shape, query, shapes, text};
+use random::{Random, Shape, kept, query, shapes, text};
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::collection::{Storage, Stored};
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, StoredDocument};
+use tokapi::index::{IndexOptions, IndexWriter, StoredDocument};
 use tokapi::query::{Algorithm, Clause, Filter, Hit, Occur, Query, SearchOptions};
 use tokapi::scratch::ScratchOptions;
 use tokapi::weigh::Formula;
@@ -340,8 +340,7 @@ fn scifact() {
 }
 
 /// Builds an index of lines of an id and a text that keeps texts, two fields and positions.
-fn keeping_everything(folder: &Path, text: &str, analyzer: &Analyzer, path: &Path) {
-    let docs = folder.join("docs.jsonl");
+fn keeping_everything(text: &str, path: &Path) {
     let mut lines = String::new();
     for (number, line) in text.lines().enumerate() {
         let (id, text) = line.split_once('\t').unwrap();
@@ -352,35 +351,13 @@ fn keeping_everything(folder: &Path, text: &str, analyzer: &Analyzer, path: &Pat
         )
         .unwrap();
     }
-    std::fs::write(&docs, lines).unwrap();
-    let keep = Keep {
-        text: true,
-        fields: vec!["half".into(), "own".into()],
-        positions: true,
-    };
-    let options = CorpusOptions {
-        fields: keep.fields.clone(),
-        ..Default::default()
-    };
-    let corpus = Corpus::open(&[docs], options).unwrap();
-    let storage = Storage {
-        memory: Memory::new(500_000_000).unwrap(),
-        scratch: ScratchOptions::default(),
-        output: Some(path.to_path_buf()),
-    };
-    let options = BuildOptions::default();
-    let contents = Contents::new(corpus.again(), keep, &options, &storage);
-    let built = Collection::build(corpus, analyzer, &options).unwrap();
-    Index::build_with(
-        built,
-        analyzer,
-        path,
-        IndexOptions {
+    kept(&lines, &["half", "own"], |collection, contents| {
+        let options = IndexOptions {
             contents: Some(contents),
             ..Default::default()
-        },
-    )
-    .unwrap();
+        };
+        Index::build_with(collection, &Analyzer::default(), path, options).unwrap();
+    });
 }
 
 #[test]
@@ -392,9 +369,8 @@ fn damage_is_told_or_does_no_harm() {
         seed: 3,
     };
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::default();
     let path = folder.path().join("index");
-    keeping_everything(folder.path(), &text(&shape), &analyzer, &path);
+    keeping_everything(&text(&shape), &path);
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     let gone: Vec<String> = (0..600).map(|number| format!("d{}", 5 * number)).collect();
     writer.delete(gone.iter().map(String::as_str)).unwrap();

@@ -4,18 +4,16 @@
 mod random;
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 
 use proptest::prelude::*;
-use random::{Random, Shape, query, shapes, text};
+use random::{Random, Shape, query, shapes, text, with_digits};
 use tokapi::analyze::Analyzer;
-use tokapi::collection::Storage;
 use tokapi::index::{
-    Contents, IndexOptions, IndexWriter, Keep, Reorder, ReorderProgress, Reordering, Repeated,
+    Contents, IndexOptions, IndexWriter, Reorder, ReorderProgress, Reordering, Repeated,
 };
 use tokapi::query::SearchOptions;
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+use tokapi::{Collection, Index, Memory};
 
 /// A document: its id and its text.
 type Document = (String, String);
@@ -37,51 +35,21 @@ fn with<T>(
     kept: bool,
     user: impl FnOnce(Collection, Option<Contents<'_>>) -> T,
 ) -> T {
-    let mut lines = String::new();
-    for (id, text) in documents {
-        let digit = &id[id.len() - 1..];
-        let line = format!(r#"{{"id":"{id}","contents":"{text}","digit":{digit}}}"#);
-        writeln!(lines, "{line}").unwrap();
-    }
-    let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
-    std::fs::write(file.path(), lines).unwrap();
-    let keep = Keep {
-        text: true,
-        fields: vec!["digit".into()],
-        positions: true,
-    };
-    let corpus = CorpusOptions {
-        fields: match kept {
-            true => keep.fields.clone(),
-            false => Vec::new(),
-        },
-        ..Default::default()
-    };
-    let corpus = Corpus::open(&[file.path()], corpus).unwrap();
-    let options = BuildOptions::default();
-    let storage = Storage {
-        memory: Memory::available(),
-        scratch: Default::default(),
-        output: None,
-    };
-    let contents = kept.then(|| Contents::new(corpus.again(), keep, &options, &storage));
-    let collection = Collection::build(corpus, &Analyzer::default(), &options).unwrap();
-    user(collection, contents)
+    let documents = documents.iter().map(|(id, text)| (&**id, &**text));
+    let fields: &[&str] = if kept { &["digit"] } else { &[] };
+    random::kept(&with_digits(documents), fields, |collection, contents| {
+        user(collection, kept.then_some(contents))
+    })
 }
 
 fn build(documents: &[Document], kept: bool, path: &Path) {
     let analyzer = Analyzer::default();
-    with(documents, kept, |collection, contents| match contents {
-        Some(contents) => Index::build_with(
-            collection,
-            &analyzer,
-            path,
-            IndexOptions {
-                contents: Some(contents),
-                ..Default::default()
-            },
-        ),
-        None => Index::build(collection, &analyzer, path),
+    with(documents, kept, |collection, contents| {
+        let options = IndexOptions {
+            contents,
+            ..Default::default()
+        };
+        Index::build_with(collection, &analyzer, path, options)
     })
     .unwrap();
 }

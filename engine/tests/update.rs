@@ -4,17 +4,15 @@
 mod random;
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::Path;
 
 use proptest::prelude::*;
-use random::{Random, Shape, query, text};
+use random::{Random, Shape, kept, query, text, with_digits};
 use tokapi::analyze::Analyzer;
-use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, Repeated};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Repeated};
 use tokapi::query::{Algorithm, Filter, Phrase, Query, SearchOptions};
 use tokapi::weigh::Formula;
-use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+use tokapi::{Bm25, Collection, Corpus, CorpusOptions, Index};
 
 /// A document: its id and its text.
 type Document = (String, String);
@@ -62,37 +60,8 @@ fn documents(first: usize, shape: &Shape) -> Vec<Document> {
 
 /// Gives the documents and what is kept of them to `user`. Their only field is the last digit of the id.
 fn with<T>(documents: &[Document], user: impl FnOnce(Collection, Contents<'_>) -> T) -> T {
-    let mut lines = String::new();
-    for (id, text) in documents {
-        let digit = &id[id.len() - 1..];
-        writeln!(
-            lines,
-            r#"{{"id":"{id}","contents":"{text}","digit":{digit}}}"#
-        )
-        .unwrap();
-    }
-    let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
-    std::fs::write(file.path(), lines).unwrap();
-    let keep = Keep {
-        text: true,
-        fields: vec!["digit".into()],
-        positions: true,
-    };
-    let corpus = CorpusOptions {
-        chunk_bytes: Some(10_000),
-        fields: keep.fields.clone(),
-        ..Default::default()
-    };
-    let corpus = Corpus::open(&[file.path()], corpus).unwrap();
-    let options = BuildOptions::default();
-    let storage = Storage {
-        memory: Memory::available(),
-        scratch: Default::default(),
-        output: None,
-    };
-    let contents = Contents::new(corpus.again(), keep, &options, &storage);
-    let collection = Collection::build(corpus, &Analyzer::default(), &options).unwrap();
-    user(collection, contents)
+    let documents = documents.iter().map(|(id, text)| (&**id, &**text));
+    kept(&with_digits(documents), &["digit"], user)
 }
 
 fn build(documents: &[Document], path: &Path) -> Index {

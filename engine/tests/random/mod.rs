@@ -4,7 +4,11 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
+use tokapi::analyze::Analyzer;
+use tokapi::collection::Storage;
+use tokapi::index::{Contents, Keep};
 use tokapi::query::{Clause, Occur, Query};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Memory};
 
 /// A random collection: documents of terms `t0`, `t1`, ... the first the most frequent.
 #[derive(Debug, Clone)]
@@ -87,4 +91,45 @@ pub fn query(random: &mut Random, terms: usize) -> Query {
         clauses,
         ..Query::default()
     }
+}
+
+/// Documents, ids and texts, as JSON lines with a field: the last digit of the id.
+pub fn with_digits<'a>(documents: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut lines = String::new();
+    for (id, text) in documents {
+        let digit = &id[id.len() - 1..];
+        let line = format!(r#"{{"id":"{id}","contents":"{text}","digit":{digit}}}"#);
+        writeln!(lines, "{line}").unwrap();
+    }
+    lines
+}
+
+/// Gives a collection of JSON lines, and how to keep its texts, some fields and positions, to `user`.
+pub fn kept<T>(
+    lines: &str,
+    fields: &[&str],
+    user: impl FnOnce(Collection, Contents<'_>) -> T,
+) -> T {
+    let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
+    std::fs::write(file.path(), lines).unwrap();
+    let keep = Keep {
+        text: true,
+        fields: fields.iter().map(|&field| field.into()).collect(),
+        positions: true,
+    };
+    let corpus = CorpusOptions {
+        chunk_bytes: Some(10_000),
+        fields: keep.fields.clone(),
+        ..Default::default()
+    };
+    let corpus = Corpus::open(&[file.path()], corpus).unwrap();
+    let options = BuildOptions::default();
+    let storage = Storage {
+        memory: Memory::available(),
+        scratch: Default::default(),
+        output: None,
+    };
+    let contents = Contents::new(corpus.again(), keep, &options, &storage);
+    let collection = Collection::build(corpus, &Analyzer::default(), &options).unwrap();
+    user(collection, contents)
 }
