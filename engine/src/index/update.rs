@@ -5,27 +5,24 @@
 //! the one before, and that is the moment of change. A process that is killed leaves the state before,
 //! and perhaps files that no manifest names; whoever writes next removes them.
 
-use std::fs::{self, File, TryLockError};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::manifest::{DeletedNote, MANIFEST, Manifest, PartNote};
+use super::folder::{lock, sweep};
+use super::manifest::{MANIFEST, Manifest};
 use super::part::Part;
+use super::state::{InPart, Shared};
 use super::walk::Renumbered;
-use super::{Contents, Keep, PART, Reordering, build, deleted, layout, merge, reorder};
+use super::{Contents, Keep, Reordering, build, merge};
 use crate::analyze::Analyzer;
 use crate::collection::Stored;
 use crate::error::{Error, Result};
-use crate::output::{remove_left_over, sync_folder};
+use crate::output::sync_folder;
 use crate::pipeline::StageTimes;
-
-/// The file that a writer holds.
-const LOCK: &str = "lock";
 
 /// Ids that are sought at a time.
 const BATCH_IDS: u32 = 1 << 22;
@@ -38,16 +35,6 @@ pub struct IndexWriter {
     merging: Option<JoinHandle<Result<()>>>,
     /// Why parts could not be merged.
     failed: Option<Error>,
-}
-
-struct Shared {
-    path: PathBuf,
-    threads: usize,
-    manifest: Mutex<Manifest>,
-    merged: Arc<AtomicU64>,
-    /// The last number that a name was made with, committed or not.
-    names: AtomicU64,
-    _lock: File,
 }
 
 /// What becomes of a new document whose id is in the index.
@@ -81,9 +68,6 @@ pub struct Deletion {
     /// The ids that no document has.
     pub unknown: Vec<String>,
 }
-
-/// Documents of a part.
-type InPart = (usize, Vec<u32>);
 
 impl IndexWriter {
     /// Opens the index in the folder `path` for changes, merged on `threads` threads.
@@ -342,163 +326,6 @@ impl Drop for IndexWriter {
     }
 }
 
-impl Shared {
-    fn manifest(&self) -> MutexGuard<'_, Manifest> {
-        // What is in it is only replaced as a whole.
-        self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn open_parts(&self, manifest: &Manifest) -> Result<Vec<Part>> {
-        let open = |note| Part::open(&self.path, note);
-        manifest.parts.iter().map(open).collect()
-    }
-
-    /// A name that no other file or folder of the index has or had.
-    fn new_name(&self, prefix: &str) -> String {
-        let before = self.names.fetch_add(1, Ordering::Relaxed);
-        format!("{prefix}-{}", before + 1)
-    }
-
-    /// A new folder for a part.
-    fn new_folder(&self) -> Result<NewFolder> {
-        NewFolder::create(&self.path, self.new_name(PART))
-    }
-
-    /// Writes that `documents` of a part are no more to its folder.
-    fn write_deleted(&self, part: &Part, folder: &Path, documents: &[u32]) -> Result<DeletedNote> {
-        let name = self.new_name(layout::DELETED.name);
-        let written = deleted::write(folder, name.clone(), part, documents);
-        if written.is_err() {
-            remove(&folder.join(name));
-        }
-        written
-    }
-
-    /// Makes `next` the state of the index, and removes what only the state before needed.
-    fn commit(&self, manifest: &mut Manifest, mut next: Manifest) -> Result<()> {
-        next.names = self.names.load(Ordering::Relaxed);
-        next.write(&self.path)?;
-        let before = std::mem::replace(manifest, next);
-        for part in &before.parts {
-            let folder = self.path.join(&part.name);
-            match manifest.parts.iter().find(|now| now.name == part.name) {
-                None => remove(&folder),
-                Some(now) => {
-                    let names = (name(part.deleted.as_ref()), name(now.deleted.as_ref()));
-                    if let (Some(before), now) = names
-                        && now != Some(before)
-                    {
-                        remove(&folder.join(before));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds `found` to what is deleted in `next`, whose parts are `parts`.
-    fn mark_deleted(&self, next: &mut Manifest, parts: &[Part], found: &[InPart]) -> Result<()> {
-        for (number, documents) in found {
-            if documents.is_empty() {
-                continue;
-            }
-            let part = &parts[*number];
-            let mut all = part.deleted_documents()?;
-            all.extend(documents);
-            all.sort_unstable();
-            let folder = self.path.join(&part.note.name);
-            let note = self.write_deleted(part, &folder, &all)?;
-            next.parts[*number].deleted = Some(note);
-            sync_folder(&folder.join(MANIFEST));
-        }
-        // A part without documents is of no use.
-        next.parts.retain(|part| part.live().documents > 0);
-        Ok(())
-    }
-
-    /// Merges the neighbouring parts that `choose` chooses, from which others may delete meanwhile. Whether
-    /// there were any.
-    fn merge(&self, choose: impl FnOnce(&[PartNote]) -> Option<Range<usize>>) -> Result<bool> {
-        let parts = {
-            // As long as they are opened, nobody removes their files.
-            let manifest = self.manifest();
-            let Some(range) = choose(&manifest.parts) else {
-                return Ok(false);
-            };
-            let notes = manifest.parts[range].iter();
-            let open = |note| Part::open(&self.path, note);
-            notes.map(open).collect::<Result<Vec<Part>>>()?
-        };
-        let folder = self.new_folder()?;
-        let mut note = merge::write(&parts, &folder.path, self.threads, &self.merged)?;
-        note.name.clone_from(&folder.name);
-        let mut manifest = self.manifest();
-        let mut next = manifest.clone();
-        let gone = self.deleted_since(&next, &parts)?;
-        if !gone.is_empty() {
-            let merged = Part::open(&self.path, &note)?;
-            note.deleted = Some(self.write_deleted(&merged, &folder.path, &gone)?);
-        }
-        sync_folder(&folder.path.join(MANIFEST));
-        sync_folder(&folder.path);
-        let is_merged = |note: &PartNote| parts.iter().any(|part| part.note.name == note.name);
-        // Parts that have vanished meanwhile were all deleted.
-        let place = next.parts.iter().position(is_merged);
-        next.parts.retain(|part| !is_merged(part));
-        let has_documents = note.live().documents > 0;
-        if has_documents {
-            next.parts.insert(place.unwrap_or(next.parts.len()), note);
-        }
-        self.commit(&mut manifest, next)?;
-        if has_documents {
-            folder.keep();
-        }
-        Ok(true)
-    }
-
-    /// Puts the documents of a part, to which nobody deletes, in another order.
-    fn reorder(&self, note: &PartNote, how: &Reordering<'_>) -> Result<()> {
-        let part = Part::open(&self.path, note)?;
-        let folder = self.new_folder()?;
-        let mut reordered = reorder::write(&part, &folder.path, how)?;
-        reordered.name.clone_from(&folder.name);
-        sync_folder(&folder.path.join(MANIFEST));
-        sync_folder(&folder.path);
-        let mut manifest = self.manifest();
-        let mut next = manifest.clone();
-        let parts = next.parts.iter_mut();
-        for part in parts.filter(|part| part.name == note.name) {
-            part.clone_from(&reordered);
-        }
-        self.commit(&mut manifest, next)?;
-        folder.keep();
-        Ok(())
-    }
-
-    /// What has been deleted from `parts` since they were opened, as numbered when they are merged.
-    fn deleted_since(&self, now: &Manifest, parts: &[Part]) -> Result<Vec<u32>> {
-        let mut gone = Vec::new();
-        for (part, numbers) in parts.iter().zip(Renumbered::all(parts)?) {
-            let after = now.parts.iter().find(|note| note.name == part.note.name);
-            match after {
-                Some(after) if after.deleted == part.note.deleted => {}
-                Some(after) => {
-                    let deleted = Part::open(&self.path, after)?.deleted_documents()?;
-                    gone.extend(
-                        deleted
-                            .into_iter()
-                            .filter_map(|document| numbers.of(document)),
-                    );
-                }
-                None => {
-                    gone.extend((0..part.documents()).filter_map(|document| numbers.of(document)))
-                }
-            }
-        }
-        Ok(gone)
-    }
-}
-
 /// Documents that others have the ids of.
 #[derive(Default)]
 struct Known {
@@ -544,98 +371,4 @@ fn ids_of(new: &Part, parts: &[Part]) -> Result<Known> {
 fn live(part: &Part) -> Result<Renumbered> {
     let mut all = Renumbered::all(std::slice::from_ref(part))?;
     Ok(all.remove(0))
-}
-
-fn name(note: Option<&DeletedNote>) -> Option<&str> {
-    note.map(|note| &*note.name)
-}
-
-/// A folder for a part, which vanishes unless it is kept.
-struct NewFolder {
-    name: String,
-    path: PathBuf,
-    kept: bool,
-}
-
-impl NewFolder {
-    fn create(index: &Path, name: String) -> Result<Self> {
-        let path = index.join(&name);
-        fs::create_dir(&path).map_err(Error::writing(&path))?;
-        Ok(NewFolder {
-            name,
-            path,
-            kept: false,
-        })
-    }
-
-    fn keep(mut self) {
-        self.kept = true;
-    }
-}
-
-impl Drop for NewFolder {
-    fn drop(&mut self) {
-        if !self.kept {
-            remove(&self.path);
-        }
-    }
-}
-
-/// Takes the lock of the index, for as long as the file is open.
-fn lock(path: &Path) -> Result<File> {
-    let file = path.join(LOCK);
-    let mut options = File::options();
-    let lock = options.write(true).create(true).truncate(false).open(&file);
-    let lock = lock.map_err(Error::writing(&file))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Err(Error::Usage(format!(
-                "{}: another process is changing this index; try again when it has ended",
-                path.display()
-            )));
-        }
-        // Without one, two could change the index at a time and lose documents.
-        Err(TryLockError::Error(source)) => return Err(Error::writing(&file)(source)),
-    }
-    Ok(lock)
-}
-
-/// Removes what interrupted changes have left.
-fn sweep(path: &Path, manifest: &Manifest) {
-    remove_left_over(&path.join(MANIFEST));
-    let is_numbered = |name: &str, prefix: &str| {
-        name.strip_prefix(prefix)
-            .and_then(|rest| rest.strip_prefix('-'))
-            .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| is_numbered(name, PART)) else {
-            continue;
-        };
-        let Some(part) = manifest.parts.iter().find(|part| part.name == name) else {
-            remove(&entry.path());
-            continue;
-        };
-        for file in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
-            let name = file.file_name();
-            let name = name.to_str().unwrap_or_default();
-            let needed = part.deleted.as_ref().is_some_and(|note| note.name == name);
-            if is_numbered(name, layout::DELETED.name) && !needed {
-                remove(&file.path());
-            }
-        }
-    }
-}
-
-/// Removes a file or a folder. What cannot be removed is in nobody's way; the next writer tries again.
-fn remove(path: &Path) {
-    let removed = match path.is_dir() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
-    };
-    if let Err(error) = removed {
-        log::info!("{}: not removed: {error}", path.display());
-    }
 }
