@@ -3,6 +3,7 @@
 #include <new>
 
 #include "inverter.hpp"
+#include "lane.hpp"
 #include "sorter.hpp"
 
 namespace tokapi {
@@ -31,6 +32,8 @@ tokapi_status guarded(tokapi_error* error, F function) {
 
 Inverter& inside(tokapi_inverter* inverter) { return *reinterpret_cast<Inverter*>(inverter); }
 Sorter& inside(tokapi_sorter* sorter) { return *reinterpret_cast<Sorter*>(sorter); }
+DeviceLists& inside(tokapi_device_lists* lists) { return *reinterpret_cast<DeviceLists*>(lists); }
+Lane& inside(tokapi_lane* lane) { return *reinterpret_cast<Lane*>(lane); }
 
 // Calls function(engine) on the engine's device. Whatever goes wrong, nothing of the caller's is in
 // use any more when this returns.
@@ -144,7 +147,9 @@ const tokapi_api API = {
     {sizeof(tokapi_error), sizeof(tokapi_device), sizeof(tokapi_bandwidth), sizeof(tokapi_trie),
      sizeof(tokapi_options), sizeof(tokapi_text), sizeof(tokapi_inverted), sizeof(tokapi_collected),
      sizeof(tokapi_formula), sizeof(tokapi_lexicon), sizeof(tokapi_part), sizeof(tokapi_times),
-     sizeof(tokapi_sorter_options), sizeof(tokapi_sorting), sizeof(tokapi_sort_times)},
+     sizeof(tokapi_sorter_options), sizeof(tokapi_sorting), sizeof(tokapi_sort_times),
+     sizeof(tokapi_lists_options), sizeof(tokapi_postings), sizeof(tokapi_lists), sizeof(tokapi_term),
+     sizeof(tokapi_query), sizeof(tokapi_batch), sizeof(tokapi_matches), sizeof(tokapi_ranked)},
     [](uint32_t* devices, tokapi_error* error) { return guarded(error, [&] { count_devices(devices); }); },
     [](uint32_t device, tokapi_device* described, tokapi_error* error) {
       return guarded(error, [&] { describe_device(device, described); });
@@ -201,6 +206,35 @@ const tokapi_api API = {
       return inside(sorter).most_records(record, algorithm);
     },
     [](tokapi_sorter* sorter, tokapi_sort_times* times) { *times = inside(sorter).times(); },
+    [](const tokapi_lists_options* options, tokapi_device_lists** made, tokapi_error* error) {
+      return guarded(error, [&] {
+        choose(options->device);
+        *made = reinterpret_cast<tokapi_device_lists*>(new DeviceLists(*options));
+      });
+    },
+    drop<tokapi_device_lists>,
+    [](tokapi_device_lists* lists, const tokapi_postings* postings, tokapi_error* error) {
+      return guarded(lists, error, [&](DeviceLists& of) { of.add(*postings); });
+    },
+    [](tokapi_device_lists* lists, const tokapi_lists* described, tokapi_error* error) {
+      return guarded(lists, error, [&](DeviceLists& of) { of.finish(*described); });
+    },
+    [](tokapi_device_lists* lists, const tokapi_formula* formula, tokapi_error* error) {
+      return guarded(lists, error, [&](DeviceLists& of) { of.weigh(*formula); });
+    },
+    DeviceLists::bytes,
+    [](tokapi_device_lists* lists, uint64_t fail_after, tokapi_lane** made, tokapi_error* error) {
+      return guarded(lists, error, [&](DeviceLists& of) {
+        *made = reinterpret_cast<tokapi_lane*>(new Lane(of, fail_after));
+      });
+    },
+    drop<tokapi_lane>,
+    [](tokapi_lane* lane, const tokapi_batch* batch, uint32_t scheme, tokapi_matches* matches, tokapi_error* error) {
+      return guarded(lane, error, [&](Lane& of) { of.intersect(*batch, scheme, *matches); });
+    },
+    [](tokapi_lane* lane, const tokapi_batch* batch, uint32_t k, tokapi_ranked* ranked, tokapi_error* error) {
+      return guarded(lane, error, [&](Lane& of) { of.rank(*batch, k, *ranked); });
+    },
 };
 
 }  // namespace

@@ -131,7 +131,7 @@ typedef struct tokapi_formula {
   double b;
   double delta;
   double avdl;
-  // The idf for each of tokapi_collected.df_values.
+  // The idf for each of tokapi_collected.df_values, or for each list.
   const double* idf;
 } tokapi_formula;
 
@@ -197,12 +197,86 @@ typedef struct tokapi_sort_times {
   double upload, sort, merge, download;
 } tokapi_sort_times;
 
+typedef struct tokapi_lists_options {
+  uint32_t device;
+  // The number of all postings.
+  uint64_t postings;
+} tokapi_lists_options;
+
+// Some postings, in the order of lists and of documents.
+typedef struct tokapi_postings {
+  const uint32_t* documents;
+  // 255 for those that are as large or larger still.
+  const uint8_t* frequencies;
+  uint64_t count;
+} tokapi_postings;
+
+// Which postings are whose: list l begins with posting starts[l], the last ends with all.
+typedef struct tokapi_lists {
+  uint64_t count;
+  const uint64_t* starts;
+  uint32_t documents;
+  const uint32_t* lengths;
+  // The postings whose frequencies are 255 or larger, ascending, and these.
+  const uint64_t* large_places;
+  const uint32_t* large_frequencies;
+  uint64_t large_count;
+} tokapi_lists;
+
+typedef enum tokapi_occur { TOKAPI_MUST = 0, TOKAPI_SHOULD = 1, TOKAPI_NOT = 2 } tokapi_occur;
+
+typedef struct tokapi_term {
+  uint32_t list;
+  uint32_t occur;
+  // How often the query has it.
+  double times;
+} tokapi_term;
+
+typedef struct tokapi_query {
+  uint32_t first_term;
+  uint32_t terms;
+  // How many of its terms must or must not occur, where there is one that must.
+  uint32_t checks;
+} tokapi_query;
+
+// Queries. Either all have terms that must occur, or none has. `order` has for every query, from its
+// first_term on, the terms that must occur, the shortest list first, and those that must not. Where none must
+// occur, those that must not are the last of a query's terms.
+typedef struct tokapi_batch {
+  uint64_t queries;
+  const tokapi_query* query_list;
+  uint64_t terms;
+  const tokapi_term* term_list;
+  const uint32_t* order;
+} tokapi_batch;
+
+typedef enum tokapi_scheme { TOKAPI_PARA = 0, TOKAPI_PART = 1 } tokapi_scheme;
+
+// The documents of query q from documents[starts[q]] on, ascending. Valid until the lane's next call.
+typedef struct tokapi_matches {
+  const uint32_t* starts;
+  const uint32_t* counts;
+  const uint32_t* documents;
+  // How many came down, with those in gaps.
+  uint64_t copied;
+} tokapi_matches;
+
+// The best of query q: counts[q] from keys[q * k] on, the best first. The lower half of a key is the document,
+// the upper the score: its bits, flipped where it is less than 0, but for the first bit otherwise, and all
+// of them again. Valid until the lane's next call.
+typedef struct tokapi_ranked {
+  const uint64_t* keys;
+  const uint32_t* counts;
+} tokapi_ranked;
+
 typedef struct tokapi_inverter tokapi_inverter;
 typedef struct tokapi_sorter tokapi_sorter;
+typedef struct tokapi_device_lists tokapi_device_lists;
+typedef struct tokapi_lane tokapi_lane;
 
 typedef struct tokapi_api {
   // The sizes of the structures above, in their order, by which both sides see that they agree.
-  uint64_t sizes[15];
+  uint64_t sizes[23];
   tokapi_status (*count)(uint32_t* devices, tokapi_error* error);
   tokapi_status (*describe)(uint32_t device, tokapi_device* described, tokapi_error* error);
   tokapi_status (*bandwidth)(uint32_t device, uint64_t bytes, tokapi_bandwidth* measured, tokapi_error* error);
@@ -236,6 +310,22 @@ typedef struct tokapi_api {
   // The most records that the memory which the sorter may use is enough for.
   uint64_t (*most_records)(tokapi_sorter* sorter, uint32_t record, uint32_t algorithm);
   void (*sort_times)(tokapi_sorter* sorter, tokapi_sort_times* times);
+  // Lists are made, given their postings, finished and weighed, and then asked.
+  tokapi_status (*lists)(const tokapi_lists_options* options, tokapi_device_lists** made, tokapi_error* error);
+  void (*drop_lists)(tokapi_device_lists* lists);
+  tokapi_status (*add_postings)(tokapi_device_lists* lists, const tokapi_postings* postings, tokapi_error* error);
+  tokapi_status (*finish_lists)(tokapi_device_lists* lists, const tokapi_lists* described, tokapi_error* error);
+  tokapi_status (*weigh_lists)(tokapi_device_lists* lists, const tokapi_formula* formula, tokapi_error* error);
+  // Device memory for so many postings in so many lists of so many documents, at most.
+  uint64_t (*lists_bytes)(uint64_t postings, uint64_t lists, uint64_t documents);
+  // A lane answers one batch at a time; several, each on a thread of its own, overlap. Calls after `fail_after`
+  // fail, as in tokapi_options.
+  tokapi_status (*lane)(tokapi_device_lists* lists, uint64_t fail_after, tokapi_lane** made, tokapi_error* error);
+  void (*drop_lane)(tokapi_lane* lane);
+  tokapi_status (*intersect)(tokapi_lane* lane, const tokapi_batch* batch, uint32_t scheme, tokapi_matches* matches,
+                             tokapi_error* error);
+  tokapi_status (*rank)(tokapi_lane* lane, const tokapi_batch* batch, uint32_t k, tokapi_ranked* ranked,
+                        tokapi_error* error);
 } tokapi_api;
 
 const tokapi_api* tokapi_host_api(void);

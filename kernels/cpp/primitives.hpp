@@ -291,23 +291,31 @@ TOKAPI_FN uint64_t upper_bound(const T* offsets, uint64_t low, uint64_t high, T 
 // Elements whose segment is found together.
 constexpr uint64_t TILE = 256;
 
-// function(i, segment) for every i below `count`: segment s begins at offsets[s], the first at 0.
-// First the segment at the start of every tile is searched, into `tiles`, which has room for
-// count / TILE + 2; then every element searches between the two of its tile, so that the work of
-// a thread does not depend on how long segments are.
-template <class F>
-void load_balancing_search(Queue& queue, const uint32_t* offsets, uint64_t segments, uint64_t count,
-                           uint32_t* tiles, F function) {
+// Finds for every tile of TILE elements, of `count` in all, the segment that its first is in, and
+// that of the last of all: segment s begins at offsets[s], the first at 0. `tiles` has room for
+// count / TILE + 2.
+inline void find_tiles(Queue& queue, const uint32_t* offsets, uint64_t segments, uint64_t count, uint32_t* tiles) {
   if (count == 0) return;
   uint64_t tile_count = (count + TILE - 1) / TILE;
   for_each(queue, tile_count + 1, [=] TOKAPI_LAMBDA(uint64_t tile) {
     uint64_t first = tile * TILE < count ? tile * TILE : count - 1;
     tiles[tile] = static_cast<uint32_t>(upper_bound(offsets, 0, segments, static_cast<uint32_t>(first)));
   });
-  for_each(queue, count, [=] TOKAPI_LAMBDA(uint64_t i) {
-    const uint32_t* bounds = tiles + i / TILE;
-    function(i, upper_bound(offsets, bounds[0], bounds[1], static_cast<uint32_t>(i)) - 1);
-  });
+}
+
+// The segment of element i: sought between the two of its tile, so that the work of a thread does not
+// depend on how long segments are.
+TOKAPI_FN uint64_t segment_of(const uint32_t* offsets, const uint32_t* tiles, uint64_t i) {
+  const uint32_t* bounds = tiles + i / TILE;
+  return upper_bound(offsets, bounds[0], bounds[1], static_cast<uint32_t>(i)) - 1;
+}
+
+// function(i, segment) for every i below `count`, with offsets and tiles as of find_tiles.
+template <class F>
+void load_balancing_search(Queue& queue, const uint32_t* offsets, uint64_t segments, uint64_t count,
+                           uint32_t* tiles, F function) {
+  find_tiles(queue, offsets, segments, count, tiles);
+  for_each(queue, count, [=] TOKAPI_LAMBDA(uint64_t i) { function(i, segment_of(offsets, tiles, i)); });
 }
 
 // Counts equal neighbours: differs(i) tells whether element i differs from the one before it. The

@@ -178,16 +178,83 @@ pub struct SortTimes {
     pub download: f64,
 }
 
+#[repr(C)]
+pub(crate) struct ListsOptions {
+    pub device: u32,
+    pub postings: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Postings {
+    pub documents: *const u32,
+    pub frequencies: *const u8,
+    pub count: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Lists {
+    pub count: u64,
+    pub starts: *const u64,
+    pub documents: u32,
+    pub lengths: *const u32,
+    pub large_places: *const u64,
+    pub large_frequencies: *const u32,
+    pub large_count: u64,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Term {
+    pub list: u32,
+    pub occur: u32,
+    pub times: f64,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Query {
+    pub first_term: u32,
+    pub terms: u32,
+    pub checks: u32,
+}
+
+#[repr(C)]
+pub(crate) struct Batch {
+    pub queries: u64,
+    pub query_list: *const Query,
+    pub terms: u64,
+    pub term_list: *const Term,
+    pub order: *const u32,
+}
+
+#[repr(C)]
+pub(crate) struct Matches {
+    pub starts: *const u32,
+    pub counts: *const u32,
+    pub documents: *const u32,
+    pub copied: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Ranked {
+    pub keys: *const u64,
+    pub counts: *const u32,
+}
+
 /// An inverter, of which only its own build knows the inside.
 pub(crate) enum Inverter {}
 /// A sorter, likewise.
 pub(crate) enum Sorter {}
+/// Lists, likewise.
+pub(crate) enum DeviceLists {}
+/// A lane, likewise.
+pub(crate) enum Lane {}
 
 type Status = i32;
 
 #[repr(C)]
 pub(crate) struct Api {
-    pub sizes: [u64; 15],
+    pub sizes: [u64; 23],
     pub count: unsafe extern "C" fn(*mut u32, *mut ErrorText) -> Status,
     pub describe: unsafe extern "C" fn(u32, *mut Device, *mut ErrorText) -> Status,
     pub bandwidth: unsafe extern "C" fn(u32, u64, *mut Bandwidth, *mut ErrorText) -> Status,
@@ -229,6 +296,28 @@ pub(crate) struct Api {
     pub sort: unsafe extern "C" fn(*mut Sorter, *const Sorting, *mut ErrorText) -> Status,
     pub most_records: unsafe extern "C" fn(*mut Sorter, u32, u32) -> u64,
     pub sort_times: unsafe extern "C" fn(*mut Sorter, *mut SortTimes),
+    pub lists:
+        unsafe extern "C" fn(*const ListsOptions, *mut *mut DeviceLists, *mut ErrorText) -> Status,
+    pub drop_lists: unsafe extern "C" fn(*mut DeviceLists),
+    pub add_postings:
+        unsafe extern "C" fn(*mut DeviceLists, *const Postings, *mut ErrorText) -> Status,
+    pub finish_lists:
+        unsafe extern "C" fn(*mut DeviceLists, *const Lists, *mut ErrorText) -> Status,
+    pub weigh_lists:
+        unsafe extern "C" fn(*mut DeviceLists, *const Formula, *mut ErrorText) -> Status,
+    pub lists_bytes: unsafe extern "C" fn(u64, u64, u64) -> u64,
+    pub lane:
+        unsafe extern "C" fn(*mut DeviceLists, u64, *mut *mut Lane, *mut ErrorText) -> Status,
+    pub drop_lane: unsafe extern "C" fn(*mut Lane),
+    pub intersect: unsafe extern "C" fn(
+        *mut Lane,
+        *const Batch,
+        u32,
+        *mut Matches,
+        *mut ErrorText,
+    ) -> Status,
+    pub rank:
+        unsafe extern "C" fn(*mut Lane, *const Batch, u32, *mut Ranked, *mut ErrorText) -> Status,
 }
 
 unsafe extern "C" {
@@ -259,6 +348,14 @@ mod tests {
             size_of::<SorterOptions>(),
             size_of::<Sorting>(),
             size_of::<SortTimes>(),
+            size_of::<ListsOptions>(),
+            size_of::<Postings>(),
+            size_of::<Lists>(),
+            size_of::<Term>(),
+            size_of::<Query>(),
+            size_of::<Batch>(),
+            size_of::<Matches>(),
+            size_of::<Ranked>(),
         ];
         // SAFETY: the table lasts as long as the program.
         let api = unsafe { &*tokapi_host_api() };

@@ -172,8 +172,22 @@ pub struct Formula<'a> {
     pub delta: f64,
     /// The average length.
     pub avdl: f64,
-    /// The idf for every one of [`Collected::df_values`](crate::Collected::df_values).
+    /// The idf for every one of [`Collected::df_values`](crate::Collected::df_values), or of every list
+    /// of [`DeviceLists`](crate::DeviceLists).
     pub idf: &'a [f64],
+}
+
+impl Formula<'_> {
+    pub(crate) fn raw(&self) -> boundary::Formula {
+        boundary::Formula {
+            tf_part: self.tf_part as u32,
+            k1: self.k1,
+            b: self.b,
+            delta: self.delta,
+            avdl: self.avdl,
+            idf: self.idf.as_ptr(),
+        }
+    }
 }
 
 pub(crate) fn last(offsets: &[u64]) -> u64 {

@@ -173,14 +173,7 @@ impl Inverter {
             .take()
             .expect("collected, and not weighed yet");
         assert_eq!(resident.df_values, formula.idf.len(), "an idf for every df");
-        let raw_formula = boundary::Formula {
-            tf_part: formula.tf_part as u32,
-            k1: formula.k1,
-            b: formula.b,
-            delta: formula.delta,
-            avdl: formula.avdl,
-            idf: formula.idf.as_ptr(),
-        };
+        let raw_formula = formula.raw();
         let mut lexicon = boundary::Lexicon {
             terms: 0,
             term_bytes: std::ptr::null(),

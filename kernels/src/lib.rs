@@ -2,18 +2,24 @@
 //!
 //! The sources in `cpp/` are compiled twice: for the host, where a plain C++ compiler is enough
 //! and tests run everywhere, and, with the feature `cuda`, for GPUs. [`Build`] says which of the
-//! two an [`Inverter`] or a [`Sorter`] runs on; both give the same integers and the same bits.
+//! two an [`Inverter`], a [`Sorter`] or [`DeviceLists`] are on; both give the same integers and the same bits.
 
+mod batch;
 mod boundary;
 mod input;
 mod inverter;
+mod lane;
+mod lists;
 mod output;
 mod pinned;
 mod sorter;
 
+pub use batch::{Batch, Occur, Term};
 pub use boundary::{SortTimes, Times};
 pub use input::{Classes, Formula, Method, Options, Text, TfPart, Trie, TrieArrays};
 pub use inverter::Inverter;
+pub use lane::{Lane, MOST_RANKED, Matches, Ranked, Scheme};
+pub use lists::{DeviceLists, ListsBuilder};
 pub use output::{Collected, Inverted, Lexicon, Part};
 pub use pinned::Pinned;
 pub use sorter::{Algorithm, Pair, Record, Sorter, SorterOptions};
@@ -163,6 +169,12 @@ impl Build {
             down: measured.down,
             both: measured.both,
         })
+    }
+
+    /// Device memory that lists take at most: of so many postings, so many lists, and so many documents.
+    pub fn lists_bytes(self, postings: u64, lists: u64, documents: u64) -> u64 {
+        // SAFETY: plain numbers.
+        unsafe { (self.api().lists_bytes)(postings, lists, documents) }
     }
 
     /// Device memory that inverting a chunk of `text_bytes` takes at most.

@@ -3,25 +3,32 @@
 //! The kernels (crate `tokapi-kernels`) have two builds: for GPUs, and for the host, which is slow
 //! and there for tests. [`Gpu`](crate::invert::Gpu) inverts chunk after chunk, as every engine
 //! does; [`Resident`] keeps a whole collection on the device, from its text to its weights.
-//! [`Sorter`] sorts integers.
+//! [`Sorter`] sorts integers. [`GpuIndex`] holds the lists of an [`Index`](crate::Index), from which
+//! [`GpuLane`]s answer queries.
 
+mod answer;
+mod index;
 mod lanes;
 mod resident;
 
+pub use answer::GpuLane;
+pub use index::{Fit, GpuIndex, GpuIndexOptions};
 pub use lanes::Lanes;
 pub use resident::{Resident, ResidentWeights};
 pub use tokapi_kernels::{
-    Algorithm, Bandwidth, Build, Device, Method, Pair, Pinned, Record, SortTimes, Sorter,
-    SorterOptions, Text, Times,
+    Algorithm, Bandwidth, Build, Device, MOST_RANKED, Method, Pair, Pinned, Record, Scheme, SortTimes,
+    Sorter, SorterOptions, Text, Times,
 };
 
 use std::sync::Arc;
 
-use tokapi_kernels::{Classes, Options, Trie, TrieArrays};
+use tokapi_kernels::{Classes, Options, TfPart, Trie, TrieArrays};
 
 use crate::analyze::Analyzer;
+use crate::collection::Statistics;
 use crate::dictionary::Dictionary;
 use crate::error::{Error, Result};
+use crate::weigh::{Bm25, Formula};
 
 /// What becomes of terms that the dictionary of [`Method::Ppd`] does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -127,6 +134,29 @@ fn trie(dictionary: &Dictionary) -> Trie<'_> {
     };
     // SAFETY: they are a dictionary's, checked when it was built or opened.
     unsafe { Trie::new(arrays) }
+}
+
+/// A formula, on its way to the device.
+fn formula<'a>(
+    bm25: &Bm25,
+    statistics: &Statistics,
+    idf: &'a [f64],
+) -> tokapi_kernels::Formula<'a> {
+    let (tf_part, delta) = match bm25.formula {
+        Formula::Lucene => (TfPart::Saturated, 0.0),
+        Formula::Robertson | Formula::Smoothed | Formula::Atire => (TfPart::Scaled, 0.0),
+        Formula::Bm25L => (TfPart::Bm25L, bm25.delta_of_bm25l()),
+        Formula::Bm25Plus => (TfPart::Bm25Plus, bm25.delta_of_bm25plus()),
+        Formula::TfIdf => (TfPart::Plain, 0.0),
+    };
+    tokapi_kernels::Formula {
+        tf_part,
+        k1: bm25.k1,
+        b: bm25.b,
+        delta,
+        avdl: bm25.average_length(statistics),
+        idf,
+    }
 }
 
 /// The classes of characters by which `analyzer` cuts.

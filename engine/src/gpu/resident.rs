@@ -5,13 +5,13 @@
 //! complete only after the last chunk, so they follow. Terms have ids in no order; the order by
 //! bytes comes with the weights.
 
-use tokapi_kernels::{self as kernels, Text, TfPart, Times};
+use tokapi_kernels::{self as kernels, Text, Times};
 
 use super::GpuOptions;
 use crate::analyze::Analyzer;
 use crate::collection::Statistics;
 use crate::error::{Error, Result};
-use crate::weigh::{Bm25, Formula};
+use crate::weigh::Bm25;
 
 /// An engine that weighs collections which fit on the device; its memory is kept from one to the
 /// next.
@@ -71,21 +71,7 @@ impl Resident {
         let idf: Vec<f64> = df_values
             .map(|&df| bm25.idf(statistics.documents, u64::from(df)))
             .collect();
-        let (tf_part, delta) = match bm25.formula {
-            Formula::Lucene => (TfPart::Saturated, 0.0),
-            Formula::Robertson | Formula::Smoothed | Formula::Atire => (TfPart::Scaled, 0.0),
-            Formula::Bm25L => (TfPart::Bm25L, bm25.delta_of_bm25l()),
-            Formula::Bm25Plus => (TfPart::Bm25Plus, bm25.delta_of_bm25plus()),
-            Formula::TfIdf => (TfPart::Plain, 0.0),
-        };
-        let formula = kernels::Formula {
-            tf_part,
-            k1: bm25.k1,
-            b: bm25.b,
-            delta,
-            avdl: bm25.avdl.unwrap_or_else(|| statistics.average_length()),
-            idf: &idf,
-        };
+        let formula = super::formula(bm25, &statistics, &idf);
         let (lexicon, parts) = self.inverter.weigh(&formula)?;
         Ok(ResidentWeights {
             statistics,

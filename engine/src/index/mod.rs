@@ -77,8 +77,12 @@ pub use live::Exported;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
 pub use reorder::{Reorder, ReorderProgress, Reordering};
+#[cfg(feature = "kernels")]
+pub(crate) use shares::Source;
 pub(crate) use tokens::{Codes, Tokens};
 pub use update::{Appended, Deletion, IndexWriter, Repeated};
+#[cfg(feature = "kernels")]
+pub(crate) use walk::{Renumbered, Walk};
 
 use std::path::{Path, PathBuf};
 
@@ -343,7 +347,7 @@ impl Index {
     }
 
     /// The documents that have a number, deleted or not.
-    fn numbered(&self) -> u64 {
+    pub(crate) fn numbered(&self) -> u64 {
         self.parts.iter().map(|part| part.note.documents).sum()
     }
 }

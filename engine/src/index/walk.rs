@@ -16,11 +16,23 @@ pub(crate) struct Renumbered {
     first: u32,
     /// Those that are not deleted, where some are.
     live: Option<Ranks>,
+    /// Whether deleted documents keep their numbers.
+    with_gaps: bool,
 }
 
 impl Renumbered {
-    /// The numbers of the documents of `parts`, one part after the other.
+    /// The numbers of the documents of `parts`, one part after the other, without gaps.
     pub fn all(parts: &[Part]) -> Result<Vec<Renumbered>> {
+        Renumbered::of_parts(parts, false)
+    }
+
+    /// The numbers that the index of `parts` has for their documents.
+    #[cfg(feature = "kernels")]
+    pub fn as_in_index(parts: &[Part]) -> Result<Vec<Renumbered>> {
+        Renumbered::of_parts(parts, true)
+    }
+
+    fn of_parts(parts: &[Part], with_gaps: bool) -> Result<Vec<Renumbered>> {
         let mut first = 0;
         let mut renumbered = Vec::with_capacity(parts.len());
         for part in parts {
@@ -38,9 +50,16 @@ impl Renumbered {
                     .lists
                     .damaged("the manifest counts other deleted documents"));
             }
-            renumbered.push(Renumbered { first, live });
-            // All together are fewer than 2^32: those who merge have counted them.
-            first += part.note.live().documents as u32;
+            renumbered.push(Renumbered {
+                first,
+                live,
+                with_gaps,
+            });
+            // All together are fewer than 2^32: those who ask have counted them.
+            first += match with_gaps {
+                true => part.documents(),
+                false => part.note.live().documents as u32,
+            };
         }
         Ok(renumbered)
     }
@@ -50,8 +69,9 @@ impl Renumbered {
     pub fn of(&self, document: u32) -> Option<u32> {
         match &self.live {
             None => Some(self.first + document),
-            Some(live) if live.contains(document) => Some(self.first + live.rank(document)),
-            Some(_) => None,
+            Some(live) if !live.contains(document) => None,
+            Some(_) if self.with_gaps => Some(self.first + document),
+            Some(live) => Some(self.first + live.rank(document)),
         }
     }
 }

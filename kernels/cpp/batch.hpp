@@ -1,0 +1,103 @@
+// A batch of queries on the device: what each asks for, and whether a document matches and how it scores.
+#pragma once
+
+#include "lists.hpp"
+
+namespace tokapi {
+namespace TOKAPI_BACKEND {
+
+// Queries as kernels see them. The terms of a query stand in its order; `order` has the places of those that
+// documents must have, the shortest list first, and of those that none may have.
+struct Batch {
+  Lists lists;
+  const tokapi_term* terms;
+  const tokapi_query* queries;
+  const uint32_t* order;
+  // The elements of the shortest lists, query after query.
+  const uint32_t* offsets;
+
+  TOKAPI_FN const List& list(uint32_t term) const { return lists.lists[terms[term].list]; }
+
+  // The shortest of the lists that documents must be in.
+  TOKAPI_FN const List& lead(uint64_t query) const { return list(order[queries[query].first_term]); }
+
+  // The document of element i, which is one of `query`.
+  TOKAPI_FN uint32_t document(uint64_t query, uint64_t i) const {
+    return lists.documents[lead(query).start + (i - offsets[query])];
+  }
+
+  // Whether a document of the shortest list matches.
+  TOKAPI_FN bool matches(uint64_t number, uint32_t document) const {
+    const tokapi_query query = queries[number];
+    for (uint32_t check = 1; check < query.checks; check++) {
+      uint32_t term = order[query.first_term + check];
+      bool is_here = lists.find(list(term), document) != NOWHERE;
+      if (is_here == (terms[term].occur == TOKAPI_NOT)) return false;
+    }
+    return true;
+  }
+
+  // The weights of the terms, added up in the order of the query, in double precision, rounded once.
+  TOKAPI_FN float score(uint64_t number, uint32_t document) const {
+    const tokapi_query query = queries[number];
+    double score = 0.0;
+    for (uint32_t term = query.first_term; term < query.first_term + query.terms; term++) {
+      if (terms[term].occur == TOKAPI_NOT) continue;
+      uint64_t at = lists.find(list(term), document);
+      if (at != NOWHERE) score += static_cast<double>(lists.weights[at]) * terms[term].times;
+    }
+    return static_cast<float>(score);
+  }
+};
+
+// What sorts by falling score, documents of the same score ascending.
+TOKAPI_FN uint64_t key_of(float score, uint32_t document) {
+  uint32_t bits;
+  std::memcpy(&bits, &score, sizeof bits);
+  uint32_t ascending = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  return (static_cast<uint64_t>(~ascending) << 32) | document;
+}
+
+// Brings batches up.
+class BatchOnDevice {
+ public:
+  Batch bring_up(Queue& queue, const DeviceLists& lists, const tokapi_batch& batch) {
+    uint64_t term_bytes = batch.terms * sizeof(tokapi_term), query_bytes = batch.queries * sizeof(tokapi_query);
+    uint64_t order_bytes = batch.terms * sizeof(uint32_t), offset_bytes = (batch.queries + 1) * sizeof(uint32_t);
+    uint64_t bytes = term_bytes + query_bytes + order_bytes + offset_bytes;
+    uint8_t* here = here_.reserve(bytes);
+    uint8_t* there = there_.reserve(bytes);
+    std::memcpy(here, batch.term_list, term_bytes);
+    std::memcpy(here + term_bytes, batch.query_list, query_bytes);
+    std::memcpy(here + term_bytes + query_bytes, batch.order, order_bytes);
+    offsets_ = reinterpret_cast<uint32_t*>(here + term_bytes + query_bytes + order_bytes);
+    elements_ = 0;
+    for (uint64_t number = 0; number < batch.queries; number++) {
+      const tokapi_query& query = batch.query_list[number];
+      offsets_[number] = static_cast<uint32_t>(elements_);
+      if (query.checks) elements_ += lists.list(batch.term_list[batch.order[query.first_term]].list).count;
+    }
+    if (elements_ > 0xffffffffu) throw Failure(TOKAPI_TOO_LARGE, "a batch with 2^32 postings or more");
+    offsets_[batch.queries] = static_cast<uint32_t>(elements_);
+    upload(queue, there, here, bytes);
+    auto at = [=](uint64_t place) { return there + place; };
+    return Batch{lists.view(), reinterpret_cast<const tokapi_term*>(there),
+                 reinterpret_cast<const tokapi_query*>(at(term_bytes)),
+                 reinterpret_cast<const uint32_t*>(at(term_bytes + query_bytes)),
+                 reinterpret_cast<const uint32_t*>(at(term_bytes + query_bytes + order_bytes))};
+  }
+
+  // The elements of all shortest lists.
+  uint64_t elements() const { return elements_; }
+  // Those of each query begin here, in host memory.
+  const uint32_t* offsets() const { return offsets_; }
+
+ private:
+  Pinned<uint8_t> here_;
+  Buffer<uint8_t> there_;
+  uint32_t* offsets_ = nullptr;
+  uint64_t elements_ = 0;
+};
+
+}  // namespace TOKAPI_BACKEND
+}  // namespace tokapi

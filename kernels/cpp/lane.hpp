@@ -1,0 +1,66 @@
+// Answers batches of queries from lists on the device, one batch at a time. Several lanes over the same lists
+// work at once: while one copies, another computes.
+#pragma once
+
+#include "intersect.hpp"
+#include "rank.hpp"
+
+namespace tokapi {
+namespace TOKAPI_BACKEND {
+
+class Lane {
+ public:
+  Lane(const DeviceLists& lists, uint64_t fail_after) : lists_(lists), fail_after_(fail_after) {}
+  ~Lane() { wait_for_all(); }
+
+  uint32_t device() const { return lists_.device(); }
+
+  void wait_for_all() noexcept {
+    try {
+      queue_.wait();
+    } catch (const Failure&) {
+      // Told by the call that comes next.
+    }
+  }
+
+  void intersect(const tokapi_batch& given, uint32_t scheme, tokapi_matches& matches) {
+    Batch batch = begin(given);
+    uint64_t elements = up_.elements();
+    switch (scheme) {
+      case TOKAPI_PARA: intersecting_.by_para(queue_, batch, given.queries, elements, matches); break;
+      case TOKAPI_PART:
+        intersecting_.by_part(queue_, batch, given.queries, elements, up_.offsets(), matches);
+        break;
+      default: throw Failure(TOKAPI_DEVICE_FAILED, "there is no such scheme");
+    }
+    queue_.wait();
+  }
+
+  void rank(const tokapi_batch& given, uint32_t k, tokapi_ranked& ranked) {
+    Batch batch = begin(given);
+    if (given.queries && given.query_list[0].checks == 0) {
+      ranking_.by_windows(queue_, batch, given.queries, k, ranked);
+    } else {
+      ranking_.by_elements(queue_, batch, given.queries, up_.offsets(), k, ranked);
+    }
+    queue_.wait();
+  }
+
+ private:
+  Batch begin(const tokapi_batch& batch) {
+    if (fail_after_ && ++calls_ >= fail_after_) {
+      throw Failure(TOKAPI_DEVICE_FAILED, "the device was lost (as the test asked)");
+    }
+    return up_.bring_up(queue_, lists_, batch);
+  }
+
+  const DeviceLists& lists_;
+  Queue queue_;
+  BatchOnDevice up_;
+  Intersecting intersecting_;
+  Ranking ranking_;
+  uint64_t fail_after_, calls_ = 0;
+};
+
+}  // namespace TOKAPI_BACKEND
+}  // namespace tokapi

@@ -1,0 +1,312 @@
+// The postings lists of an index, on the device: for every list its documents, ascending, with their
+// weights, a table of where the documents of every stretch begin, so that one is found in a step
+// or two (hash segmentation: Ao et al., Efficient Parallel Lists Intersection and Index Compression
+// Algorithms using Graphics Processing Units, VLDB 2011), and the largest weight of every window.
+//
+// Frequencies stay too, so that another formula costs one pass over the postings.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "sections.hpp"
+#include "weigh.hpp"
+
+namespace tokapi {
+namespace TOKAPI_BACKEND {
+
+// Documents whose scores are added up together, in a block's fast memory.
+constexpr uint32_t WINDOW_SHIFT = 12;
+constexpr uint32_t WINDOW = uint32_t(1) << WINDOW_SHIFT;
+
+// Postings of a list for every entry of its table.
+constexpr uint32_t STRETCH_POSTINGS = 8;
+
+// Postings that are gone through at a time.
+constexpr uint64_t SLICE_POSTINGS = uint64_t(1) << 30;
+
+constexpr uint64_t NOWHERE = ~uint64_t(0);
+
+// Of lists that are too short for a table.
+constexpr uint32_t NO_TABLE = 32;
+
+struct List {
+  uint64_t start, table, maxima;
+  uint32_t count, shift;
+};
+
+// The lists as kernels see them.
+struct Lists {
+  const List* lists;
+  const uint32_t* documents;
+  const float* weights;
+  const uint32_t* tables;
+  const float* maxima;
+  const float* most;
+  uint32_t windows;
+
+  // Where in the list the documents of the stretch that `document` is in are.
+  TOKAPI_FN void stretch(const List& list, uint32_t document, uint32_t& from, uint32_t& to) const {
+    from = 0;
+    to = list.count;
+    if (list.shift == NO_TABLE) return;
+    const uint32_t* entry = tables + list.table + (document >> list.shift);
+    from = entry[0];
+    to = entry[1];
+  }
+
+  // The first place in the list whose document is not before `document`.
+  TOKAPI_FN uint32_t first_not_before(const List& list, uint32_t document) const {
+    uint32_t from, to;
+    stretch(list, document, from, to);
+    const uint32_t* of_list = documents + list.start;
+    while (from < to) {
+      uint32_t middle = from + (to - from) / 2;
+      if (of_list[middle] < document) {
+        from = middle + 1;
+      } else {
+        to = middle;
+      }
+    }
+    return from;
+  }
+
+  // Where the posting of `document` is, among all; NOWHERE where the list has none.
+  TOKAPI_FN uint64_t find(const List& list, uint32_t document) const {
+    uint64_t at = list.start + first_not_before(list, document);
+    return at < list.start + list.count && documents[at] == document ? at : NOWHERE;
+  }
+
+  // Where in the list all documents of a window are, and maybe some of others.
+  TOKAPI_FN void window(const List& list, uint32_t window, uint32_t& from, uint32_t& to) const {
+    uint32_t first = window << WINDOW_SHIFT;
+    stretch(list, first, from, to);
+    if (list.shift >= WINDOW_SHIFT) return;
+    // The table goes on to the end of the last window.
+    to = tables[list.table + ((uint64_t(first) + WINDOW) >> list.shift)];
+  }
+
+  // What no weight of the list in a window is above; less than 0 where it has none there.
+  TOKAPI_FN float largest(uint32_t number, uint32_t window) const {
+    const List& list = lists[number];
+    if (list.maxima != NOWHERE) return maxima[list.maxima + window];
+    uint32_t at = first_not_before(list, window << WINDOW_SHIFT);
+    bool is_here = at < list.count && documents[list.start + at] >> WINDOW_SHIFT == window;
+    return is_here ? most[number] : -1.0f;
+  }
+};
+
+// Holds them.
+class DeviceLists {
+ public:
+  explicit DeviceLists(const tokapi_lists_options& options) : device_(options.device), postings_(options.postings) {
+    documents_.reserve(options.postings);
+    frequencies_.reserve(options.postings);
+  }
+
+  uint32_t device() const { return device_; }
+  uint64_t count() const { return lists_here_.size(); }
+
+  void wait_for_all() noexcept {
+    try {
+      queue_.wait();
+    } catch (const Failure&) {
+      // Told by the call that comes next.
+    }
+  }
+
+  // Appends postings. Returns when they have been read.
+  void add(const tokapi_postings& postings) {
+    if (postings.count > postings_ - filled_) throw Failure(TOKAPI_TOO_LARGE, "more postings than were announced");
+    upload(queue_, documents_.data() + filled_, postings.documents, postings.count * sizeof(uint32_t));
+    upload(queue_, frequencies_.data() + filled_, postings.frequencies, postings.count);
+    filled_ += postings.count;
+    queue_.wait();
+  }
+
+  // Says which postings are whose, and of what documents, and makes the tables.
+  void finish(const tokapi_lists& lists) {
+    if (lists.starts[lists.count] != filled_) throw Failure(TOKAPI_DEVICE_FAILED, "other postings than were announced");
+    documents_count_ = lists.documents;
+    windows_ = (lists.documents + WINDOW - 1) / WINDOW;
+    uint64_t tables = 0, maxima = 0;
+    lists_here_.resize(lists.count);
+    for (uint64_t number = 0; number < lists.count; number++) {
+      List& list = lists_here_[number];
+      list.start = lists.starts[number];
+      list.count = static_cast<uint32_t>(lists.starts[number + 1] - list.start);
+      list.shift = shift_of(list.count);
+      list.table = tables;
+      list.maxima = NOWHERE;
+      if (list.shift != NO_TABLE) tables += entries(list.shift);
+      if (list.count >= 2 * uint64_t(windows_)) {
+        list.maxima = maxima;
+        maxima += windows_;
+      }
+    }
+    keep(lists_, lists_here_.data(), lists.count);
+    keep(lengths_, lists.lengths, lists.documents);
+    keep(large_places_, lists.large_places, lists.large_count);
+    keep(large_frequencies_, lists.large_frequencies, lists.large_count);
+    large_count_ = lists.large_count;
+    tables_.reserve(tables);
+    maxima_.reserve(maxima);
+    maxima_count_ = maxima;
+    weights_.reserve(filled_);
+    most_.reserve(lists.count);
+    fill_tables();
+    queue_.wait();
+  }
+
+  // Weighs all postings.
+  void weigh(const tokapi_formula& formula) {
+    keep(idf_, formula.idf, count());
+    double* norms = norms_.reserve(documents_count_);
+    const uint32_t* lengths = lengths_.data();
+    double b = formula.b, avdl = formula.avdl;
+    for_each(queue_, documents_count_, [=] TOKAPI_LAMBDA(uint64_t d) {
+      norms[d] = 1.0 - b + b * static_cast<double>(lengths[d]) / avdl;
+    });
+    Weigher weigher{formula.tf_part, formula.k1, formula.delta, idf_.data(), norms};
+    const uint32_t* documents = documents_.data();
+    const uint8_t* frequencies = frequencies_.data();
+    const uint64_t* large_places = large_places_.data();
+    const uint32_t* large_frequencies = large_frequencies_.data();
+    uint64_t large_count = large_count_;
+    float* weights = weights_.data();
+    for_each_posting([=] TOKAPI_LAMBDA(uint64_t list, uint64_t, uint64_t at) {
+      uint32_t frequency = frequencies[at];
+      if (frequency == 255) frequency = large_frequencies[upper_bound(large_places, 0, large_count, at) - 1];
+      // No weight is -0, which stands for no weight in sums.
+      weights[at] = 0.0f + weigher.weight(static_cast<uint32_t>(list), documents[at], frequency);
+    });
+    find_maxima();
+    queue_.wait();
+  }
+
+  Lists view() const {
+    return Lists{lists_.data(), documents_.data(), weights_.data(), tables_.data(),
+                 maxima_.data(), most_.data(),      windows_};
+  }
+  const List& list(uint32_t number) const { return lists_here_[number]; }
+
+  // Device memory for so many postings in so many lists of so many documents.
+  static uint64_t bytes(uint64_t postings, uint64_t lists, uint64_t documents) {
+    // Document, weight and frequency; a table's part; half of an entry of the maxima.
+    uint64_t of_postings = postings * (4 + 4 + 1) + postings * 4 / STRETCH_POSTINGS * 2 + postings / 2 * 4;
+    uint64_t of_lists = lists * (sizeof(List) + 4 + 8 + 4 + 8);
+    uint64_t of_documents = documents * (4 + 8);
+    // What grows takes an eighth more.
+    return (of_postings + of_lists + of_documents) / 8 * 9 + (uint64_t(16) << 20);
+  }
+
+  // The steps of the above. Public because functions with kernels in them must be.
+
+  uint64_t entries(uint32_t shift) const { return ((uint64_t(windows_) << WINDOW_SHIFT) >> shift) + 2; }
+
+  uint32_t shift_of(uint64_t count) const {
+    if (count <= 2 * STRETCH_POSTINGS) return NO_TABLE;
+    uint32_t shift = 0;
+    while ((uint64_t(documents_count_) >> shift) > count / STRETCH_POSTINGS) shift++;
+    return shift;
+  }
+
+  template <class T>
+  void keep(Buffer<T>& to, const T* from, uint64_t count) {
+    upload(queue_, to.reserve(count), from, count * sizeof(T));
+  }
+
+  // function(list, place in the list, place among all) for every posting.
+  template <class F>
+  void for_each_posting(F function) {
+    for (uint64_t first = 0; first < lists_here_.size();) {
+      uint64_t from = lists_here_[first].start, end = first, postings = 0;
+      while (end < lists_here_.size() && (end == first || postings + lists_here_[end].count <= SLICE_POSTINGS)) {
+        postings += lists_here_[end++].count;
+      }
+      uint32_t* offsets = offsets_.reserve(end - first);
+      const List* lists = lists_.data() + first;
+      for_each(queue_, end - first, [=] TOKAPI_LAMBDA(uint64_t i) {
+        offsets[i] = static_cast<uint32_t>(lists[i].start - from);
+      });
+      uint32_t* tiles = tiles_.reserve(postings / TILE + 2);
+      load_balancing_search(queue_, offsets, end - first, postings, tiles,
+                            [=] TOKAPI_LAMBDA(uint64_t i, uint64_t segment) {
+        function(first + segment, i - offsets[segment], from + i);
+      });
+      first = end;
+    }
+  }
+
+  // Every posting fills the entries from the stretch of the one before it, the last those to the end.
+  void fill_tables() {
+    const List* lists = lists_.data();
+    const uint32_t* documents = documents_.data();
+    uint32_t* tables = tables_.data();
+    uint32_t windows = windows_;
+    for_each_posting([=] TOKAPI_LAMBDA(uint64_t number, uint64_t place, uint64_t at) {
+      const List& list = lists[number];
+      if (list.shift == NO_TABLE) return;
+      uint32_t* table = tables + list.table;
+      uint64_t from = place ? (documents[at - 1] >> list.shift) + 1 : 0, to = documents[at] >> list.shift;
+      for (uint64_t entry = from; entry <= to; entry++) table[entry] = static_cast<uint32_t>(place);
+      if (place + 1 < list.count) return;
+      uint64_t end = ((uint64_t(windows) << WINDOW_SHIFT) >> list.shift) + 2;
+      for (uint64_t entry = to + 1; entry < end; entry++) table[entry] = list.count;
+    });
+  }
+
+  void find_maxima() {
+    Lists view = this->view();
+    float* maxima = maxima_.data();
+    float* most = most_.data();
+    std::vector<uint32_t> with_maxima;
+    for (uint64_t number = 0; number < count(); number++) {
+      if (lists_here_[number].maxima != NOWHERE) with_maxima.push_back(static_cast<uint32_t>(number));
+    }
+    keep(with_maxima_, with_maxima.data(), with_maxima.size());
+    const uint32_t* numbers = with_maxima_.data();
+    uint32_t windows = windows_;
+    for_each(queue_, maxima_count_, [=] TOKAPI_LAMBDA(uint64_t i) {
+      const List& list = view.lists[numbers[i / windows]];
+      uint32_t window = static_cast<uint32_t>(i % windows), from, to;
+      view.window(list, window, from, to);
+      float largest = -1.0f;
+      for (uint64_t at = list.start + from; at < list.start + to; at++) {
+        // Weights less than 0 bound nothing.
+        float weight = view.weights[at] > 0.0f ? view.weights[at] : 0.0f;
+        bool is_here = view.documents[at] >> WINDOW_SHIFT == window;
+        if (is_here && weight > largest) largest = weight;
+      }
+      maxima[i] = largest;
+    });
+    for_each(queue_, count(), [=] TOKAPI_LAMBDA(uint64_t number) {
+      const List& list = view.lists[number];
+      float largest = 0.0f;
+      if (list.maxima == NOWHERE) {
+        for (uint64_t at = list.start; at < list.start + list.count; at++) {
+          if (view.weights[at] > largest) largest = view.weights[at];
+        }
+      }
+      most[number] = largest;
+    });
+  }
+
+ private:
+  uint32_t device_;
+  Queue queue_;
+  uint64_t postings_, filled_ = 0, maxima_count_ = 0, large_count_ = 0;
+  uint32_t documents_count_ = 0, windows_ = 0;
+  std::vector<List> lists_here_;
+  Buffer<List> lists_;
+  Buffer<uint32_t> documents_, lengths_, tables_, offsets_, tiles_, with_maxima_, large_frequencies_;
+  Buffer<uint64_t> large_places_;
+  Buffer<uint8_t> frequencies_;
+  Buffer<float> weights_, maxima_, most_;
+  Buffer<double> norms_, idf_;
+};
+
+}  // namespace TOKAPI_BACKEND
+}  // namespace tokapi

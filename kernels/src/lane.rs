@@ -1,0 +1,185 @@
+//! Answers to batches of queries.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::{Batch, Build, DeviceLists, Result, boundary, check};
+
+/// The most documents that a lane ranks for a query.
+pub const MOST_RANKED: usize = 1024;
+
+/// How the elements of a batch are divided among threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u32)]
+pub enum Scheme {
+    /// A thread for every element of a shortest list, over all queries.
+    #[default]
+    Para = 0,
+    /// A block of threads for every query.
+    Part = 1,
+}
+
+/// Answers one batch at a time. Several, each on a thread of its own, overlap copies and computation.
+pub struct Lane {
+    lists: Arc<DeviceLists>,
+    build: Build,
+    raw: NonNull<boundary::Lane>,
+}
+
+// SAFETY: all state is the lane's own, and CUDA's calls work on any thread.
+unsafe impl Send for Lane {}
+
+/// The documents that match every query of a batch.
+pub struct Matches<'a> {
+    starts: &'a [u32],
+    counts: &'a [u32],
+    documents: &'a [u32],
+}
+
+/// The best documents for every query of a batch.
+pub struct Ranked<'a> {
+    k: usize,
+    keys: &'a [u64],
+    counts: &'a [u32],
+}
+
+impl Lane {
+    /// A lane over `lists`, lost after so many batches where a test asks for that.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn new(lists: Arc<DeviceLists>, fail_after: Option<u64>) -> Result<Self> {
+        let build = lists.build;
+        let mut raw = std::ptr::null_mut();
+        check(|error| {
+            let fail_after = fail_after.map_or(0, |batches| batches + 1);
+            let lists = lists.raw.lists.as_ptr();
+            // SAFETY: the lists outlive the lane, which holds them.
+            unsafe { (build.api().lane)(lists, fail_after, &raw mut raw, error) }
+        })?;
+        Ok(Lane {
+            lists,
+            build,
+            raw: NonNull::new(raw).expect("a status of OK comes with a lane"),
+        })
+    }
+
+    /// The lists.
+    pub fn lists(&self) -> &DeviceLists {
+        &self.lists
+    }
+
+    /// The documents that match each query.
+    ///
+    /// # Errors
+    /// Shortest lists of 2^32 postings or more together; too little device memory; the device failed.
+    ///
+    /// # Panics
+    /// When there is a query without a term that must occur.
+    pub fn intersect(&mut self, batch: &Batch, scheme: Scheme) -> Result<Matches<'_>> {
+        assert!(batch.is_empty() || batch.has_must(), "a list to intersect");
+        let mut matches = boundary::Matches {
+            starts: std::ptr::null(),
+            counts: std::ptr::null(),
+            documents: std::ptr::null(),
+            copied: 0,
+        };
+        let raw = batch.raw();
+        check(|error| {
+            let lane = self.raw.as_ptr();
+            // SAFETY: the batch is read during the call only; its lists exist.
+            unsafe {
+                (self.build.api().intersect)(
+                    lane,
+                    &raw const raw,
+                    scheme as u32,
+                    &raw mut matches,
+                    error,
+                )
+            }
+        })?;
+        // SAFETY: they are the lane's, of these sizes, and stay until its next call, which borrows it
+        // mutably.
+        unsafe {
+            Ok(Matches {
+                starts: slice(matches.starts, batch.len()),
+                counts: slice(matches.counts, batch.len()),
+                documents: slice(matches.documents, matches.copied as usize),
+            })
+        }
+    }
+
+    /// The best `k` documents for each query.
+    ///
+    /// # Errors
+    /// More than [`MOST_RANKED`] asked for; too little device memory; the device failed.
+    pub fn rank(&mut self, batch: &Batch, k: usize) -> Result<Ranked<'_>> {
+        let mut ranked = boundary::Ranked {
+            keys: std::ptr::null(),
+            counts: std::ptr::null(),
+        };
+        let raw = batch.raw();
+        let weights = self.lists.weights.read();
+        let _weights = weights.unwrap_or_else(|error| error.into_inner());
+        check(|error| {
+            let lane = self.raw.as_ptr();
+            let k = u32::try_from(k).unwrap_or(u32::MAX);
+            // SAFETY: the batch is read during the call only; its lists exist.
+            unsafe { (self.build.api().rank)(lane, &raw const raw, k, &raw mut ranked, error) }
+        })?;
+        // SAFETY: as above.
+        unsafe {
+            Ok(Ranked {
+                k,
+                keys: slice(ranked.keys, batch.len() * k),
+                counts: slice(ranked.counts, batch.len()),
+            })
+        }
+    }
+}
+
+/// # Safety
+/// `count` elements stand at `data`, unless there are none, and live as long as `'a`.
+unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
+    match count {
+        0 => &[],
+        // SAFETY: as the caller says.
+        _ => unsafe { std::slice::from_raw_parts(data, count) },
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        // SAFETY: made by the same build, and dropped once.
+        unsafe { (self.build.api().drop_lane)(self.raw.as_ptr()) };
+    }
+}
+
+impl Matches<'_> {
+    /// Those of a query, ascending.
+    pub fn of(&self, query: usize) -> &[u32] {
+        &self.documents[self.starts[query] as usize..][..self.counts[query] as usize]
+    }
+
+    /// Documents that were copied from the device.
+    pub fn copied(&self) -> usize {
+        self.documents.len()
+    }
+}
+
+impl Ranked<'_> {
+    /// Those of a query, the best first: documents and scores.
+    pub fn of(&self, query: usize) -> impl ExactSizeIterator<Item = (u32, f32)> + '_ {
+        let keys = &self.keys[query * self.k..][..self.counts[query] as usize];
+        keys.iter().map(|&key| (key as u32, score(key)))
+    }
+}
+
+/// The score of a key, as `batch.hpp` makes them.
+fn score(key: u64) -> f32 {
+    let ascending = !((key >> 32) as u32);
+    f32::from_bits(match ascending >> 31 {
+        1 => ascending & !(1 << 31),
+        _ => !ascending,
+    })
+}

@@ -1,0 +1,191 @@
+//! The postings lists of an index, on one device.
+
+use std::ptr::NonNull;
+use std::sync::RwLock;
+
+use crate::{Build, Formula, Result, boundary, check};
+
+/// Lists on the device, weighed by a formula; [`Lane`](crate::Lane)s answer queries from them.
+pub struct DeviceLists {
+    pub(crate) raw: Raw,
+    pub(crate) build: Build,
+    /// The length of every list.
+    counts: Vec<u32>,
+    /// Held by those who read weights, and by who writes them.
+    pub(crate) weights: RwLock<()>,
+}
+
+/// Lists on their way to the device.
+pub struct ListsBuilder {
+    raw: Raw,
+    build: Build,
+    lengths: Vec<u32>,
+    /// Where every list begins, the one at hand too.
+    starts: Vec<u64>,
+    /// The postings so far.
+    filled: u64,
+    frequencies: Vec<u8>,
+    large_places: Vec<u64>,
+    large_frequencies: Vec<u32>,
+}
+
+/// What the build made, dropped once.
+pub(crate) struct Raw {
+    build: Build,
+    pub lists: NonNull<boundary::DeviceLists>,
+}
+
+// SAFETY: all state is the lists' own, and CUDA's calls work on any thread.
+unsafe impl Send for Raw {}
+// SAFETY: what is shared is only read, but for weights, which have a lock.
+unsafe impl Sync for Raw {}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // SAFETY: made by the same build, and dropped once.
+        unsafe { (self.build.api().drop_lists)(self.lists.as_ptr()) };
+    }
+}
+
+impl ListsBuilder {
+    /// Makes room for `postings`, of documents of these lengths, on a device.
+    ///
+    /// # Errors
+    /// There is no such device, or no memory for it.
+    ///
+    /// # Panics
+    /// When there are 2^32 documents or more.
+    pub fn new(build: Build, device: u32, postings: u64, lengths: Vec<u32>) -> Result<Self> {
+        assert!(u32::try_from(lengths.len()).is_ok(), "fewer than 2^32 documents");
+        let options = boundary::ListsOptions { device, postings };
+        let mut raw = std::ptr::null_mut();
+        check(|error| {
+            // SAFETY: the options are read during the call only.
+            unsafe { (build.api().lists)(&raw const options, &raw mut raw, error) }
+        })?;
+        let lists = NonNull::new(raw).expect("a status of OK comes with lists");
+        Ok(ListsBuilder {
+            raw: Raw { build, lists },
+            build,
+            lengths,
+            starts: vec![0],
+            filled: 0,
+            frequencies: Vec::new(),
+            large_places: Vec::new(),
+            large_frequencies: Vec::new(),
+        })
+    }
+
+    /// Adds postings to the list at hand: documents ascending, and their frequencies.
+    ///
+    /// # Errors
+    /// More than was made room for; the device failed.
+    ///
+    /// # Panics
+    /// When there is no such document, or not as many frequencies as documents.
+    pub fn add(&mut self, documents: &[u32], frequencies: &[u32]) -> Result<()> {
+        assert_eq!(documents.len(), frequencies.len(), "a frequency each");
+        let most = documents.iter().copied().max();
+        assert!(
+            most.is_none_or(|most| (most as usize) < self.lengths.len()),
+            "every document has a length"
+        );
+        self.frequencies.clear();
+        for (place, &frequency) in (self.filled..).zip(frequencies) {
+            let byte = u8::try_from(frequency).unwrap_or(u8::MAX);
+            if byte == u8::MAX {
+                self.large_places.push(place);
+                self.large_frequencies.push(frequency);
+            }
+            self.frequencies.push(byte);
+        }
+        self.filled += documents.len() as u64;
+        let postings = boundary::Postings {
+            documents: documents.as_ptr(),
+            frequencies: self.frequencies.as_ptr(),
+            count: documents.len() as u64,
+        };
+        check(|error| {
+            let lists = self.raw.lists.as_ptr();
+            // SAFETY: the postings are read during the call only.
+            unsafe { (self.build.api().add_postings)(lists, &raw const postings, error) }
+        })
+    }
+
+    /// Ends the list at hand.
+    pub fn end_list(&mut self) {
+        self.starts.push(self.filled);
+    }
+
+    /// Ends with the lists that were ended.
+    ///
+    /// # Errors
+    /// Too little device memory; the device failed; other postings than were announced.
+    ///
+    /// # Panics
+    /// When a list has 2^32 postings or more, or the last was not ended.
+    pub fn finish(self) -> Result<DeviceLists> {
+        let count = self.starts.len() - 1;
+        let length = |ends: &[u64]| u32::try_from(ends[1] - ends[0]).expect("fewer than 2^32");
+        assert_eq!(self.starts[count], self.filled, "every list is ended");
+        let counts: Vec<u32> = self.starts.windows(2).map(length).collect();
+        let lists = boundary::Lists {
+            count: count as u64,
+            starts: self.starts.as_ptr(),
+            documents: self.lengths.len() as u32,
+            lengths: self.lengths.as_ptr(),
+            large_places: self.large_places.as_ptr(),
+            large_frequencies: self.large_frequencies.as_ptr(),
+            large_count: self.large_places.len() as u64,
+        };
+        check(|error| {
+            let raw = self.raw.lists.as_ptr();
+            // SAFETY: what is described is read during the call only; documents have been checked.
+            unsafe { (self.build.api().finish_lists)(raw, &raw const lists, error) }
+        })?;
+        Ok(DeviceLists {
+            raw: self.raw,
+            build: self.build,
+            counts,
+            weights: RwLock::new(()),
+        })
+    }
+}
+
+impl DeviceLists {
+    /// The number of lists.
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// The length of a list.
+    ///
+    /// # Panics
+    /// When there is no such list.
+    pub fn length(&self, list: u32) -> u32 {
+        self.counts[list as usize]
+    }
+
+    /// Weighs all postings; waits for those who read weights.
+    ///
+    /// # Errors
+    /// The device failed.
+    ///
+    /// # Panics
+    /// When there is not an idf for every list.
+    pub fn weigh(&self, formula: &Formula<'_>) -> Result<()> {
+        assert_eq!(formula.idf.len(), self.len(), "an idf for every list");
+        let raw = formula.raw();
+        let _alone = self.weights.write().unwrap_or_else(|error| error.into_inner());
+        check(|error| {
+            let lists = self.raw.lists.as_ptr();
+            // SAFETY: the formula is read during the call only, and nobody else uses the weights.
+            unsafe { (self.build.api().weigh_lists)(lists, &raw const raw, error) }
+        })
+    }
+}
