@@ -17,10 +17,18 @@ Examples:
   tokapi generate -o 100MB.terms --size 100MB
       the collection of the published measurements: 17.9 million words
   tokapi generate -o web.jsonl.zst --documents 1000000 --seed 7
+  tokapi generate -o passages.tsv --documents 10000000 --words 56
   tokapi generate -o folder/ --format text --documents 500
   tokapi generate -o english.terms --size 1GB --vocabulary terms.tsv.gz
       real words by their counts, made-up ones beyond the list
   tokapi generate -o - --size 10MB | sort | uniq -c | sort -rn | head";
+
+/// A number of words: 1 or more.
+fn words(text: &str) -> Result<f64, String> {
+    let words = text.parse::<f64>().ok();
+    let words = words.filter(|words| (1.0..=1e9).contains(words));
+    words.ok_or_else(|| "not a number of words from 1 to 1e9".into())
+}
 
 /// Make a synthetic collection: log-normal document lengths, words of a web vocabulary
 ///
@@ -46,6 +54,10 @@ pub struct Args {
     /// Stop after this many documents
     #[arg(long, value_name = "COUNT")]
     documents: Option<u64>,
+
+    /// The average number of words of a document [default: 739]
+    #[arg(long, value_name = "COUNT", value_parser = words)]
+    words: Option<f64>,
 
     /// Other seeds give other documents
     #[arg(long, default_value_t = 1)]
@@ -91,6 +103,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let options = Options {
         extent,
         seed: args.seed,
+        words: args.words,
         vocabulary,
         format,
         compression,

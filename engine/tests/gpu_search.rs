@@ -111,7 +111,12 @@ fn equals_the_index(shape: &Shape, deleted: usize) {
             let query = queries[number];
             match documents {
                 Some(documents) => assert_eq!(documents, matches(&index, query), "{query:?}"),
-                None => assert!(query.clauses.iter().all(|clause| clause.occur != Occur::Must)),
+                None => assert!(
+                    query
+                        .clauses
+                        .iter()
+                        .all(|clause| clause.occur != Occur::Must)
+                ),
             }
         })
         .unwrap();
@@ -178,7 +183,10 @@ fn what_does_not_fit_is_left_to_others() {
         ..GpuIndexOptions::new(BUILD)
     };
     let fit = GpuIndex::fit_of(&index, &options).unwrap();
-    assert!(fit.fitting_lists > 0 && fit.fitting_lists < fit.lists, "{fit:?}");
+    assert!(
+        fit.fitting_lists > 0 && fit.fitting_lists < fit.lists,
+        "{fit:?}"
+    );
     assert!(fit.bytes <= fit.budget_bytes);
     let mut random = Random(5);
     let queries = queries(&mut random, SHAPE.terms);
@@ -228,7 +236,11 @@ fn impacts_and_odd_questions() {
         let expected = index.search(&query, &options).unwrap();
         assert_eq!(bits(answers[0].as_ref().unwrap()), bits(&expected));
     }
-    assert!(lane.search(&[], &SearchOptions::default()).unwrap().is_empty());
+    assert!(
+        lane.search(&[], &SearchOptions::default())
+            .unwrap()
+            .is_empty()
+    );
     let many = SearchOptions {
         k: MOST_RANKED + 1,
         ..Default::default()

@@ -129,6 +129,7 @@ fn generated(bytes: u64) -> Vec<String> {
     let options = Options {
         extent: Extent::Bytes(bytes),
         seed: 3,
+        words: None,
         vocabulary: Vocabulary::built_in(RANKS).unwrap(),
         format: Format::Tsv,
         compression: Compression::None,

@@ -6,45 +6,54 @@
 namespace tokapi {
 namespace TOKAPI_BACKEND {
 
-// Queries as kernels see them. The terms of a query stand in its order; `order` has the places of those that
-// documents must have, the shortest list first, and of those that none may have.
+// Queries as kernels see them. The terms of a query stand in its order. `order` has them by kind, those that
+// documents must have, those that add to the score, and those that none may have, each the shortest list first.
 struct Batch {
   Lists lists;
   const tokapi_term* terms;
   const tokapi_query* queries;
   const uint32_t* order;
-  // The elements of the shortest lists, query after query.
+  // The elements of the shortest lists that must occur, query after query.
   const uint32_t* offsets;
 
-  TOKAPI_FN const List& list(uint32_t term) const { return lists.lists[terms[term].list]; }
-
-  // The shortest of the lists that documents must be in.
-  TOKAPI_FN const List& lead(uint64_t query) const { return list(order[queries[query].first_term]); }
-
-  // The document of element i, which is one of `query`.
-  TOKAPI_FN uint32_t document(uint64_t query, uint64_t i) const {
-    return lists.documents[lead(query).start + (i - offsets[query])];
+  // The list of the term at a place of a query's order.
+  TOKAPI_FN const List& list(const tokapi_query& query, uint32_t place) const {
+    return lists.lists[terms[order[query.first_term + place]].list];
   }
 
-  // Whether a document of the shortest list matches.
-  TOKAPI_FN bool matches(uint64_t number, uint32_t document) const {
-    const tokapi_query query = queries[number];
-    for (uint32_t check = 1; check < query.checks; check++) {
-      uint32_t term = order[query.first_term + check];
-      bool is_here = lists.find(list(term), document) != NOWHERE;
-      if (is_here == (terms[term].occur == TOKAPI_NOT)) return false;
+  // The document of element i, which is one of query `number`.
+  TOKAPI_FN uint32_t document(uint64_t number, uint64_t i) const {
+    return lists.documents[list(queries[number], 0).start + (i - offsets[number])];
+  }
+
+  TOKAPI_FN bool has(const tokapi_query& query, uint32_t place, uint32_t document) const {
+    return lists.find(list(query, place), document) != NOWHERE;
+  }
+
+  // Whether a document of the first list of the order has all terms that it must have, and none that it must not.
+  TOKAPI_FN bool matches(const tokapi_query& query, uint32_t document) const {
+    for (uint32_t place = 1; place < query.must; place++) {
+      if (!has(query, place, document)) return false;
+    }
+    for (uint32_t place = query.terms - query.forbidden; place < query.terms; place++) {
+      if (has(query, place, document)) return false;
     }
     return true;
   }
 
-  // The weights of the terms, added up in the order of the query, in double precision, rounded once.
-  TOKAPI_FN float score(uint64_t number, uint32_t document) const {
-    const tokapi_query query = queries[number];
+  // The weights of the terms, added up in the order of the query, in double precision, rounded once. The
+  // posting of the list `lead` is known.
+  TOKAPI_FN float score(const tokapi_query& query, uint32_t document, uint32_t lead, float weight) const {
     double score = 0.0;
-    for (uint32_t term = query.first_term; term < query.first_term + query.terms; term++) {
-      if (terms[term].occur == TOKAPI_NOT) continue;
-      uint64_t at = lists.find(list(term), document);
-      if (at != NOWHERE) score += static_cast<double>(lists.weights[at]) * terms[term].times;
+    for (uint32_t number = query.first_term; number < query.first_term + query.terms; number++) {
+      const tokapi_term term = terms[number];
+      if (term.occur == TOKAPI_NOT) continue;
+      if (term.list == lead) {
+        score += static_cast<double>(weight) * term.times;
+        continue;
+      }
+      uint64_t at = lists.find(lists.lists[term.list], document);
+      if (at != NOWHERE) score += static_cast<double>(lists.weights[at]) * term.times;
     }
     return static_cast<float>(score);
   }
@@ -75,7 +84,7 @@ class BatchOnDevice {
     for (uint64_t number = 0; number < batch.queries; number++) {
       const tokapi_query& query = batch.query_list[number];
       offsets_[number] = static_cast<uint32_t>(elements_);
-      if (query.checks) elements_ += lists.list(batch.term_list[batch.order[query.first_term]].list).count;
+      if (query.must) elements_ += lists.list(batch.term_list[batch.order[query.first_term]].list).count;
     }
     if (elements_ > 0xffffffffu) throw Failure(TOKAPI_TOO_LARGE, "a batch with 2^32 postings or more");
     offsets_[batch.queries] = static_cast<uint32_t>(elements_);

@@ -235,13 +235,13 @@ typedef struct tokapi_term {
 typedef struct tokapi_query {
   uint32_t first_term;
   uint32_t terms;
-  // How many of its terms must or must not occur, where there is one that must.
-  uint32_t checks;
+  // How many of its terms must occur, and how many must not.
+  uint32_t must;
+  uint32_t forbidden;
 } tokapi_query;
 
-// Queries. Either all have terms that must occur, or none has. `order` has for every query, from its
-// first_term on, the terms that must occur, the shortest list first, and those that must not. Where none must
-// occur, those that must not are the last of a query's terms.
+// Queries. `order` has the terms of every query, from its first_term on: those that must occur, those that may,
+// and those that must not, each the shortest list first. All have one of the first two kinds.
 typedef struct tokapi_batch {
   uint64_t queries;
   const tokapi_query* query_list;

@@ -17,7 +17,7 @@ struct Matching {
   TOKAPI_FN uint32_t items(uint64_t query) const { return batch.offsets[query + 1] - batch.offsets[query]; }
   TOKAPI_FN bool keep(uint64_t query, uint32_t i, uint32_t& document) const {
     document = batch.document(query, batch.offsets[query] + uint64_t(i));
-    return batch.matches(query, document);
+    return batch.matches(batch.queries[query], document);
   }
 };
 
@@ -32,7 +32,7 @@ class Intersecting {
     uint32_t* words = words_.reserve(word_count);
     mark(queue, elements, [=] TOKAPI_LAMBDA(uint64_t i) {
       uint64_t query = segment_of(batch.offsets, tiles, i);
-      return batch.matches(query, batch.document(query, i));
+      return batch.matches(batch.queries[query], batch.document(query, i));
     }, words);
     uint32_t* ranks = ranks_.reserve(word_count + 1);
     scan(queue, word_count, [=] TOKAPI_LAMBDA(uint64_t word) { return count_ones(words[word]); }, ranks);

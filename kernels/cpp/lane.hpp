@@ -38,11 +38,11 @@ class Lane {
 
   void rank(const tokapi_batch& given, uint32_t k, tokapi_ranked& ranked) {
     Batch batch = begin(given);
-    if (given.queries && given.query_list[0].checks == 0) {
-      ranking_.by_windows(queue_, batch, given.queries, k, ranked);
-    } else {
-      ranking_.by_elements(queue_, batch, given.queries, up_.offsets(), k, ranked);
+    uint32_t phases = 0;
+    for (uint64_t query = 0; query < given.queries; query++) {
+      phases = std::max(phases, Ranking::leads(given.query_list[query]));
     }
+    ranking_.rank(queue_, batch, given.queries, phases, k, ranked);
     queue_.wait();
   }
 

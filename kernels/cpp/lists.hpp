@@ -1,7 +1,7 @@
 // The postings lists of an index, on the device: for every list its documents, ascending, with their
-// weights, a table of where the documents of every stretch begin, so that one is found in a step
+// weights, and a table of where the documents of every stretch begin, so that one is found in a step
 // or two (hash segmentation: Ao et al., Efficient Parallel Lists Intersection and Index Compression
-// Algorithms using Graphics Processing Units, VLDB 2011), and the largest weight of every window.
+// Algorithms using Graphics Processing Units, VLDB 2011).
 //
 // Frequencies stay too, so that another formula costs one pass over the postings.
 #pragma once
@@ -17,10 +17,6 @@
 namespace tokapi {
 namespace TOKAPI_BACKEND {
 
-// Documents whose scores are added up together, in a block's fast memory.
-constexpr uint32_t WINDOW_SHIFT = 12;
-constexpr uint32_t WINDOW = uint32_t(1) << WINDOW_SHIFT;
-
 // Postings of a list for every entry of its table.
 constexpr uint32_t STRETCH_POSTINGS = 8;
 
@@ -33,7 +29,7 @@ constexpr uint64_t NOWHERE = ~uint64_t(0);
 constexpr uint32_t NO_TABLE = 32;
 
 struct List {
-  uint64_t start, table, maxima;
+  uint64_t start, table;
   uint32_t count, shift;
 };
 
@@ -43,9 +39,8 @@ struct Lists {
   const uint32_t* documents;
   const float* weights;
   const uint32_t* tables;
-  const float* maxima;
+  // What no weight of a list is above; 0 or more.
   const float* most;
-  uint32_t windows;
 
   // Where in the list the documents of the stretch that `document` is in are.
   TOKAPI_FN void stretch(const List& list, uint32_t document, uint32_t& from, uint32_t& to) const {
@@ -77,24 +72,6 @@ struct Lists {
   TOKAPI_FN uint64_t find(const List& list, uint32_t document) const {
     uint64_t at = list.start + first_not_before(list, document);
     return at < list.start + list.count && documents[at] == document ? at : NOWHERE;
-  }
-
-  // Where in the list all documents of a window are, and maybe some of others.
-  TOKAPI_FN void window(const List& list, uint32_t window, uint32_t& from, uint32_t& to) const {
-    uint32_t first = window << WINDOW_SHIFT;
-    stretch(list, first, from, to);
-    if (list.shift >= WINDOW_SHIFT) return;
-    // The table goes on to the end of the last window.
-    to = tables[list.table + ((uint64_t(first) + WINDOW) >> list.shift)];
-  }
-
-  // What no weight of the list in a window is above; less than 0 where it has none there.
-  TOKAPI_FN float largest(uint32_t number, uint32_t window) const {
-    const List& list = lists[number];
-    if (list.maxima != NOWHERE) return maxima[list.maxima + window];
-    uint32_t at = first_not_before(list, window << WINDOW_SHIFT);
-    bool is_here = at < list.count && documents[list.start + at] >> WINDOW_SHIFT == window;
-    return is_here ? most[number] : -1.0f;
   }
 };
 
@@ -130,8 +107,7 @@ class DeviceLists {
   void finish(const tokapi_lists& lists) {
     if (lists.starts[lists.count] != filled_) throw Failure(TOKAPI_DEVICE_FAILED, "other postings than were announced");
     documents_count_ = lists.documents;
-    windows_ = (lists.documents + WINDOW - 1) / WINDOW;
-    uint64_t tables = 0, maxima = 0;
+    uint64_t tables = 0;
     lists_here_.resize(lists.count);
     for (uint64_t number = 0; number < lists.count; number++) {
       List& list = lists_here_[number];
@@ -139,12 +115,7 @@ class DeviceLists {
       list.count = static_cast<uint32_t>(lists.starts[number + 1] - list.start);
       list.shift = shift_of(list.count);
       list.table = tables;
-      list.maxima = NOWHERE;
-      if (list.shift != NO_TABLE) tables += entries(list.shift);
-      if (list.count >= 2 * uint64_t(windows_)) {
-        list.maxima = maxima;
-        maxima += windows_;
-      }
+      if (list.shift != NO_TABLE) tables += entries(documents_count_, list.shift);
     }
     keep(lists_, lists_here_.data(), lists.count);
     keep(lengths_, lists.lengths, lists.documents);
@@ -152,8 +123,6 @@ class DeviceLists {
     keep(large_frequencies_, lists.large_frequencies, lists.large_count);
     large_count_ = lists.large_count;
     tables_.reserve(tables);
-    maxima_.reserve(maxima);
-    maxima_count_ = maxima;
     weights_.reserve(filled_);
     most_.reserve(lists.count);
     fill_tables();
@@ -182,21 +151,21 @@ class DeviceLists {
       // No weight is -0, which stands for no weight in sums.
       weights[at] = 0.0f + weigher.weight(static_cast<uint32_t>(list), documents[at], frequency);
     });
-    find_maxima();
+    find_most();
     queue_.wait();
   }
 
   Lists view() const {
-    return Lists{lists_.data(), documents_.data(), weights_.data(), tables_.data(),
-                 maxima_.data(), most_.data(),      windows_};
+    return Lists{lists_.data(), documents_.data(), weights_.data(), tables_.data(), most_.data()};
   }
   const List& list(uint32_t number) const { return lists_here_[number]; }
 
   // Device memory for so many postings in so many lists of so many documents.
   static uint64_t bytes(uint64_t postings, uint64_t lists, uint64_t documents) {
-    // Document, weight and frequency; a table's part; half of an entry of the maxima.
-    uint64_t of_postings = postings * (4 + 4 + 1) + postings * 4 / STRETCH_POSTINGS * 2 + postings / 2 * 4;
-    uint64_t of_lists = lists * (sizeof(List) + 4 + 8 + 4 + 8);
+    // Document, weight and frequency, and a table's part.
+    uint64_t of_postings = postings * (4 + 4 + 1) + postings * 4 / STRETCH_POSTINGS;
+    // What it is, two more entries of its table, its largest weight, its idf, and where it begins in a slice.
+    uint64_t of_lists = lists * (sizeof(List) + 2 * 4 + 4 + 8 + 4);
     uint64_t of_documents = documents * (4 + 8);
     // What grows takes an eighth more.
     return (of_postings + of_lists + of_documents) / 8 * 9 + (uint64_t(16) << 20);
@@ -204,7 +173,8 @@ class DeviceLists {
 
   // The steps of the above. Public because functions with kernels in them must be.
 
-  uint64_t entries(uint32_t shift) const { return ((uint64_t(windows_) << WINDOW_SHIFT) >> shift) + 2; }
+  // Those of a table: one more than there are stretches.
+  TOKAPI_FN static uint64_t entries(uint64_t documents, uint32_t shift) { return (documents >> shift) + 2; }
 
   uint32_t shift_of(uint64_t count) const {
     if (count <= 2 * STRETCH_POSTINGS) return NO_TABLE;
@@ -245,7 +215,7 @@ class DeviceLists {
     const List* lists = lists_.data();
     const uint32_t* documents = documents_.data();
     uint32_t* tables = tables_.data();
-    uint32_t windows = windows_;
+    uint64_t documents_count = documents_count_;
     for_each_posting([=] TOKAPI_LAMBDA(uint64_t number, uint64_t place, uint64_t at) {
       const List& list = lists[number];
       if (list.shift == NO_TABLE) return;
@@ -253,58 +223,36 @@ class DeviceLists {
       uint64_t from = place ? (documents[at - 1] >> list.shift) + 1 : 0, to = documents[at] >> list.shift;
       for (uint64_t entry = from; entry <= to; entry++) table[entry] = static_cast<uint32_t>(place);
       if (place + 1 < list.count) return;
-      uint64_t end = ((uint64_t(windows) << WINDOW_SHIFT) >> list.shift) + 2;
+      uint64_t end = entries(documents_count, list.shift);
       for (uint64_t entry = to + 1; entry < end; entry++) table[entry] = list.count;
     });
   }
 
-  void find_maxima() {
-    Lists view = this->view();
-    float* maxima = maxima_.data();
-    float* most = most_.data();
-    std::vector<uint32_t> with_maxima;
-    for (uint64_t number = 0; number < count(); number++) {
-      if (lists_here_[number].maxima != NOWHERE) with_maxima.push_back(static_cast<uint32_t>(number));
-    }
-    keep(with_maxima_, with_maxima.data(), with_maxima.size());
-    const uint32_t* numbers = with_maxima_.data();
-    uint32_t windows = windows_;
-    for_each(queue_, maxima_count_, [=] TOKAPI_LAMBDA(uint64_t i) {
-      const List& list = view.lists[numbers[i / windows]];
-      uint32_t window = static_cast<uint32_t>(i % windows), from, to;
-      view.window(list, window, from, to);
-      float largest = -1.0f;
-      for (uint64_t at = list.start + from; at < list.start + to; at++) {
-        // Weights less than 0 bound nothing.
-        float weight = view.weights[at] > 0.0f ? view.weights[at] : 0.0f;
-        bool is_here = view.documents[at] >> WINDOW_SHIFT == window;
-        if (is_here && weight > largest) largest = weight;
-      }
-      maxima[i] = largest;
-    });
-    for_each(queue_, count(), [=] TOKAPI_LAMBDA(uint64_t number) {
-      const List& list = view.lists[number];
-      float largest = 0.0f;
-      if (list.maxima == NOWHERE) {
-        for (uint64_t at = list.start; at < list.start + list.count; at++) {
-          if (view.weights[at] > largest) largest = view.weights[at];
-        }
-      }
-      most[number] = largest;
+  // Weights less than 0 bound nothing. Those above order as their bits do.
+  void find_most() {
+    uint32_t* most = reinterpret_cast<uint32_t*>(most_.data());
+    fill(queue_, most, 0, count() * sizeof(uint32_t));
+    const float* weights = weights_.data();
+    for_each_posting([=] TOKAPI_LAMBDA(uint64_t list, uint64_t, uint64_t at) {
+      float weight = weights[at];
+      uint32_t bits;
+      std::memcpy(&bits, &weight, sizeof bits);
+      // Mostly it is not above.
+      if (weight > 0.0f && bits > most[list]) raise(most + list, bits);
     });
   }
 
  private:
   uint32_t device_;
   Queue queue_;
-  uint64_t postings_, filled_ = 0, maxima_count_ = 0, large_count_ = 0;
-  uint32_t documents_count_ = 0, windows_ = 0;
+  uint64_t postings_, filled_ = 0, large_count_ = 0;
+  uint32_t documents_count_ = 0;
   std::vector<List> lists_here_;
   Buffer<List> lists_;
-  Buffer<uint32_t> documents_, lengths_, tables_, offsets_, tiles_, with_maxima_, large_frequencies_;
+  Buffer<uint32_t> documents_, lengths_, tables_, offsets_, tiles_, large_frequencies_;
   Buffer<uint64_t> large_places_;
   Buffer<uint8_t> frequencies_;
-  Buffer<float> weights_, maxima_, most_;
+  Buffer<float> weights_, most_;
   Buffer<double> norms_, idf_;
 };
 

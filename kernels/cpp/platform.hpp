@@ -197,8 +197,9 @@ inline void fill(Queue&, void* to, uint8_t byte, size_t bytes) { if (bytes) std:
 
 #endif
 
-// Memory that only grows, so that nothing is allocated once the largest chunk has been seen.
-template <class T, void* (*allocate)(size_t), void (*release)(void*)>
+// Memory that only grows, so that nothing is allocated once the largest chunk has been seen: by so many
+// eighths more than it must.
+template <class T, void* (*allocate)(size_t), void (*release)(void*), uint64_t eighths>
 class Growing {
  public:
   Growing() = default;
@@ -221,7 +222,7 @@ class Growing {
       if (data_) release(data_);
       data_ = nullptr;
       capacity_ = 0;
-      uint64_t wanted = count + count / 8 + 64;
+      uint64_t wanted = count + count / 8 * eighths + 64;
       data_ = static_cast<T*>(allocate(wanted * sizeof(T)));
       capacity_ = wanted;
     }
@@ -236,9 +237,10 @@ class Growing {
 };
 
 template <class T>
-using Buffer = Growing<T, device_allocate, device_free>;
+using Buffer = Growing<T, device_allocate, device_free, 1>;
+// Pinning takes long.
 template <class T>
-using Pinned = Growing<T, pinned_allocate, pinned_free>;
+using Pinned = Growing<T, pinned_allocate, pinned_free, 8>;
 
 // Bits and bytes that both processors have, under one name.
 TOKAPI_FN uint32_t count_ones(uint64_t word) {

@@ -2,8 +2,6 @@
 // section, and finding the best keys of one. Marking, the third, tells of every element whether it is kept.
 #pragma once
 
-#include <memory>
-
 #include "primitives.hpp"
 
 namespace tokapi {
@@ -24,6 +22,15 @@ TOKAPI_FN void lower(uint64_t* value, uint64_t other) {
   atomicMin(reinterpret_cast<unsigned long long*>(value), static_cast<unsigned long long>(other));
 #else
   if (other < *value) *value = other;
+#endif
+}
+
+// Replaces `*value` by `other` where that is more, likewise.
+TOKAPI_FN void raise(uint32_t* value, uint32_t other) {
+#ifdef __CUDA_ARCH__
+  atomicMax(value, other);
+#else
+  if (other > *value) *value = other;
 #endif
 }
 
@@ -88,10 +95,8 @@ void compact_sections(Queue& queue, uint64_t sections, F section, uint32_t* out,
 }
 
 // What a block has in fast memory while it finds the best keys.
-template <class Shared>
 struct BestKeys {
   uint64_t keys[KEYS_AT_HAND];
-  Shared shared;
   uint64_t limit;
   uint32_t count;
 
@@ -125,32 +130,22 @@ struct BestKeys {
 
 template <class F>
 __global__ void __launch_bounds__(BLOCK_THREADS)
-    run_best_keys(const __grid_constant__ F section, uint32_t k, uint64_t* out, uint32_t* kept) {
+    run_best_keys(const __grid_constant__ F function, uint32_t k, uint64_t* out, uint32_t* kept) {
   constexpr uint32_t STEP = KEYS_AT_HAND - MOST_KEYS;
-  extern __shared__ uint64_t fast_memory[];
-  auto& best = *reinterpret_cast<BestKeys<typename F::Shared>*>(fast_memory);
+  __shared__ BestKeys best;
   uint64_t s = blockIdx.x;
+  auto section = function.section(s);
   if (threadIdx.x == 0) {
     best.count = 0;
-    best.limit = section.limit(s);
+    best.limit = section.limit();
   }
   __syncthreads();
-  if (best.limit == 0) {
-    if (threadIdx.x == 0) kept[s] = 0;
-    return;
-  }
-  uint32_t rounds = section.rounds(s);
-  for (uint32_t round = 0; round < rounds; round++) {
-    uint32_t calls = section.calls(s, round);
-    for (uint32_t i = threadIdx.x; i < calls; i += BLOCK_THREADS) section.call(best.shared, s, round, i);
-    __syncthreads();
-  }
-  uint32_t count = section.items(s);
-  for (uint32_t base = 0; base < count; base += STEP) {
-    uint32_t end = count - base < STEP ? count : base + STEP;
+  for (uint32_t base = 0; base < section.items; base += STEP) {
+    uint32_t end = section.items - base < STEP ? section.items : base + STEP;
+    uint64_t limit = best.limit;
     for (uint32_t i = base + threadIdx.x; i < end; i += BLOCK_THREADS) {
-      uint64_t key = section.key(best.shared, s, i);
-      if (key < best.limit) best.keys[atomicAdd(&best.count, 1)] = key;
+      uint64_t key = section.key(i, limit);
+      if (key < limit) best.keys[atomicAdd(&best.count, 1)] = key;
     }
     __syncthreads();
     bool is_full = best.count > KEYS_AT_HAND - STEP;
@@ -162,22 +157,18 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
   for (uint32_t i = threadIdx.x; i < best.count; i += BLOCK_THREADS) out[s * k + i] = best.keys[i];
   if (threadIdx.x == 0) {
     kept[s] = best.count;
-    if (best.count == k) section.found(s, best.limit);
+    if (best.count == k) section.found(best.limit);
   }
 }
 
-// For every section s, the least `k` keys of section.key(shared, s, i) for all i below section.items(s)
-// that are less than section.limit(s), ascending, from out[s * k] on; how many to kept[s]. No two keys of a
-// section are equal, but for NO_KEY. `shared` is fast memory of the section: before the keys are asked for,
-// section.call(shared, s, round, i) has run for every i below section.calls(s, round), at once, for one
-// of section.rounds(s) rounds after the other. Where there are k keys, section.found(s, the last) is told of it.
+// For every section, the least `k` of the keys section.key(i, limit), for all i below section.items, that
+// are less than section.limit(), where section = function.section(s): ascending, from out[s * k] on; how many to
+// kept[s]. `limit` is one that a key must be less than to count; no key need be told that is not. No two keys
+// of a section are equal, but for NO_KEY. Where there are k keys, section.found(the last) is told of it.
 template <class F>
-void best_keys(Queue& queue, uint64_t sections, F section, uint32_t k, uint64_t* out, uint32_t* kept) {
+void best_keys(Queue& queue, uint64_t sections, F function, uint32_t k, uint64_t* out, uint32_t* kept) {
   if (sections == 0) return;
-  constexpr size_t BYTES = sizeof(BestKeys<typename F::Shared>);
-  check(cudaFuncSetAttribute(run_best_keys<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(BYTES)),
-        "asking for fast memory");
-  run_best_keys<<<static_cast<uint32_t>(sections), BLOCK_THREADS, BYTES, queue.stream()>>>(section, k, out, kept);
+  run_best_keys<<<static_cast<uint32_t>(sections), BLOCK_THREADS, 0, queue.stream()>>>(function, k, out, kept);
   check(cudaGetLastError(), "starting a kernel");
 }
 
@@ -204,31 +195,21 @@ void compact_sections(Queue&, uint64_t sections, F section, uint32_t* out, uint3
 }
 
 template <class F>
-void best_keys(Queue&, uint64_t sections, F section, uint32_t k, uint64_t* out, uint32_t* kept) {
-  auto shared = std::make_unique<typename F::Shared>();
+void best_keys(Queue&, uint64_t sections, F function, uint32_t k, uint64_t* out, uint32_t* kept) {
   std::vector<uint64_t> keys;
   for (uint64_t s = 0; s < sections; s++) {
-    uint64_t limit = section.limit(s);
-    if (limit == 0) {
-      kept[s] = 0;
-      continue;
-    }
-    uint32_t rounds = section.rounds(s);
-    for (uint32_t round = 0; round < rounds; round++) {
-      uint32_t calls = section.calls(s, round);
-      for (uint32_t i = 0; i < calls; i++) section.call(*shared, s, round, i);
-    }
+    auto section = function.section(s);
+    uint64_t limit = section.limit();
     keys.clear();
-    uint32_t count = section.items(s);
-    for (uint32_t i = 0; i < count; i++) {
-      uint64_t key = section.key(*shared, s, i);
+    for (uint32_t i = 0; i < section.items; i++) {
+      uint64_t key = section.key(i, limit);
       if (key < limit) keys.push_back(key);
     }
     std::sort(keys.begin(), keys.end());
-    // Keys may have come from there.
+    // Keys may have come from where they go.
     kept[s] = static_cast<uint32_t>(std::min<uint64_t>(k, keys.size()));
     std::copy(keys.begin(), keys.begin() + kept[s], out + s * k);
-    if (kept[s] == k) section.found(s, keys[k - 1]);
+    if (kept[s] == k) section.found(keys[k - 1]);
   }
 }
 

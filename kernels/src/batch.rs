@@ -2,8 +2,8 @@
 
 use crate::{DeviceLists, boundary};
 
-/// Whether documents need a term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether documents need a term. Terms are ordered by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Occur {
     /// All that match have it.
@@ -25,7 +25,7 @@ pub struct Term {
     pub times: f64,
 }
 
-/// Queries for a [`Lane`](crate::Lane): all with terms that must occur, or all without.
+/// Queries for a [`Lane`](crate::Lane).
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     queries: Vec<boundary::Query>,
@@ -53,63 +53,46 @@ impl Batch {
         self.elements = 0;
     }
 
-    /// The lengths of the shortest lists that must occur, added up.
+    /// The lengths of the lists that queries lead with, added up: the shortest that must occur, or all
+    /// where none must.
     pub fn elements(&self) -> u64 {
         self.elements
     }
 
-    /// Whether its queries have terms that must occur.
-    pub fn has_must(&self) -> bool {
-        self.queries.first().is_some_and(|query| query.checks > 0)
+    /// Whether all queries have a term that must occur.
+    pub(crate) fn have_must(&self) -> bool {
+        self.queries.iter().all(|query| query.must > 0)
     }
 
     /// Adds a query of `terms`, distinct, in the order in which their weights are added up.
     ///
     /// # Panics
-    /// When there is no such list; when the query has terms that must occur and others have none, or the
-    /// other way round; at 2^32 terms.
+    /// When there is no such list, or no term that must or may occur; at 2^32 terms.
     pub fn push(&mut self, lists: &DeviceLists, terms: &[Term]) {
-        let is = |occur: Occur| move |term: &Term| term.occur == occur;
-        let has_must = terms.iter().any(is(Occur::Must));
-        assert!(
-            self.is_empty() || self.has_must() == has_must,
-            "queries of one kind"
-        );
-        let first = u32::try_from(self.terms.len() + terms.len()).expect("fewer than 2^32 terms")
-            - terms.len() as u32;
-        let raw = |term: &Term| {
-            // Tells that there is such a list.
-            lists.length(term.list);
-            boundary::Term {
-                list: term.list,
-                occur: term.occur as u32,
-                times: term.times,
-            }
-        };
-        let start = self.order.len();
-        if has_must {
-            self.terms.extend(terms.iter().map(raw));
-            let of = |occur: Occur| {
-                let numbered = (first..).zip(terms);
-                numbered.filter(move |(_, term)| term.occur == occur)
-            };
-            let length = |place: u32| lists.length(terms[(place - first) as usize].list);
-            self.order.extend(of(Occur::Must).map(|(place, _)| place));
-            self.order[start..].sort_by_key(|&place| length(place));
-            self.elements += u64::from(length(self.order[start]));
-            self.order.extend(of(Occur::Not).map(|(place, _)| place));
-        } else {
-            let scored = terms.iter().filter(|term| !is(Occur::Not)(term));
-            let not = terms.iter().filter(|term| is(Occur::Not)(term));
-            self.terms.extend(scored.chain(not).map(raw));
-        }
+        let start = self.terms.len();
+        let end = u32::try_from(start + terms.len()).expect("fewer than 2^32 terms");
+        self.terms.extend(terms.iter().map(|term| boundary::Term {
+            list: term.list,
+            occur: term.occur as u32,
+            times: term.times,
+        }));
+        self.order.extend(start as u32..end);
+        let term = |place: u32| &terms[place as usize - start];
+        let length = |place: u32| lists.length(term(place).list);
+        self.order[start..].sort_by_key(|&place| (term(place).occur, length(place)));
+        let count = |occur: Occur| terms.iter().filter(|term| term.occur == occur).count();
+        let (must, should) = (count(Occur::Must), count(Occur::Should));
+        assert!(must + should > 0, "a term that must or may occur");
+        let leads = if must > 0 { 1 } else { should };
+        let leads = self.order[start..][..leads].iter();
+        self.elements += leads.map(|&place| u64::from(length(place))).sum::<u64>();
+        // All are fewer than 2^32.
         self.queries.push(boundary::Query {
-            first_term: first,
+            first_term: start as u32,
             terms: terms.len() as u32,
-            checks: (self.order.len() - start) as u32,
+            must: must as u32,
+            forbidden: (terms.len() - must - should) as u32,
         });
-        // The order stands where the terms do.
-        self.order.resize(self.terms.len(), 0);
     }
 
     pub(crate) fn raw(&self) -> boundary::Batch {

@@ -215,7 +215,8 @@ pub(crate) struct Term {
 pub(crate) struct Query {
     pub first_term: u32,
     pub terms: u32,
-    pub checks: u32,
+    pub must: u32,
+    pub forbidden: u32,
 }
 
 #[repr(C)]
@@ -306,16 +307,10 @@ pub(crate) struct Api {
     pub weigh_lists:
         unsafe extern "C" fn(*mut DeviceLists, *const Formula, *mut ErrorText) -> Status,
     pub lists_bytes: unsafe extern "C" fn(u64, u64, u64) -> u64,
-    pub lane:
-        unsafe extern "C" fn(*mut DeviceLists, u64, *mut *mut Lane, *mut ErrorText) -> Status,
+    pub lane: unsafe extern "C" fn(*mut DeviceLists, u64, *mut *mut Lane, *mut ErrorText) -> Status,
     pub drop_lane: unsafe extern "C" fn(*mut Lane),
-    pub intersect: unsafe extern "C" fn(
-        *mut Lane,
-        *const Batch,
-        u32,
-        *mut Matches,
-        *mut ErrorText,
-    ) -> Status,
+    pub intersect:
+        unsafe extern "C" fn(*mut Lane, *const Batch, u32, *mut Matches, *mut ErrorText) -> Status,
     pub rank:
         unsafe extern "C" fn(*mut Lane, *const Batch, u32, *mut Ranked, *mut ErrorText) -> Status,
 }

@@ -77,7 +77,7 @@ impl Lane {
     /// # Panics
     /// When there is a query without a term that must occur.
     pub fn intersect(&mut self, batch: &Batch, scheme: Scheme) -> Result<Matches<'_>> {
-        assert!(batch.is_empty() || batch.has_must(), "a list to intersect");
+        assert!(batch.have_must(), "a list to intersect");
         let mut matches = boundary::Matches {
             starts: std::ptr::null(),
             counts: std::ptr::null(),

@@ -15,6 +15,9 @@ pub struct DeviceLists {
     pub(crate) weights: RwLock<()>,
 }
 
+/// Postings that go up together, at least.
+const GO_UP_TOGETHER: usize = 1 << 22;
+
 /// Lists on their way to the device.
 pub struct ListsBuilder {
     raw: Raw,
@@ -24,6 +27,8 @@ pub struct ListsBuilder {
     starts: Vec<u64>,
     /// The postings so far.
     filled: u64,
+    /// Postings that have not gone up yet.
+    documents: Vec<u32>,
     frequencies: Vec<u8>,
     large_places: Vec<u64>,
     large_frequencies: Vec<u32>,
@@ -56,7 +61,10 @@ impl ListsBuilder {
     /// # Panics
     /// When there are 2^32 documents or more.
     pub fn new(build: Build, device: u32, postings: u64, lengths: Vec<u32>) -> Result<Self> {
-        assert!(u32::try_from(lengths.len()).is_ok(), "fewer than 2^32 documents");
+        assert!(
+            u32::try_from(lengths.len()).is_ok(),
+            "fewer than 2^32 documents"
+        );
         let options = boundary::ListsOptions { device, postings };
         let mut raw = std::ptr::null_mut();
         check(|error| {
@@ -70,6 +78,7 @@ impl ListsBuilder {
             lengths,
             starts: vec![0],
             filled: 0,
+            documents: Vec::new(),
             frequencies: Vec::new(),
             large_places: Vec::new(),
             large_frequencies: Vec::new(),
@@ -90,7 +99,6 @@ impl ListsBuilder {
             most.is_none_or(|most| (most as usize) < self.lengths.len()),
             "every document has a length"
         );
-        self.frequencies.clear();
         for (place, &frequency) in (self.filled..).zip(frequencies) {
             let byte = u8::try_from(frequency).unwrap_or(u8::MAX);
             if byte == u8::MAX {
@@ -99,17 +107,29 @@ impl ListsBuilder {
             }
             self.frequencies.push(byte);
         }
+        self.documents.extend_from_slice(documents);
         self.filled += documents.len() as u64;
+        match self.documents.len() < GO_UP_TOGETHER {
+            true => Ok(()),
+            false => self.bring_up(),
+        }
+    }
+
+    /// Brings up what has not gone yet.
+    fn bring_up(&mut self) -> Result<()> {
         let postings = boundary::Postings {
-            documents: documents.as_ptr(),
+            documents: self.documents.as_ptr(),
             frequencies: self.frequencies.as_ptr(),
-            count: documents.len() as u64,
+            count: self.documents.len() as u64,
         };
         check(|error| {
             let lists = self.raw.lists.as_ptr();
             // SAFETY: the postings are read during the call only.
             unsafe { (self.build.api().add_postings)(lists, &raw const postings, error) }
-        })
+        })?;
+        self.documents.clear();
+        self.frequencies.clear();
+        Ok(())
     }
 
     /// Ends the list at hand.
@@ -124,7 +144,8 @@ impl ListsBuilder {
     ///
     /// # Panics
     /// When a list has 2^32 postings or more, or the last was not ended.
-    pub fn finish(self) -> Result<DeviceLists> {
+    pub fn finish(mut self) -> Result<DeviceLists> {
+        self.bring_up()?;
         let count = self.starts.len() - 1;
         let length = |ends: &[u64]| u32::try_from(ends[1] - ends[0]).expect("fewer than 2^32");
         assert_eq!(self.starts[count], self.filled, "every list is ended");
@@ -181,7 +202,10 @@ impl DeviceLists {
     pub fn weigh(&self, formula: &Formula<'_>) -> Result<()> {
         assert_eq!(formula.idf.len(), self.len(), "an idf for every list");
         let raw = formula.raw();
-        let _alone = self.weights.write().unwrap_or_else(|error| error.into_inner());
+        let _alone = self
+            .weights
+            .write()
+            .unwrap_or_else(|error| error.into_inner());
         check(|error| {
             let lists = self.raw.lists.as_ptr();
             // SAFETY: the formula is read during the call only, and nobody else uses the weights.

@@ -20,6 +20,7 @@ impl Generated {
         let options = Options {
             extent: Extent::Bytes(bytes),
             seed: 1,
+            words: None,
             vocabulary: Vocabulary::built_in(RANKS)?,
             format: Format::Terms,
             compression: Compression::None,

@@ -6,6 +6,8 @@ mod gpu;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_gpu.rs"]
 mod gpu;
+#[cfg(feature = "cuda")]
+mod queries;
 mod search;
 mod sort;
 mod weigh;
@@ -26,6 +28,8 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    #[cfg(feature = "cuda")]
+    Queries(queries::Args),
     Search(search::Args),
     Sort(sort::Args),
     Weigh(weigh::Args),
@@ -33,6 +37,8 @@ enum What {
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     match args.what {
+        #[cfg(feature = "cuda")]
+        What::Queries(args) => queries::run(&args, threads),
         What::Search(args) => search::run(&args, threads),
         What::Sort(args) => sort::run(&args),
         What::Weigh(args) => weigh::run(&args, threads),

@@ -25,6 +25,7 @@ const ELSEWHERE: u8 = u8::MAX;
 /// Everything that the documents of a collection have in common.
 pub(super) struct Renderer<'a> {
     seed: u64,
+    length_mu: f64,
     format: Format,
     vocabulary: &'a Vocabulary,
     sampler: Sampler,
@@ -67,10 +68,19 @@ impl Block {
 impl<'a> Renderer<'a> {
     /// # Errors
     /// [`crate::Error::Usage`] when a term of the vocabulary cannot be written in the format.
-    pub(super) fn new(vocabulary: &'a Vocabulary, format: Format, seed: u64) -> Result<Self> {
+    pub(super) fn new(
+        vocabulary: &'a Vocabulary,
+        format: Format,
+        seed: u64,
+        words: Option<f64>,
+    ) -> Result<Self> {
         let sampler = vocabulary.sampler();
         let mut renderer = Self {
             seed,
+            // The mean of the log-normal distribution is exp(mu + sigma^2 / 2).
+            length_mu: words.map_or(LENGTH_MU, |words| {
+                libm::log(words.max(1.0)) - LENGTH_SIGMA * LENGTH_SIGMA / 2.0
+            }),
             format,
             vocabulary,
             sampler,
@@ -105,7 +115,7 @@ impl<'a> Renderer<'a> {
             self.format.push_prefix(number, &mut prefix);
             let start = at;
             let mut stream = Stream::new(self.seed, number);
-            let words = stream.log_normal_length(LENGTH_MU, LENGTH_SIGMA);
+            let words = stream.log_normal_length(self.length_mu, LENGTH_SIGMA);
             // Room for every word to be copied as a whole slot; long words make their own.
             let frame = prefix.len() + self.format.suffix().len();
             let room = words as usize * size_of::<Slot>() + frame;

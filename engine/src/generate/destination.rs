@@ -71,7 +71,12 @@ fn prepare(options: &Options) -> Result<Renderer<'_>> {
             "a folder or a Parquet file cannot be compressed as a whole; leave .gz or .zst away";
         return Err(Error::Usage(what.to_owned()));
     }
-    Renderer::new(&options.vocabulary, options.format, options.seed)
+    Renderer::new(
+        &options.vocabulary,
+        options.format,
+        options.seed,
+        options.words,
+    )
 }
 
 fn stream(

@@ -32,7 +32,7 @@ pub use vocabulary::{RANKS, Vocabulary};
 use crate::compress::Compression;
 use crate::corpus::Format;
 
-/// Parameters of the log-normal document length, in words: 739 on average.
+/// Parameters of the log-normal document length, in words: 739 on average, unless another is given.
 const LENGTH_MU: f64 = 6.0;
 const LENGTH_SIGMA: f64 = 1.1;
 
@@ -61,6 +61,8 @@ pub struct Options {
     pub extent: Extent,
     /// Other seeds give other documents of the same kind.
     pub seed: u64,
+    /// The average number of words of a document, where it is not 739.
+    pub words: Option<f64>,
     /// The terms.
     pub vocabulary: Vocabulary,
     /// The format.

@@ -11,6 +11,7 @@ fn options(extent: Extent, format: Format) -> Options {
     Options {
         extent,
         seed: 1,
+        words: None,
         vocabulary: Vocabulary::default(),
         format,
         compression: Compression::None,

@@ -8,36 +8,24 @@ use super::index::{GpuIndex, OnDevice};
 use crate::error::Result;
 use crate::query::{Algorithm, Hit, Occur, Query, SearchOptions, Weighing};
 
-/// Elements of shortest lists that go into one batch of the device.
+/// Elements of the lists that queries lead with, in one batch of the device.
 const MOST_ELEMENTS: u64 = 1 << 30;
-
-/// Windows of documents of all queries without terms that must occur, likewise.
-const MOST_WINDOWS: u64 = 1 << 26;
-
-/// Documents in a window of the kernels.
-const WINDOW: u64 = 1 << 12;
 
 /// Answers batches of queries, one after the other. Several lanes, each on a thread of its own, overlap copies
 /// and computation.
 pub struct GpuLane {
     index: Arc<GpuIndex>,
     lane: Lane,
-    /// Queries with terms that must occur, and without, on their way.
-    pending: [Pending; 2],
-    terms: Vec<Term>,
-}
-
-/// Queries that make a batch, and which of all they are.
-#[derive(Default)]
-struct Pending {
+    /// Queries on their way, and which of all they are.
     batch: Batch,
     numbers: Vec<usize>,
+    terms: Vec<Term>,
 }
 
 /// What becomes of a query.
 enum Plan {
-    /// It goes to the device; whether it has a term that must occur.
-    Device(bool),
+    /// It goes to the device.
+    Device { has_must: bool },
     /// Nothing matches.
     Nothing,
     /// The device cannot answer it.
@@ -54,7 +42,8 @@ impl GpuLane {
         Ok(GpuLane {
             index,
             lane,
-            pending: Default::default(),
+            batch: Batch::default(),
+            numbers: Vec::new(),
             terms: Vec::new(),
         })
     }
@@ -97,51 +86,44 @@ impl GpuLane {
                 *weighed = Some(*weighing.bm25());
             }
         };
-        let documents = index.index.numbered();
-        let windows = documents.div_ceil(WINDOW).max(1);
+        self.batch.clear();
+        self.numbers.clear();
         let nothing = options.k == 0 || index.index.statistics().documents == 0;
         for (number, query) in queries.iter().enumerate() {
             match self.plan(query) {
                 Plan::Elsewhere => {}
-                Plan::Nothing => answers[number] = Some(Vec::new()),
-                Plan::Device(_) if nothing => answers[number] = Some(Vec::new()),
-                Plan::Device(has_must) => {
-                    let pending = &mut self.pending[usize::from(has_must)];
-                    pending.batch.push(self.lane.lists(), &self.terms);
-                    pending.numbers.push(number);
-                    let is_full = pending.batch.elements() >= MOST_ELEMENTS
-                        || !has_must && pending.numbers.len() as u64 * windows >= MOST_WINDOWS;
-                    if is_full {
-                        self.rank(has_must, options.k, &mut answers)?;
+                Plan::Device { .. } if !nothing => {
+                    if self.take(number) {
+                        self.rank(options.k, &mut answers)?;
                     }
                 }
+                _ => answers[number] = Some(Vec::new()),
             }
         }
-        for has_must in [false, true] {
-            self.rank(has_must, options.k, &mut answers)?;
-        }
+        self.rank(options.k, &mut answers)?;
         Ok(answers)
     }
 
-    fn rank(
-        &mut self,
-        has_must: bool,
-        k: usize,
-        answers: &mut [Option<Vec<Hit>>],
-    ) -> Result<()> {
-        let pending = std::mem::take(&mut self.pending[usize::from(has_must)]);
-        if pending.numbers.is_empty() {
+    /// Takes the query that was planned into the batch. Gives whether this is full.
+    fn take(&mut self, number: usize) -> bool {
+        self.batch.push(self.lane.lists(), &self.terms);
+        self.numbers.push(number);
+        self.batch.elements() >= MOST_ELEMENTS
+    }
+
+    fn rank(&mut self, k: usize, answers: &mut [Option<Vec<Hit>>]) -> Result<()> {
+        if self.batch.is_empty() {
             return Ok(());
         }
-        let ranked = self.lane.rank(&pending.batch, k)?;
-        for (place, &number) in pending.numbers.iter().enumerate() {
+        let ranked = self.lane.rank(&self.batch, k)?;
+        for (place, number) in self.numbers.drain(..).enumerate() {
             let hit = |(document, score): (u32, f32)| Hit {
                 document: document.into(),
                 score,
             };
             answers[number] = Some(ranked.of(place).map(hit).collect());
         }
-        self.pending[usize::from(has_must)] = pending.cleared();
+        self.batch.clear();
         Ok(())
     }
 
@@ -157,15 +139,14 @@ impl GpuLane {
         scheme: Scheme,
         mut each: impl FnMut(usize, Option<&[u32]>),
     ) -> Result<()> {
+        self.batch.clear();
+        self.numbers.clear();
         for (number, query) in queries.iter().enumerate() {
             match self.plan(query) {
-                Plan::Elsewhere | Plan::Device(false) => each(number, None),
+                Plan::Elsewhere | Plan::Device { has_must: false } => each(number, None),
                 Plan::Nothing => each(number, Some(&[])),
-                Plan::Device(true) => {
-                    let pending = &mut self.pending[1];
-                    pending.batch.push(self.lane.lists(), &self.terms);
-                    pending.numbers.push(number);
-                    if pending.batch.elements() >= MOST_ELEMENTS {
+                Plan::Device { has_must: true } => {
+                    if self.take(number) {
                         self.intersect(scheme, &mut each)?;
                     }
                 }
@@ -179,15 +160,14 @@ impl GpuLane {
         scheme: Scheme,
         each: &mut impl FnMut(usize, Option<&[u32]>),
     ) -> Result<()> {
-        let pending = std::mem::take(&mut self.pending[1]);
-        if pending.numbers.is_empty() {
+        if self.batch.is_empty() {
             return Ok(());
         }
-        let matches = self.lane.intersect(&pending.batch, scheme)?;
-        for (place, &number) in pending.numbers.iter().enumerate() {
+        let matches = self.lane.intersect(&self.batch, scheme)?;
+        for (place, number) in self.numbers.drain(..).enumerate() {
             each(number, Some(matches.of(place)));
         }
-        self.pending[1] = pending.cleared();
+        self.batch.clear();
         Ok(())
     }
 
@@ -236,16 +216,7 @@ impl GpuLane {
         let any = self.terms.iter().any(|term| term.occur != OnList::Not);
         match nothing || !any {
             true => Plan::Nothing,
-            false => Plan::Device(has_must),
+            false => Plan::Device { has_must },
         }
-    }
-}
-
-impl Pending {
-    /// The same memory, for others.
-    fn cleared(mut self) -> Self {
-        self.batch.clear();
-        self.numbers.clear();
-        self
     }
 }

@@ -16,8 +16,8 @@ use crate::query::{Query, Weighing};
 use crate::strings::Strings;
 use crate::weigh::Bm25;
 
-/// Postings that go up at a time.
-const TAKEN: usize = 1 << 22;
+/// Postings that are read at a time.
+const TAKEN: usize = 1 << 20;
 
 /// Device memory that is left to batches of queries, where no limit is given: an eighth.
 const LEFT: u64 = 8;
@@ -209,7 +209,11 @@ impl GpuIndex {
 
 /// What fits, and of every list of the index, in its order, whether it does.
 fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit, Vec<bool>)> {
-    let documents: u64 = index.parts().iter().map(|part| u64::from(part.documents())).sum();
+    let documents: u64 = index
+        .parts()
+        .iter()
+        .map(|part| u64::from(part.documents()))
+        .sum();
     if u32::try_from(documents).is_err() {
         return Err(Error::Limit(format!(
             "the index has {documents} documents, and a GPU can number no more than 2^32"
@@ -232,7 +236,9 @@ fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit,
     let mut walk = Walk::new(index.parts().iter().map(|part| &part.lists), &numbers)?;
     let (mut term, mut lists) = (Vec::new(), Vec::new());
     while let Some(df) = walk.next_term(&mut term)? {
-        let times = std::str::from_utf8(&term).ok().and_then(|term| asked.get(term));
+        let times = std::str::from_utf8(&term)
+            .ok()
+            .and_then(|term| asked.get(term));
         lists.push((times.copied().unwrap_or(0), df));
     }
     let bytes = |lists: u64, postings: u64| options.build.lists_bytes(postings, lists, documents);

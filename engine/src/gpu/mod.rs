@@ -16,8 +16,8 @@ pub use index::{Fit, GpuIndex, GpuIndexOptions};
 pub use lanes::Lanes;
 pub use resident::{Resident, ResidentWeights};
 pub use tokapi_kernels::{
-    Algorithm, Bandwidth, Build, Device, MOST_RANKED, Method, Pair, Pinned, Record, Scheme, SortTimes,
-    Sorter, SorterOptions, Text, Times,
+    Algorithm, Bandwidth, Build, Device, MOST_RANKED, Method, Pair, Pinned, Record, Scheme,
+    SortTimes, Sorter, SorterOptions, Text, Times,
 };
 
 use std::sync::Arc;

@@ -77,11 +77,9 @@ pub use live::Exported;
 pub(crate) use look_up::LookUp;
 pub(crate) use part::Part;
 pub use reorder::{Reorder, ReorderProgress, Reordering};
-#[cfg(feature = "kernels")]
 pub(crate) use shares::Source;
 pub(crate) use tokens::{Codes, Tokens};
 pub use update::{Appended, Deletion, IndexWriter, Repeated};
-#[cfg(feature = "kernels")]
 pub(crate) use walk::{Renumbered, Walk};
 
 use std::path::{Path, PathBuf};
@@ -324,6 +322,20 @@ impl Index {
             keep: self.keep.clone(),
             impacts: self.impacts,
         }
+    }
+
+    /// Gives every term that a document has, ascending, and its df to `each`.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn each_term(&self, mut each: impl FnMut(&[u8], u64)) -> Result<()> {
+        let numbers = Renumbered::as_in_index(&self.parts)?;
+        let mut walk = Walk::new(self.parts.iter().map(|part| &part.lists), &numbers)?;
+        let mut term = Vec::new();
+        while let Some(df) = walk.next_term(&mut term)? {
+            each(&term, df);
+        }
+        Ok(())
     }
 
     pub(crate) fn parts(&self) -> &[Part] {

@@ -27,7 +27,6 @@ impl Renumbered {
     }
 
     /// The numbers that the index of `parts` has for their documents.
-    #[cfg(feature = "kernels")]
     pub fn as_in_index(parts: &[Part]) -> Result<Vec<Renumbered>> {
         Renumbered::of_parts(parts, true)
     }
