@@ -48,6 +48,7 @@ pub mod analyze;
 mod bits;
 pub mod collection;
 mod compress;
+pub mod cooperate;
 pub mod corpus;
 pub mod dictionary;
 mod error;

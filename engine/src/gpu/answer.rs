@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokapi_kernels::{Batch, Lane, MOST_RANKED, Occur as OnList, Scheme, Term};
 
 use super::index::{GpuIndex, OnDevice};
+use crate::cooperate::{Accelerator, BatchLane, Complexity};
 use crate::error::Result;
 use crate::query::{Algorithm, Hit, Occur, Query, SearchOptions, Weighing};
 
@@ -171,12 +172,51 @@ impl GpuLane {
         Ok(())
     }
 
-    /// Finds the lists of a query, into `terms`.
     fn plan(&mut self, query: &Query) -> Plan {
+        self.index.plan(query, &mut self.terms)
+    }
+}
+
+impl Accelerator for Arc<GpuIndex> {
+    fn complexity(&self, query: &Query) -> Option<Complexity> {
+        let mut terms = Vec::new();
+        let lengths = |terms: &[Term], occur: OnList| {
+            let of = terms.iter().filter(|term| term.occur == occur);
+            of.map(|term| u64::from(self.lists.length(term.list)))
+                .collect()
+        };
+        match self.plan(query, &mut terms) {
+            Plan::Elsewhere => None,
+            Plan::Nothing => Some(Complexity::default()),
+            Plan::Device { .. } => Some(Complexity::of(
+                &mut lengths(&terms, OnList::Must),
+                &mut lengths(&terms, OnList::Should),
+            )),
+        }
+    }
+
+    fn lane(&self) -> Result<Box<dyn BatchLane>> {
+        Ok(Box::new(GpuLane::new(Arc::clone(self))?))
+    }
+}
+
+impl BatchLane for GpuLane {
+    fn answer(
+        &mut self,
+        queries: &[&Query],
+        options: &SearchOptions,
+    ) -> Result<Vec<Option<Vec<Hit>>>> {
+        self.search(queries, options)
+    }
+}
+
+impl GpuIndex {
+    /// Finds the lists of a query, into `terms`.
+    fn plan(&self, query: &Query, terms: &mut Vec<Term>) -> Plan {
         if !query.filters.is_empty() || !query.phrases.is_empty() {
             return Plan::Elsewhere;
         }
-        self.terms.clear();
+        terms.clear();
         let (mut has_must, mut nothing) = (false, false);
         for clause in &query.clauses {
             let occur = match clause.occur {
@@ -184,7 +224,7 @@ impl GpuLane {
                 Occur::Should => OnList::Should,
                 Occur::Not => OnList::Not,
             };
-            let list = match self.index.find(clause.term.as_bytes()) {
+            let list = match self.find(clause.term.as_bytes()) {
                 OnDevice::List(list) => list,
                 OnDevice::Nothing => {
                     nothing |= clause.occur == Occur::Must;
@@ -193,7 +233,7 @@ impl GpuLane {
                 OnDevice::Elsewhere => return Plan::Elsewhere,
             };
             has_must |= occur == OnList::Must;
-            match self.terms.iter_mut().find(|term| term.list == list) {
+            match terms.iter_mut().find(|term| term.list == list) {
                 Some(term) => {
                     term.times += 1.0;
                     term.occur = match (term.occur, occur) {
@@ -206,14 +246,14 @@ impl GpuLane {
                         _ => OnList::Should,
                     };
                 }
-                None => self.terms.push(Term {
+                None => terms.push(Term {
                     list,
                     occur,
                     times: 1.0,
                 }),
             }
         }
-        let any = self.terms.iter().any(|term| term.occur != OnList::Not);
+        let any = terms.iter().any(|term| term.occur != OnList::Not);
         match nothing || !any {
             true => Plan::Nothing,
             false => Plan::Device { has_must },

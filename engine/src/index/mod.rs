@@ -324,6 +324,20 @@ impl Index {
         }
     }
 
+    /// The number of documents that have a term.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn df(&self, term: &str) -> Result<u64> {
+        let mut df = 0;
+        for part in &self.parts {
+            if let Some(found) = part.find(term.as_bytes())? {
+                df += part.live_df(&found)?;
+            }
+        }
+        Ok(df)
+    }
+
     /// Gives every term that a document has, ascending, and its df to `each`.
     ///
     /// # Errors

@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{Growth, Model, PassModel, Stage};
+use crate::cooperate::Router;
 use crate::error::{Error, Result};
 use crate::output::Staged;
+
+/// What the entries of routers are called.
+const ROUTER: &str = "queries";
 
 /// The constants of all machines and engines that a file keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,13 +49,32 @@ impl Store {
         self.entries().get(&key(engine, threads)).and_then(of_json)
     }
 
+    /// The line by which queries go to the CPU, with `threads` threads, or to a GPU, on this machine, if it has
+    /// been fitted.
+    pub fn load_router(&self, threads: u64) -> Option<Router> {
+        let entries = self.entries();
+        Router::of_json(entries.get(&key(ROUTER, threads))?)
+    }
+
+    /// Keeps such a line.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_router(&self, threads: u64, router: &Router) -> Result<()> {
+        self.insert(key(ROUTER, threads), router.to_json())
+    }
+
     /// Keeps the constants of `engine` on this machine, beside those of others.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, engine: &str, model: &Model) -> Result<()> {
+        self.insert(key(engine, model.threads), to_json(model))
+    }
+
+    fn insert(&self, key: String, value: Value) -> Result<()> {
         let mut entries = self.entries();
-        entries.insert(key(engine, model.threads), to_json(model));
+        entries.insert(key, value);
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(Error::writing(&self.path))?;
         }

@@ -1,0 +1,21 @@
+//! Queries by CPU and GPU together.
+//!
+//! A [`Router`] tells for a query which processor would answer it sooner, from the lengths of its lists alone:
+//! `tokapi tune --queries` measures some queries on both and fits the difference.
+//! A [`Scheduler`] takes queries as they come, and switches to batches of a GPU when they begin to wait.
+//! (Ao et al.: Efficient Lists Intersection by CPU-GPU Cooperative Computing.)
+
+mod metric;
+mod queue;
+mod regression;
+mod router;
+mod scheduler;
+
+pub use metric::{Complexity, Metric};
+pub use queue::Refused;
+pub use regression::Regression;
+pub use router::{Router, Timed};
+pub use scheduler::{
+    Accelerator, BatchLane, BatchTime, Outcome, Policy, Processor, Scheduler, SchedulerOptions,
+    SchedulerReport,
+};
