@@ -271,15 +271,18 @@ fn on_gpu(shared: &Shared, mut lane: Box<dyn BatchLane>, search: &SearchOptions)
             work: jobs.iter().map(Job::work).sum(),
             seconds: started.elapsed().as_secs_f64(),
         };
-        let mut unanswered = Vec::new();
-        for (mut job, answer) in jobs.into_iter().zip(answers) {
+        let (mut answered, mut unanswered) = (Vec::with_capacity(jobs.len()), Vec::new());
+        for (job, answer) in jobs.into_iter().zip(answers) {
             match answer {
-                Some(hits) => job.tell(Outcome::Answered(hits, Processor::Gpu(time.queries))),
+                Some(hits) => answered.push((job, hits)),
                 None => unanswered.push(job),
             }
         }
-        let answered = time.queries - unanswered.len();
-        shared.by_gpu.fetch_add(answered as u64, Ordering::Relaxed);
+        let count = answered.len() as u64;
+        shared.by_gpu.fetch_add(count, Ordering::Relaxed);
         shared.end_batch(time, unanswered);
+        for (mut job, hits) in answered {
+            job.tell(Outcome::Answered(hits, Processor::Gpu(time.queries)));
+        }
     }
 }
