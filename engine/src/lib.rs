@@ -72,6 +72,7 @@ mod strings;
 pub mod tune;
 mod varint;
 pub mod weigh;
+mod wide;
 
 pub use collection::{BuildOptions, Collection};
 pub use compress::Compression;

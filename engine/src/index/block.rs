@@ -253,10 +253,16 @@ impl Entry {
         })
     }
 
+    /// Whether the documents are a bitmap.
+    #[inline(always)]
+    pub fn is_bitmap(&self) -> bool {
+        self.form == BITMAP
+    }
+
     /// The words of a bitmap and the document of its first bit; none where the block is no bitmap.
     #[inline(always)]
     pub fn bitmap<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<Bitmap<'a>> {
-        if self.form != BITMAP {
+        if !self.is_bitmap() {
             return None;
         }
         let (first, words) = bitmap_words(before, last);
@@ -293,11 +299,13 @@ impl PackedTfs<'_> {
             return 1;
         }
         let (lane, bit) = (place % 4, place / 4 * self.bits);
-        let word = |word: usize| u64::from(u32::from_le_bytes(self.words[4 * word + lane]));
-        let mut value = word(bit / 32) >> (bit % 32);
-        if bit % 32 + self.bits > 32 {
-            value |= word(bit / 32 + 1) << (32 - bit % 32);
-        }
+        let word = |word: usize| {
+            let word = self.words.get(4 * word + lane).copied();
+            u64::from(u32::from_le_bytes(word.unwrap_or_default()))
+        };
+        // The second word adds nothing where the tf ends within the first; asking whether it does would
+        // take longer.
+        let value = (word(bit / 32) | word(bit / 32 + 1) << 32) >> (bit % 32);
         // The low bits, at most 32.
         ((value & ((1 << self.bits) - 1)) as u32).wrapping_add(1)
     }
