@@ -4,7 +4,8 @@ use super::block::{BLOCK, Before, Bitmap, Decoded, Entry, take_postings};
 use super::bounds::Front;
 use super::file::PageFile;
 use super::lists::{Blocks, Found, List};
-use super::look_up::{LookUp, Posting, first_not_before, in_bitmap, in_block};
+use super::look_up::{LookUp, Posting, first_not_before, in_bitmap, in_block, in_set};
+use super::sparse_set::SparseSet;
 use crate::error::{Error, Result};
 
 /// A place in a list. Blocks are found by their last documents and decoded when they are read.
@@ -25,6 +26,8 @@ pub(crate) struct Cursor<'a> {
     pub(super) decoded: Box<Decoded>,
     /// The place in it.
     at: usize,
+    /// Where the documents of a block that was decoded stand in it.
+    pub(super) set: SparseSet,
 }
 
 const NONE: usize = usize::MAX;
@@ -43,6 +46,7 @@ impl<'a> Cursor<'a> {
             decoded_block: NONE,
             decoded: Box::default(),
             at: 0,
+            set: SparseSet::default(),
         };
         match &found.list {
             List::Short(count, bytes) => {
@@ -244,7 +248,13 @@ impl<'a> Cursor<'a> {
             Some(bitmap) => in_bitmap(into, places, number, bitmap),
             None => {
                 self.decode()?;
-                in_block(into, places, number, &self.decoded.documents);
+                let Decoded {
+                    documents, count, ..
+                } = &*self.decoded;
+                match self.set.of(self.block, &documents[..*count], places.len()) {
+                    Some(set) => in_set(into, places, number, documents, set),
+                    None => in_block(into, places, number, documents),
+                }
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Some documents, looked up in a block of a list.
 
 use super::block::{BLOCK, Bitmap};
+use super::sparse_set::{Places, place};
 use crate::wide::wide;
 
 /// Documents that are looked up in a list, and where they are found.
@@ -30,6 +31,27 @@ impl LookUp<'_> {
         self.documents[usize::from(place) % BLOCK]
     }
 
+    /// Looks up documents in block `number`, in which `find` tells the place of those that it has.
+    #[inline(always)]
+    fn look_up(
+        &mut self,
+        places: &[u8],
+        number: u32,
+        block: &[u32; BLOCK],
+        find: impl Fn(u32) -> usize,
+    ) {
+        for &place in places {
+            let document = self.document(place);
+            let at = find(document);
+            let posting = Posting {
+                block: number,
+                // Below 128.
+                at: at as u8,
+            };
+            self.set(place, posting, block[at] == document);
+        }
+    }
+
     #[inline(always)]
     fn set(&mut self, place: u8, posting: Posting, is_found: bool) {
         self.postings[usize::from(place) % BLOCK] = posting;
@@ -42,13 +64,20 @@ impl LookUp<'_> {
 wide! {
     /// Looks up documents in block `number`, of which the last is not before any of them.
     pub(super) fn in_block(into: &mut LookUp<'_>, places: &[u8], number: u32, block: &[u32; BLOCK]) {
-        for &place in places {
-            let document = into.document(place);
-            let at = first_not_before(block, document);
-            // Below 128.
-            let posting = Posting { block: number, at: at as u8 };
-            into.set(place, posting, block[at] == document);
-        }
+        into.look_up(places, number, block, |document| first_not_before(block, document));
+    }
+}
+
+wide! {
+    /// The same by a table of the block's places.
+    pub(super) fn in_set(
+        into: &mut LookUp<'_>,
+        places: &[u8],
+        number: u32,
+        block: &[u32; BLOCK],
+        set: &Places
+    ) {
+        into.look_up(places, number, block, |document| place(set, document));
     }
 }
 

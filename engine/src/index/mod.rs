@@ -54,6 +54,7 @@ mod part;
 mod reorder;
 mod retain;
 mod shares;
+mod sparse_set;
 mod state;
 mod store;
 mod tokens;

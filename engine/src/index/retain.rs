@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use super::block::Decoded;
 use super::cursor::Cursor;
 use super::look_up::first_not_before;
+use super::sparse_set::place;
 use crate::error::Result;
 
 impl Cursor<'_> {
@@ -39,10 +41,19 @@ impl Cursor<'_> {
                 });
             } else {
                 self.decode()?;
-                let here = &self.decoded.documents;
-                kept += keep(documents, range, kept, |document| {
-                    (here[first_not_before(here, document)] == document) == present
-                });
+                let Decoded {
+                    documents: here,
+                    count,
+                    ..
+                } = &*self.decoded;
+                kept += match self.set.of(self.block, &here[..*count], range.len()) {
+                    Some(set) => keep(documents, range, kept, |document| {
+                        (here[place(set, document)] == document) == present
+                    }),
+                    None => keep(documents, range, kept, |document| {
+                        (here[first_not_before(here, document)] == document) == present
+                    }),
+                };
             }
             from = end;
         }
