@@ -63,6 +63,7 @@ mod memory;
 pub mod output;
 mod pipeline;
 pub mod postings;
+mod prefetch;
 pub mod query;
 mod ranks;
 mod run;

@@ -155,6 +155,14 @@ impl<'a> Cursor<'a> {
         from + low + lasts[low.min(high)..high].partition_point(|&last| last < target)
     }
 
+    /// Has block `block`, if there is one, brought into the cache.
+    #[inline]
+    pub fn prefetch(&self, block: usize) {
+        if let Some(blocks) = &self.blocks {
+            blocks.prefetch(self.file, block);
+        }
+    }
+
     /// Decodes the documents of the block that the walk has come to.
     #[inline]
     pub fn decode(&mut self) -> Result<()> {
@@ -234,6 +242,7 @@ impl<'a> Cursor<'a> {
             places = later;
             if let Some(&next) = later.first() {
                 block = self.block_of(into.document(next), block);
+                self.prefetch(block);
             }
             self.look_up_here(here, into)?;
         }

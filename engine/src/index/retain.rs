@@ -31,6 +31,7 @@ impl Cursor<'_> {
             let end = from + documents[from..].partition_point(|&document| document <= last);
             if let Some(&document) = documents.get(end) {
                 block = self.block_of(document, self.block);
+                self.prefetch(block);
             }
             let range = from..end;
             if let Some((first, words)) = self.bitmap(self.block)? {

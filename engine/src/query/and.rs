@@ -83,6 +83,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
             if block == cursor.block_count() {
                 return Ok(());
             }
+            cursor.prefetch(block);
             let bound = bound_between(&scored[number], weigher, first, last);
             more.push(more[more.len() - 1] + bound);
         }
