@@ -64,6 +64,7 @@ mod memory;
 pub mod output;
 mod pipeline;
 pub mod postings;
+mod prefetch;
 pub mod query;
 mod ranks;
 mod run;
@@ -73,6 +74,7 @@ mod strings;
 pub mod tune;
 mod varint;
 pub mod weigh;
+mod wide;
 
 pub use collection::{BuildOptions, Collection};
 pub use compress::Compression;

@@ -19,6 +19,9 @@ const VARINTS: u8 = 65;
 /// Varints on their own.
 const ALONE: u8 = 66;
 
+/// A full block's gaps of so many bits add up to 2^31 at most.
+const FEW_BITS: u8 = 24;
+
 /// How a block is coded, and what bounds its weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -181,7 +184,10 @@ impl Entry {
                 let initial = u32::try_from(before).ok();
                 let documents = &mut into.documents;
                 BitPacker4x::new().decompress_strictly_sorted(initial, packed, documents, bits);
-                if documents.iter().copied().max() != Some(last) {
+                // Gaps of few bits add up to less than 2^32: where the last document is right, all before
+                // it ascend.
+                let ascend = bits <= FEW_BITS && i64::from(last) > before;
+                if !ascend && documents.iter().copied().max() != Some(last) {
                     return None;
                 }
             }
@@ -247,10 +253,16 @@ impl Entry {
         })
     }
 
+    /// Whether the documents are a bitmap.
+    #[inline(always)]
+    pub fn is_bitmap(&self) -> bool {
+        self.form == BITMAP
+    }
+
     /// The words of a bitmap and the document of its first bit; none where the block is no bitmap.
     #[inline(always)]
     pub fn bitmap<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<Bitmap<'a>> {
-        if self.form != BITMAP {
+        if !self.is_bitmap() {
             return None;
         }
         let (first, words) = bitmap_words(before, last);
@@ -287,11 +299,13 @@ impl PackedTfs<'_> {
             return 1;
         }
         let (lane, bit) = (place % 4, place / 4 * self.bits);
-        let word = |word: usize| u64::from(u32::from_le_bytes(self.words[4 * word + lane]));
-        let mut value = word(bit / 32) >> (bit % 32);
-        if bit % 32 + self.bits > 32 {
-            value |= word(bit / 32 + 1) << (32 - bit % 32);
-        }
+        let word = |word: usize| {
+            let word = self.words.get(4 * word + lane).copied();
+            u64::from(u32::from_le_bytes(word.unwrap_or_default()))
+        };
+        // The second word adds nothing where the tf ends within the first; asking whether it does would
+        // take longer.
+        let value = (word(bit / 32) | word(bit / 32 + 1) << 32) >> (bit % 32);
         // The low bits, at most 32.
         ((value & ((1 << self.bits) - 1)) as u32).wrapping_add(1)
     }

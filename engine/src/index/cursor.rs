@@ -1,10 +1,11 @@
 //! A walk through the list of a term, in the order of its documents.
 
-use super::block::{Before, Bitmap, Decoded, Entry, take_postings};
+use super::block::{BLOCK, Before, Bitmap, Decoded, Entry, take_postings};
 use super::bounds::Front;
 use super::file::PageFile;
 use super::lists::{Blocks, Found, List};
-use super::look_up::{LookUp, first_not_before};
+use super::look_up::{LookUp, Posting, first_not_before, in_bitmap, in_block, in_set};
+use super::sparse_set::SparseSet;
 use crate::error::{Error, Result};
 
 /// A place in a list. Blocks are found by their last documents and decoded when they are read.
@@ -19,12 +20,14 @@ pub(crate) struct Cursor<'a> {
     /// The last document of a short list.
     short_last: u32,
     /// The block that the walk has come to, [`Cursor::block_count`] at the end.
-    block: usize,
+    pub(super) block: usize,
     /// The block that is decoded.
     decoded_block: usize,
-    decoded: Box<Decoded>,
+    pub(super) decoded: Box<Decoded>,
     /// The place in it.
     at: usize,
+    /// Where the documents of a block that was decoded stand in it.
+    pub(super) set: SparseSet,
 }
 
 const NONE: usize = usize::MAX;
@@ -43,6 +46,7 @@ impl<'a> Cursor<'a> {
             decoded_block: NONE,
             decoded: Box::default(),
             at: 0,
+            set: SparseSet::default(),
         };
         match &found.list {
             List::Short(count, bytes) => {
@@ -151,6 +155,14 @@ impl<'a> Cursor<'a> {
         from + low + lasts[low.min(high)..high].partition_point(|&last| last < target)
     }
 
+    /// Has block `block`, if there is one, brought into the cache.
+    #[inline]
+    pub fn prefetch(&self, block: usize) {
+        if let Some(blocks) = &self.blocks {
+            blocks.prefetch(self.file, block);
+        }
+    }
+
     /// Decodes the documents of the block that the walk has come to.
     #[inline]
     pub fn decode(&mut self) -> Result<()> {
@@ -206,101 +218,94 @@ impl<'a> Cursor<'a> {
         Ok(Some(self.decoded.documents[self.at]))
     }
 
-    /// Keeps only those of `documents`, ascending, that are in the list.
-    pub fn intersect(&mut self, documents: &mut Vec<u32>) -> Result<()> {
-        self.retain(documents, true)
-    }
-
-    /// Keeps only those of `documents`, ascending, that are not in the list.
-    pub fn subtract(&mut self, documents: &mut Vec<u32>) -> Result<()> {
-        self.retain(documents, false)
-    }
-
-    fn retain(&mut self, documents: &mut Vec<u32>, present: bool) -> Result<()> {
-        let (mut from, mut kept) = (0, 0);
-        while from < documents.len() {
-            self.block = self.block_of(documents[from], self.block);
-            if self.block >= self.block_count {
-                break;
-            }
-            let last = self.last(self.block);
-            let end = from + documents[from..].partition_point(|&document| document <= last);
-            if let Some((first, words)) = self.bitmap(self.block)? {
-                for place in from..end {
-                    let document = documents[place];
-                    let bit = document.wrapping_sub(first);
-                    let word = words.get(bit as usize / 64).copied().unwrap_or_default();
-                    let is_set = u64::from_le_bytes(word) >> (bit % 64) & 1 == 1;
-                    documents[kept] = document;
-                    kept += usize::from(is_set == present);
-                }
-            } else {
-                self.decode()?;
-                for place in from..end {
-                    let document = documents[place];
-                    let at = first_not_before(&self.decoded.documents, document);
-                    let is_here = self.decoded.documents[at] == document;
-                    documents[kept] = document;
-                    kept += usize::from(is_here == present);
-                }
-            }
-            from = end;
-        }
-        if !present {
-            documents.copy_within(from.., kept);
-            kept += documents.len() - from;
-        }
-        documents.truncate(kept);
-        Ok(())
-    }
-
     /// The tf of the posting that the walk has come to.
     pub fn tf(&mut self) -> Result<u32> {
         let at = self.at;
         Ok(self.postings()?.1[at])
     }
 
-    /// Looks up documents, those after others last.
+    /// Finds the postings of documents, those after others last.
     pub fn look_up(&mut self, places: &[u8], into: &mut LookUp<'_>) -> Result<()> {
+        let Some(&first) = places.first() else {
+            return Ok(());
+        };
         let mut places = places;
-        while let Some(&first) = places.first() {
-            self.block = self.block_of(into.document(first), self.block);
-            if self.block >= self.block_count {
-                into.none(places);
+        let mut block = self.block_of(into.document(first), self.block);
+        while !places.is_empty() {
+            self.block = block;
+            if block >= self.block_count {
                 break;
             }
-            let last = self.last(self.block);
+            let last = self.last(block);
             let end = places.iter().position(|&place| into.document(place) > last);
             let (here, later) = places.split_at(end.unwrap_or(places.len()));
             places = later;
+            if let Some(&next) = later.first() {
+                block = self.block_of(into.document(next), block);
+                self.prefetch(block);
+            }
             self.look_up_here(here, into)?;
         }
         Ok(())
     }
 
-    /// Looks up documents that can only be in the block that the walk has come to.
+    /// Finds the postings of documents that can only be in the block that the walk has come to.
     fn look_up_here(&mut self, places: &[u8], into: &mut LookUp<'_>) -> Result<()> {
-        let coded = match self.blocks.is_some() {
-            true => Some(self.coded(self.block)?),
-            false => None,
-        };
-        let (packed, bitmap) = match coded {
-            Some((bytes, entry, before, last)) => (
-                entry.tfs(bytes, before, last),
-                entry.bitmap(bytes, before, last),
-            ),
-            None => (None, None),
-        };
-        if let (Some(tfs), Some((first, words))) = (packed, bitmap) {
-            into.in_bitmap(places, first, words, tfs);
-            return Ok(());
+        // Blocks are fewer than documents.
+        let number = self.block as u32;
+        match self.bitmap(self.block)? {
+            Some(bitmap) => in_bitmap(into, places, number, bitmap),
+            None => {
+                self.decode()?;
+                let Decoded {
+                    documents, count, ..
+                } = &*self.decoded;
+                match self.set.of(self.block, &documents[..*count], places.len()) {
+                    Some(set) => in_set(into, places, number, documents, set),
+                    None => in_block(into, places, number, documents),
+                }
+            }
         }
-        self.decode()?;
-        let Decoded { documents, tfs, .. } = &*self.decoded;
-        match packed {
-            Some(packed) => into.in_block(places, documents, |at| packed.get(at)),
-            // Where tfs are not packed, they have been decoded.
-            None => into.in_block(places, documents, |at| tfs[at]),
+        Ok(())
+    }
+
+    /// Writes the tfs of the postings at `places`, those of a block one after the other.
+    pub fn tfs(
+        &mut self,
+        places: &[u8],
+        postings: &[Posting; BLOCK],
+        tfs: &mut [u32; BLOCK],
+    ) -> Result<()> {
+        let posting = |place: u8| postings[usize::from(place) % BLOCK];
+        let mut from = 0;
+        while let Some(&first) = places.get(from) {
+            let block = posting(first).block;
+            let here = places[from..].iter();
+            let here = here.take_while(|&&place| posting(place).block == block);
+            let tfs = tfs[from..].iter_mut();
+            let number = block as usize;
+            let coded = match self.blocks.is_some() {
+                true => Some(self.coded(number)?),
+                false => None,
+            };
+            let packed =
+                coded.and_then(|(bytes, entry, before, last)| entry.tfs(bytes, before, last));
+            match packed {
+                Some(packed) => {
+                    for (&place, tf) in here.zip(tfs) {
+                        *tf = packed.get(usize::from(posting(place).at) % BLOCK);
+                        from += 1;
+                    }
+                }
+                None => {
+                    self.go_to_block(number);
+                    let (_, all) = self.postings()?;
+                    for (&place, tf) in here.zip(tfs) {
+                        *tf = all[usize::from(posting(place).at)];
+                        from += 1;
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -311,9 +316,12 @@ impl<'a> Cursor<'a> {
         let Some(blocks) = &self.blocks else {
             return Ok(None);
         };
-        let before = self.before(block);
+        let entry = blocks.entries[block];
+        if !entry.is_bitmap() {
+            return Ok(None);
+        }
         let bytes = blocks.bytes(self.file, block)?;
-        Ok(blocks.entries[block].bitmap(bytes, before, blocks.lasts[block]))
+        Ok(entry.bitmap(bytes, self.before(block), blocks.lasts[block]))
     }
 
     fn before(&self, block: usize) -> Before {

@@ -15,6 +15,7 @@ use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// Bytes of a page: what a first touch costs.
 const PAGE_BYTES: usize = 16 << 10;
@@ -209,6 +210,12 @@ impl PageFile {
             }
         }
         Ok(&self.map[range])
+    }
+
+    /// Has the line of the data that byte `at` is in brought into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, at: usize) {
+        prefetch(&self.map, at);
     }
 
     /// All of the data, once every page of it has been checked.

@@ -1,17 +1,27 @@
 //! Some documents, looked up in a block of a list.
 
-use super::block::{BLOCK, PackedTfs};
+use super::block::{BLOCK, Bitmap};
+use super::sparse_set::{Places, place};
+use crate::wide::wide;
 
-/// Documents that are looked up, and what is found of them.
+/// Documents that are looked up in a list, and where they are found.
 pub(crate) struct LookUp<'a> {
     /// The documents, ascending.
     pub documents: &'a [u32; BLOCK],
-    /// Gets the tf of every document that is asked for, 0 where it is not in the list.
-    pub tfs: &'a mut [u32; BLOCK],
-    /// Gets the places of those that are.
+    /// Gets the posting of every one that is in the list.
+    pub postings: &'a mut [Posting; BLOCK],
+    /// Gets the places of these.
     pub found: &'a mut [u8; BLOCK],
     /// Their number.
     pub count: usize,
+}
+
+/// A posting of a list.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Posting {
+    pub block: u32,
+    /// Its place in the block.
+    pub at: u8,
 }
 
 impl LookUp<'_> {
@@ -21,52 +31,74 @@ impl LookUp<'_> {
         self.documents[usize::from(place) % BLOCK]
     }
 
+    /// Looks up documents in block `number`, in which `find` tells the place of those that it has.
     #[inline(always)]
-    fn set(&mut self, place: u8, tf: u32) {
-        self.tfs[usize::from(place) % BLOCK] = tf;
-        // Without a branch, which would be foreseen half of the time.
-        self.found[self.count % BLOCK] = place;
-        self.count += usize::from(tf > 0);
-    }
-
-    /// None of these is in the list.
-    pub fn none(&mut self, places: &[u8]) {
-        places.iter().for_each(|&place| self.set(place, 0));
-    }
-
-    /// Those of a block of which the last is not before any that is looked up.
-    #[inline(always)]
-    pub fn in_block(&mut self, places: &[u8], block: &[u32; BLOCK], tf: impl Fn(usize) -> u32) {
+    fn look_up(
+        &mut self,
+        places: &[u8],
+        number: u32,
+        block: &[u32; BLOCK],
+        find: impl Fn(u32) -> usize,
+    ) {
         for &place in places {
             let document = self.document(place);
-            let at = first_not_before(block, document);
-            let tf = if block[at] == document { tf(at) } else { 0 };
-            self.set(place, tf);
+            let at = find(document);
+            let posting = Posting {
+                block: number,
+                // Below 128.
+                at: at as u8,
+            };
+            self.set(place, posting, block[at] == document);
         }
     }
 
-    /// Those of a bitmap whose first bit is for document `first`.
     #[inline(always)]
-    pub fn in_bitmap(&mut self, places: &[u8], first: u32, words: &[[u8; 8]], tfs: PackedTfs<'_>) {
+    fn set(&mut self, place: u8, posting: Posting, is_found: bool) {
+        self.postings[usize::from(place) % BLOCK] = posting;
+        // Without a branch, which would be foreseen half of the time.
+        self.found[self.count % BLOCK] = place;
+        self.count += usize::from(is_found);
+    }
+}
+
+wide! {
+    /// Looks up documents in block `number`, of which the last is not before any of them.
+    pub(super) fn in_block(into: &mut LookUp<'_>, places: &[u8], number: u32, block: &[u32; BLOCK]) {
+        into.look_up(places, number, block, |document| first_not_before(block, document));
+    }
+}
+
+wide! {
+    /// The same by a table of the block's places.
+    pub(super) fn in_set(
+        into: &mut LookUp<'_>,
+        places: &[u8],
+        number: u32,
+        block: &[u32; BLOCK],
+        set: &Places
+    ) {
+        into.look_up(places, number, block, |document| place(set, document));
+    }
+}
+
+wide! {
+    /// Looks up documents in block `number`, which is a bitmap.
+    pub(super) fn in_bitmap(into: &mut LookUp<'_>, places: &[u8], number: u32, bitmap: Bitmap<'_>) {
+        let (first, words) = bitmap;
         // The documents before the word at hand.
         let (mut at, mut before) = (0, 0);
         for &place in places {
-            let bit = self.document(place).wrapping_sub(first) as usize;
+            let bit = into.document(place).wrapping_sub(first) as usize;
             let word = words.get(bit / 64).copied().unwrap_or_default();
             while at < (bit / 64).min(words.len()) {
-                before += u64::from_le_bytes(words[at]).count_ones() as usize;
+                before += u64::from_le_bytes(words[at]).count_ones();
                 at += 1;
             }
-            let word = u64::from_le_bytes(word) >> (bit % 64);
-            let tf = match word & 1 {
-                1 => {
-                    let whole = u64::from_le_bytes(words[bit / 64]).count_ones();
-                    // The documents of a block are 128.
-                    tfs.get((before + (whole - word.count_ones()) as usize) % BLOCK)
-                }
-                _ => 0,
-            };
-            self.set(place, tf);
+            let word = u64::from_le_bytes(word);
+            let lower = word & ((1 << (bit % 64)) - 1);
+            // Below 128, as many as the documents of a block.
+            let at = (before + lower.count_ones()) as u8;
+            into.set(place, Posting { block: number, at }, word >> (bit % 64) & 1 == 1);
         }
     }
 }

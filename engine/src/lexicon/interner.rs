@@ -7,6 +7,8 @@
 
 use std::cmp::Ordering;
 
+use crate::prefetch::prefetch;
+
 /// The longest term that is its own key.
 const INLINE: usize = 15;
 /// The length byte of a key that only tells where a longer term stands.
@@ -275,19 +277,6 @@ impl Interner {
 #[inline]
 fn same(a: Key, b: Key, text: &[u8]) -> bool {
     a == b || (a.is_long() && b.is_long() && text[a.span()] == text[b.span()])
-}
-
-/// Has the cache line of `list[index]` fetched, where the processor can be asked to.
-#[inline(always)]
-fn prefetch<T>(list: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address has no effect but on the cache.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(list.as_ptr().wrapping_add(index).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (list, index);
 }
 
 /// The two halves of the product of `a` and `b`, folded into one.

@@ -64,7 +64,6 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     optional.sort_by(|&a, &b| bound(a).total_cmp(&bound(b)));
     let any: f64 = optional.iter().map(|&number| bound(number)).sum();
     let mut batch = Batch::new(terms.scored.len());
-    let mut documents = Vec::with_capacity(BLOCK);
     // What the terms behind each of those that must occur add in the block at hand, from the last on.
     let mut more = Vec::new();
     for block in 0..terms.scored[lead].cursor.block_count() {
@@ -78,14 +77,13 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         let (first, last) = (cursor.first_possible(block), cursor.last(block));
         more.clear();
         more.push(any);
-        let ended = |&number: &usize| {
-            let cursor = &scored[number].cursor;
-            cursor.block_of(first, cursor.block()) == cursor.block_count()
-        };
-        if others.iter().any(ended) {
-            return Ok(());
-        }
         for &number in others.iter().rev() {
+            let cursor = &scored[number].cursor;
+            let block = cursor.block_of(first, cursor.block());
+            if block == cursor.block_count() {
+                return Ok(());
+            }
+            cursor.prefetch(block);
             let bound = bound_between(&scored[number], weigher, first, last);
             more.push(more[more.len() - 1] + bound);
         }
@@ -95,33 +93,33 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         }
         let term = &mut scored[lead];
         term.cursor.go_to_block(block);
-        let mut missing = &order[..];
-        if top.threshold() > f32::NEG_INFINITY && others.len() < MANY_TERMS {
-            // Many cannot make it whatever the others add.
+        // Many cannot make it whatever the others add.
+        let by_weight = top.threshold() > f32::NEG_INFINITY && others.len() < MANY_TERMS;
+        if by_weight {
             let factors = (term.idf, term.times);
             batch.begin_with(lead, factors, term.cursor.postings()?, weigher)?;
             batch.keep_above(top.least(), more[others.len()]);
-            missing = others;
         } else {
             term.cursor.decode()?;
-            documents.clear();
-            documents.extend_from_slice(term.cursor.documents());
+            batch.begin_at(lead, block, term.cursor.documents());
             for &number in others {
-                let cursor = &mut scored[number].cursor;
-                let begun = cursor.block();
-                cursor.intersect(&mut documents)?;
-                cursor.go_to_block(begun);
+                if batch.is_empty() {
+                    break;
+                }
+                batch.find(number, &mut scored[number])?;
             }
-            batch.begin(&documents);
             batch.look_up_lengths(weigher)?;
         }
         batch.keep_within(&mut filters.within)?;
+        let missing = if by_weight { others } else { &order[..] };
         for (&number, &more) in missing.iter().rev().zip(&more).rev() {
             if batch.is_empty() {
                 break;
             }
-            batch.find(number, &mut scored[number])?;
-            batch.weigh(number, &scored[number], weigher);
+            if by_weight {
+                batch.find(number, &mut scored[number])?;
+            }
+            batch.weigh(number, &mut scored[number], weigher)?;
             batch.keep_above(top.least(), more);
         }
         if batch.is_empty() {
@@ -130,7 +128,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         let mut more = any;
         for &number in optional.iter().rev() {
             batch.find(number, &mut scored[number])?;
-            batch.weigh(number, &scored[number], weigher);
+            batch.weigh(number, &mut scored[number], weigher)?;
             more -= scored[number].bound;
             batch.keep_above(top.least(), more);
         }

@@ -4,7 +4,7 @@ use super::terms::{Term, Terms};
 use super::top::Top;
 use super::weigher::Weigher;
 use crate::error::Result;
-use crate::index::{BLOCK, Cursor, LookUp};
+use crate::index::{BLOCK, Cursor, LookUp, Posting};
 
 /// Up to a block of documents, ascending, on their way to a score.
 pub(crate) struct Batch {
@@ -16,12 +16,16 @@ pub(crate) struct Batch {
     sums: [f64; BLOCK],
     /// The places of those that are left.
     alive: Vec<u8>,
-    /// The tf of every term in every document, 0 where it has none.
-    tfs: Vec<[u32; BLOCK]>,
+    /// The posting of every term in every document that has it.
+    postings: Vec<[Posting; BLOCK]>,
     weights: Vec<[f32; BLOCK]>,
     /// Which terms are weighed; documents have none of the others.
     weighed: Vec<bool>,
-    places: Vec<u8>,
+    /// The places of those that have the term that was found last.
+    found: [u8; BLOCK],
+    found_count: usize,
+    /// A bit for every document in which a term was found.
+    matched: u128,
 }
 
 impl Batch {
@@ -34,10 +38,12 @@ impl Batch {
             has_lengths: false,
             sums: [0.0; BLOCK],
             alive: Vec::with_capacity(BLOCK),
-            tfs: vec![[0; BLOCK]; terms],
+            postings: vec![[Posting::default(); BLOCK]; terms],
             weights: vec![[0.0; BLOCK]; terms],
             weighed: vec![false; terms],
-            places: Vec::with_capacity(BLOCK),
+            found: [0; BLOCK],
+            found_count: 0,
+            matched: 0,
         }
     }
 
@@ -51,6 +57,17 @@ impl Batch {
         self.alive.extend((0..self.count).map(|place| place as u8));
         self.weighed.fill(false);
         self.has_lengths = false;
+        self.matched = 0;
+    }
+
+    /// Begins with all `documents` of block `block` of a term's list.
+    pub fn begin_at(&mut self, number: usize, block: usize, documents: &[u32]) {
+        self.begin(documents);
+        for (at, posting) in self.postings[number][..self.count].iter_mut().enumerate() {
+            // Blocks are fewer than documents, and have at most 128.
+            let (block, at) = (block as u32, at as u8);
+            *posting = Posting { block, at };
+        }
     }
 
     /// Begins with postings of a term, at most a block of them, and weighs them.
@@ -103,45 +120,56 @@ impl Batch {
 
     /// Finds a term in those that are left; drops those that do not have it where they must.
     pub fn find(&mut self, number: usize, term: &mut Term<'_>) -> Result<()> {
-        let mut found = [0; BLOCK];
         let mut into = LookUp {
             documents: &self.documents,
-            tfs: &mut self.tfs[number],
-            found: &mut found,
+            postings: &mut self.postings[number],
+            found: &mut self.found,
             count: 0,
         };
         term.cursor.look_up(&self.alive, &mut into)?;
+        self.found_count = into.count;
+        let found = &self.found[..self.found_count];
         if term.must {
-            let count = into.count;
             self.alive.clear();
-            self.alive.extend_from_slice(&found[..count]);
+            self.alive.extend_from_slice(found);
+        } else {
+            found.iter().for_each(|&place| self.matched |= 1 << place);
         }
         Ok(())
     }
 
-    /// Weighs a term in those that are left, where it was found.
-    pub fn weigh(&mut self, number: usize, term: &Term<'_>, weigher: &Weigher<'_>) {
-        let (tfs, weights) = (&self.tfs[number], &mut self.weights[number]);
-        let (mut lengths, mut found, mut of_found) = ([0; BLOCK], [0; BLOCK], [0.0; BLOCK]);
-        self.places.clear();
-        for &place in &self.alive {
-            let at = usize::from(place) % BLOCK;
-            let count = self.places.len();
-            weights[at] = 0.0;
-            (lengths[count], found[count]) = (self.lengths[at], tfs[at]);
-            if tfs[at] > 0 {
-                self.places.push(place);
+    /// Weighs a term in those that are left: one that they must have, or that was found last.
+    pub fn weigh(
+        &mut self,
+        number: usize,
+        term: &mut Term<'_>,
+        weigher: &Weigher<'_>,
+    ) -> Result<()> {
+        let weights = &mut self.weights[number];
+        let found = match term.must {
+            true => &self.alive[..],
+            false => {
+                for &place in &self.alive {
+                    weights[usize::from(place) % BLOCK] = 0.0;
+                }
+                &self.found[..self.found_count]
             }
+        };
+        let (mut lengths, mut tfs, mut of_found) = ([0; BLOCK], [0; BLOCK], [0.0; BLOCK]);
+        term.cursor.tfs(found, &self.postings[number], &mut tfs)?;
+        for (length, &place) in lengths.iter_mut().zip(found) {
+            *length = self.lengths[usize::from(place) % BLOCK];
         }
-        let count = self.places.len();
+        let count = found.len();
         let of_found = &mut of_found[..count];
-        weigher.weigh(term.idf, &lengths[..count], &found[..count], of_found);
-        for (&place, &weight) in self.places.iter().zip(&*of_found) {
+        weigher.weigh(term.idf, &lengths[..count], &tfs[..count], of_found);
+        for (&place, &weight) in found.iter().zip(&*of_found) {
             let at = usize::from(place) % BLOCK;
             weights[at] = weight;
             self.sums[at] += f64::from(weight) * term.times;
         }
         self.weighed[number] = true;
+        Ok(())
     }
 
     /// Drops those that with `more` cannot make it.
@@ -173,11 +201,10 @@ impl Batch {
         Ok(())
     }
 
-    /// Drops those that have none of the terms, all of which have been sought.
+    /// Drops those in which no term was found.
     pub fn keep_found(&mut self) {
-        let tfs = &self.tfs;
-        self.alive
-            .retain(|&place| tfs.iter().any(|tfs| tfs[usize::from(place) % BLOCK] > 0));
+        let matched = self.matched;
+        self.alive.retain(|&place| matched >> place & 1 == 1);
     }
 
     /// Scores those that are left and are in the lists of the filters, in the order of the query's terms.

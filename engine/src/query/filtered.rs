@@ -98,7 +98,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         batch.look_up_lengths(weigher)?;
         for (&number, &more) in order.iter().zip(more.iter().rev()) {
             batch.find(number, &mut scored[number])?;
-            batch.weigh(number, &scored[number], weigher);
+            batch.weigh(number, &mut scored[number], weigher)?;
             batch.keep_above(top.least(), more);
             if batch.is_empty() {
                 return Ok(());

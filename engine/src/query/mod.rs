@@ -14,6 +14,7 @@ mod exhaustive;
 mod explain;
 mod filter;
 mod filtered;
+mod histogram;
 mod parse;
 mod simd;
 mod single;

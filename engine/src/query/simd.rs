@@ -1,31 +1,7 @@
-//! The loops that gain from wide registers, compiled for AVX2 beside what every processor has.
+//! The loops over all documents of a window, which gain from wide registers.
 
 use super::windows::WINDOW;
-
-/// Defines a function that runs as compiled for AVX2 where there is AVX2.
-macro_rules! wide {
-    ($(#[$doc:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),*) $body:block) => {
-        $(#[$doc])*
-        #[inline]
-        $visibility fn $name($($argument: $type),*) {
-            #[inline(always)]
-            fn plain($($argument: $type),*) $body
-
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx2")]
-                fn with_avx2($($argument: $type),*) {
-                    plain($($argument),*);
-                }
-                if std::arch::is_x86_feature_detected!("avx2") {
-                    // SAFETY: the processor has AVX2.
-                    return unsafe { with_avx2($($argument),*) };
-                }
-            }
-            plain($($argument),*);
-        }
-    };
-}
+use crate::wide::wide;
 
 wide! {
     /// Adds to every sum a weight so many times.
@@ -49,5 +25,3 @@ wide! {
         }
     }
 }
-
-pub(super) use wide;

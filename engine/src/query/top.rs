@@ -3,6 +3,10 @@
 use std::cmp::Ordering;
 
 use super::Hit;
+use super::histogram::Histogram;
+
+/// So many are kept, however few are sought, before others are left out.
+const FEW: usize = 32;
 
 /// The k best documents of those that were seen.
 pub(crate) struct Top {
@@ -18,8 +22,8 @@ pub(crate) struct Top {
     least: f64,
     /// What sums may be off by the order in which they were added up.
     slack: f64,
-    /// When others are left out next.
-    full: usize,
+    /// Brings the threshold near to the worst of the k best in between.
+    histogram: Histogram,
 }
 
 /// The better first.
@@ -45,7 +49,7 @@ impl Top {
                 _ => f64::NEG_INFINITY,
             },
             slack: 0.0,
-            full: k,
+            histogram: Histogram::new(),
         }
     }
 
@@ -59,12 +63,12 @@ impl Top {
     pub fn begin_part(&mut self, first: u64, magnitudes: f64) {
         self.first = first;
         self.slack = 1e-12 * magnitudes;
-        if self.worst.is_some() {
-            self.set_threshold(self.threshold);
-        }
+        self.histogram.expect(magnitudes);
+        self.raise_to(self.threshold);
     }
 
-    fn set_threshold(&mut self, threshold: f32) {
+    fn raise_to(&mut self, threshold: f32) {
+        let threshold = threshold.max(self.threshold);
         self.threshold = threshold;
         // A sum above the middle between two numbers is rounded up.
         let below = f64::from(threshold.next_down());
@@ -95,7 +99,10 @@ impl Top {
     #[inline]
     pub fn push(&mut self, document: u32, score: f32) {
         self.hits.push(self.hit(document, score));
-        if self.hits.len() == self.full {
+        if let Some(threshold) = self.histogram.count(score, self.k) {
+            self.raise_to(threshold);
+        }
+        if self.hits.len() >= self.k.saturating_mul(2).max(FEW) {
             self.leave_out();
         }
     }
@@ -112,9 +119,8 @@ impl Top {
         let (_, worst, _) = self.hits.select_nth_unstable_by(self.k - 1, rank);
         let worst = *worst;
         self.worst = Some(worst);
-        self.set_threshold(worst.score);
+        self.raise_to(worst.score);
         self.hits.truncate(self.k);
-        self.full = self.k + (self.k / 2).max(1);
     }
 
     /// The best first.

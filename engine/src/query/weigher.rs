@@ -1,11 +1,11 @@
 //! The weights of postings at query time, and what bounds them.
 
-use super::simd::wide;
 use super::weighing::Weighing;
 use crate::collection::Statistics;
 use crate::error::Result;
 use crate::index::{BLOCK, Entry, Part, Point, tf_of};
 use crate::weigh::{Bm25, UsePart};
+use crate::wide::wide;
 
 /// Weighs the postings of a part.
 pub(crate) struct Weigher<'a> {

@@ -189,7 +189,7 @@ impl Search {
             let number = self.order[place];
             let term = &mut terms.scored[number];
             self.batch.find(number, term)?;
-            self.batch.weigh(number, term, &terms.weigher);
+            self.batch.weigh(number, term, &terms.weigher)?;
             self.batch.keep_above(top.least(), self.sums[place]);
         }
         self.batch.finish(terms, top)
