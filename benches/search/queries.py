@@ -2,11 +2,17 @@
 
 import random
 import re
+import subprocess
 from array import array
+
+from commands import say
+from contestants import DATA, ROOT, TOKAPI, cargo
 
 KINDS = ["and", "or", "mix"]
 TERM_COUNTS = range(1, 7)
 QUERIES_PER_CELL = 50
+PHRASE_TERM_COUNTS = range(2, 6)
+PHRASES_PER_LENGTH = 100
 # Documents by which the share of documents that have a term is estimated.
 SAMPLED_DOCUMENTS = 2000
 # Terms of a larger share of the documents are not drawn.
@@ -25,6 +31,32 @@ def write_text(source, target):
                 number += 1
 
 
+def generated(size, folder):
+    path = folder / "generated.tsv"
+    if not TOKAPI.exists():
+        cargo(ROOT, "tokapi-cli")
+    subprocess.run([TOKAPI, "generate", "-o", path, "--size", size, "--seed", "1"], check=True)
+    return path
+
+
+def prepare_text(size, source=None, reuse=False):
+    """The text that all contestants read, of `source` where there is one; a generated one is made once."""
+    name = source.stem if source else f"generated-{size}"
+    folder = DATA / name
+    text = folder / "text.tsv"
+    stale = source and not reuse
+    if stale or not text.exists():
+        say(f"writing {text.relative_to(ROOT)}")
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / "unfinished.tsv"
+        made = source or generated(size, folder)
+        write_text(made, unfinished)
+        unfinished.rename(text)
+        if not source:
+            made.unlink()
+    return text
+
+
 class Documents:
     """The documents of a text, to draw from."""
 
@@ -35,11 +67,14 @@ class Documents:
             self.starts.append(self.starts[-1] + len(line))
         self.starts.pop()
 
+    def draw_text(self, rng):
+        """The terms of any document as they occur."""
+        self.file.seek(self.starts[rng.randrange(len(self.starts))])
+        return self.file.readline().partition(b"\t")[2].decode("ascii").split()
+
     def draw(self, rng):
         """The distinct terms of any document, in the order in which they occur."""
-        self.file.seek(self.starts[rng.randrange(len(self.starts))])
-        contents = self.file.readline().partition(b"\t")[2].decode("ascii")
-        return list(dict.fromkeys(contents.split()))
+        return list(dict.fromkeys(self.draw_text(rng)))
 
 
 def frequent_terms(documents, rng):
@@ -78,6 +113,20 @@ def drawn_queries(text, seed):
     return queries
 
 
+def drawn_phrases(text, seed):
+    """Terms that stand one after the other in some document, as many of each length."""
+    rng = random.Random(seed)
+    documents = Documents(text)
+    phrases = []
+    for count in PHRASE_TERM_COUNTS:
+        while len(phrases) < PHRASES_PER_LENGTH * (count - PHRASE_TERM_COUNTS[0] + 1):
+            terms = documents.draw_text(rng)
+            if len(terms) >= count:
+                first = rng.randrange(len(terms) - count + 1)
+                phrases.append(terms[first:first + count])
+    return phrases
+
+
 def read_queries(path):
     """Lists of terms for each kind; a plain line without kind is a query of every kind."""
     queries = {kind: [] for kind in KINDS}
@@ -96,3 +145,12 @@ def write_queries(queries, kind, path):
     with open(path, "w", encoding="ascii") as out:
         for number, terms in enumerate(queries):
             out.write(f"{number}\t{kind}\t{' '.join(terms)}\n")
+
+
+def write_drawn(text, folder, seed):
+    """Draws queries from a text, and writes a file of them for every kind."""
+    files = {}
+    for kind, drawn in drawn_queries(text, seed).items():
+        files[kind] = folder / f"queries-{kind}.tsv"
+        write_queries(drawn, kind, files[kind])
+    return files

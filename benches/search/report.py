@@ -24,6 +24,18 @@ def summary(nanoseconds):
     }
 
 
+def figures_of(run, term_counts):
+    """Times of one run, all and for each number of terms."""
+    figures = summary(run["ns"])
+    parts = {}
+    for count, nanoseconds in zip(term_counts, run["ns"]):
+        parts.setdefault(count, []).append(nanoseconds)
+    figures["by_terms"] = {count: summary(part) for count, part in sorted(parts.items())}
+    if run.get("all_threads_wall_ns"):
+        figures["queries_s"] = len(term_counts) / run["all_threads_wall_ns"] * 1e9
+    return figures
+
+
 def print_builds(builds):
     rows = []
     for name, build in builds.items():

@@ -24,6 +24,7 @@ Examples:
   tokapi search index '+supersonic wing -delta' -k 20 --explain
   tokapi search index '\"boundary layer\" flow'
   tokapi search index 'boundary layer' --filter lang:en --filter -year:1999
+  tokapi search index '' --filter lang:en --count
   tokapi search index --queries queries.tsv --run bm25.run -k 1000 --k1 0.9 --b 0.4
   tokapi search index")]
 pub struct Args {
@@ -31,8 +32,8 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     index: PathBuf,
 
-    /// The query: words; +word must occur, -word must not (behind -- where it comes first), "words in quotes" one after the other. Without one, queries are
-    /// asked for
+    /// The query: words; +word must occur, -word must not (behind -- where it comes first), "words in quotes" one after the other; '' for all documents that
+    /// the filters let through, in order. Without one, queries are asked for
     #[arg(value_name = "QUERY", conflicts_with = "queries")]
     query: Vec<String>,
 

@@ -109,6 +109,45 @@ fn filters_and_snippets() {
 }
 
 #[test]
+fn filters_alone_let_all_through_in_order() {
+    let folder = Folder::new();
+    small_index(&folder);
+    for (filters, expected) in [
+        (&["lang:en"][..], &["a"][..]),
+        (&["-lang:en"], &["b", "c", "d\u{1b}[31m"]),
+        (&["-lang:en", "-ok:false"], &["c", "d\u{1b}[31m"]),
+        (&["lang:fr"], &[]),
+        (&[], &[]),
+    ] {
+        let filters = filters.iter().flat_map(|filter| ["--filter", filter]);
+        let filters: Vec<&str> = filters.collect();
+        let args = [
+            &["search", "index", "", "--json", "--explain"],
+            &filters[..],
+        ]
+        .concat();
+        let answer = json(&folder, &args);
+        assert_eq!(ids(&answer), expected, "{filters:?}");
+        for hit in answer["hits"].as_array().unwrap() {
+            assert_eq!((&hit["score"], &hit["terms"]), (&json!(0.0), &json!([])));
+        }
+        let args = [&["search", "index", "", "--count"], &filters[..]].concat();
+        assert_eq!(printed(&folder, &args), format!("{}\n", expected.len()));
+    }
+    // A word that no document has is no empty query; one that none may have leaves the others.
+    for (query, expected) in [("nowhere", &[][..]), ("-bark", &["c", "d\u{1b}[31m"])] {
+        let args = [
+            "search", "index", "--json", "--filter", "-lang:fr", "--", query,
+        ];
+        assert_eq!(ids(&json(&folder, &args)), expected);
+    }
+    folder.put("queries.tsv", "1\t\n");
+    let args = "search index --queries queries.tsv --filter -lang:de -k 2";
+    let run = printed(&folder, &args.split(' ').collect::<Vec<_>>());
+    assert_eq!(run, "1 Q0 a 1 0 tokapi\n1 Q0 c 2 0 tokapi\n");
+}
+
+#[test]
 fn a_file_of_queries_is_filtered() {
     let folder = Folder::new();
     small_index(&folder);

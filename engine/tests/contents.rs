@@ -133,7 +133,7 @@ fn build(folder: &Path, text: &str, options: CorpusOptions, held: u64, threads: 
 fn query(random: &mut Random, terms: usize) -> Query {
     let occur = [Occur::Should, Occur::Should, Occur::Must, Occur::Not];
     let usual = occur[random.below(3)];
-    let clauses = (0..1 + random.below(5)).map(|_| Clause {
+    let clauses = (0..random.below(6)).map(|_| Clause {
         term: format!("t{}", random.below(terms)),
         occur: match random.below(3) {
             0 => occur[random.below(4)],
@@ -184,6 +184,29 @@ fn lets_through(query: &Query, document: &Document) -> bool {
         })
 }
 
+fn is_filters_alone(query: &Query) -> bool {
+    let mut clauses = query.clauses.iter();
+    !query.filters.is_empty() && clauses.all(|clause| clause.occur == Occur::Not)
+}
+
+/// The documents with none of the terms that they must not have, which are all that the query has.
+fn without_terms(query: &Query, documents: &[Document]) -> Vec<Hit> {
+    let has = |document: &Document, clause: &Clause| {
+        let mut terms = document.text.split_whitespace();
+        terms.any(|term| term == clause.term)
+    };
+    let numbered = (0..).zip(documents);
+    let left = numbered.filter(|(_, document)| {
+        let mut clauses = query.clauses.iter();
+        !clauses.any(|clause| has(document, clause))
+    });
+    let hit = |(document, _)| Hit {
+        document,
+        score: 0.0,
+    };
+    left.map(hit).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -206,8 +229,12 @@ proptest! {
             let bm25 = Bm25 { formula: Formula::ALL[random.below(7)], ..Bm25::default() };
             let all = SearchOptions { k: usize::MAX, bm25, algorithm: Algorithm::Exhaustive };
             let unfiltered = Query { clauses: query.clauses.clone(), ..Query::default() };
-            // The scores are those without filters.
-            let expected: Vec<Hit> = index.search(&unfiltered, &all).unwrap().into_iter()
+            // The scores are those without filters, and 0 without terms.
+            let scored = match is_filters_alone(&query) {
+                true => without_terms(&query, &documents),
+                false => index.search(&unfiltered, &all).unwrap(),
+            };
+            let expected: Vec<Hit> = scored.into_iter()
                 .filter(|hit| lets_through(&query, &documents[hit.document as usize]))
                 .collect();
             prop_assert_eq!(index.count(&query).unwrap(), expected.len() as u64, "{:?}", &query);

@@ -118,6 +118,9 @@ fn same(index: &Index, left: &[Document], seed: u64) {
                 value: random.below(10).to_string(),
                 not: random.below(2) == 0,
             });
+            if random.below(4) == 0 {
+                query.clauses.clear();
+            }
         }
         if random.below(3) == 0 {
             query.phrases.push(Phrase {

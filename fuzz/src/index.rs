@@ -1,12 +1,12 @@
 //! Files of an index with right checksums and whatever data.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Storage;
-use tokapi::index::{IndexOptions, Contents, IndexWriter, Keep, forge};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, forge};
 use tokapi::query::{Filter, Query, SearchOptions};
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
@@ -42,7 +42,16 @@ fn template() -> TempDir {
     let analyzer = Analyzer::default();
     let collection = Collection::build(corpus, &analyzer, &options).expect("just written");
     let path = folder.path().join("index");
-    Index::build_with(collection, &analyzer, &path, IndexOptions { contents: Some(contents), ..Default::default() }).expect("room");
+    Index::build_with(
+        collection,
+        &analyzer,
+        &path,
+        IndexOptions {
+            contents: Some(contents),
+            ..Default::default()
+        },
+    )
+    .expect("room");
     let mut writer = IndexWriter::open(&path, 1).expect("just written");
     writer.delete(["d7", "d300"]).expect("room");
     folder
@@ -51,18 +60,22 @@ fn template() -> TempDir {
 fn read(path: &Path) -> tokapi::Result<()> {
     let index = Index::open(path)?;
     let _ = index.check();
-    let mut filtered = Query::any(["a1", "b20"]);
-    filtered.filters.push(Filter {
+    let filter = Filter {
         field: "half".into(),
         value: "1".into(),
         not: false,
-    });
+    };
+    let mut filtered = Query::any(["a1", "b20"]);
+    filtered.filters.push(filter.clone());
+    let mut filter_alone = Query::default();
+    filter_alone.filters.push(filter);
     let options = SearchOptions::default();
     for query in [
         Query::any(["all", "a1", "b3"]),
         Query::all(["all", "a1"]),
         Query::phrase(["a1", "b1"]),
         filtered,
+        filter_alone,
     ] {
         let _ = index.count(&query);
         for hit in index.search(&query, &options).into_iter().flatten() {
@@ -72,52 +85,54 @@ fn read(path: &Path) -> tokapi::Result<()> {
     Ok(())
 }
 
+/// The files below a folder, and what is in them.
+fn files(folder: &Path, into: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).expect("it is there") {
+        let path = entry.expect("it is there").path();
+        match path.is_dir() {
+            true => files(&path, into),
+            false => into.push((path.clone(), std::fs::read(&path).expect("it is there"))),
+        }
+    }
+}
+
 /// Changes a file of an index as `bytes` say: its number, and then places from its end with a new byte each.
 /// Where the number is 255, the rest is the manifest.
 pub fn index(bytes: &[u8]) {
-    static TEMPLATE: OnceLock<TempDir> = OnceLock::new();
-    let path = TEMPLATE.get_or_init(template).path().join("index");
+    static TEMPLATE: OnceLock<(TempDir, Vec<(PathBuf, Vec<u8>)>)> = OnceLock::new();
+    let (folder, whole) = TEMPLATE.get_or_init(|| {
+        let (folder, mut whole) = (template(), Vec::new());
+        files(&folder.path().join("index"), &mut whole);
+        (folder, whole)
+    });
+    let path = folder.path().join("index");
     let Some((&number, changes)) = bytes.split_first() else {
         return;
     };
-    let manifest = path.join("manifest.json");
-    let before = std::fs::read(&manifest).expect("it is there");
     if number == 255 {
         let mut text = changes.to_vec();
         text.retain(|&byte| byte != b'\n');
         text.push(b'\n');
         let sum = format!("crc32 {:08x}\n", crc32fast::hash(&text));
         text.extend(sum.as_bytes());
-        std::fs::write(&manifest, text).expect("room");
-        let _ = read(&path);
-        std::fs::write(&manifest, before).expect("room");
-        return;
-    }
-    let mut original = Vec::new();
-    let forged = forge(&path, number.into(), |data| {
-        original.clone_from(data);
-        for change in changes.chunks_exact(4) {
-            let place = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize;
-            let length = data.len();
-            if let Some(byte) = length
-                .checked_sub(1 + place)
-                .and_then(|at| data.get_mut(at))
-            {
-                *byte = change[3];
+        std::fs::write(path.join("manifest.json"), text).expect("room");
+    } else {
+        let forged = forge(&path, number.into(), |data| {
+            for change in changes.chunks_exact(4) {
+                let place = u32::from_le_bytes([change[0], change[1], change[2], 0]) as usize;
+                let length = data.len();
+                if let Some(byte) = length
+                    .checked_sub(1 + place)
+                    .and_then(|at| data.get_mut(at))
+                {
+                    *byte = change[3];
+                }
             }
-        }
-    });
-    forged.expect("the template is whole");
-    let _ = read(&path);
-    // Files that cannot be opened cannot be forged back.
-    if forge(&path, number.into(), |data| *data = original).is_err() {
-        restore(&path);
+        });
+        forged.expect("the template is whole");
     }
-}
-
-/// Puts the template in its place again.
-fn restore(path: &Path) {
-    let fresh = template();
-    std::fs::remove_dir_all(path).expect("it is there");
-    std::fs::rename(fresh.path().join("index"), path).expect("the same disk");
+    let _ = read(&path);
+    for (path, bytes) in whole {
+        std::fs::write(path, bytes).expect("room");
+    }
 }

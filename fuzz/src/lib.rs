@@ -165,13 +165,22 @@ pub fn query(bytes: &[u8]) {
     }
 }
 
-/// Reads `bytes` as a run and as judgments.
+/// Reads `bytes` as a run and, behind the byte 0xff, the judgments of it.
 pub fn eval(bytes: &[u8]) {
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), bytes).expect("room");
-    if let (Ok(run), Ok(judgments)) = (Run::read(file.path()), Judgments::read(file.path())) {
-        let mean = Evaluation::new(&run, &judgments, true).mean;
-        assert!((0.0..=1.0).contains(&mean.ndcg_10), "{mean:?}");
+    let mut files = bytes.splitn(2, |&byte| byte == 0xff).map(|bytes| {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), bytes).expect("room");
+        file
+    });
+    let (Some(run), Some(judgments)) = (files.next(), files.next()) else {
+        return;
+    };
+    if let (Ok(run), Ok(judgments)) = (Run::read(run.path()), Judgments::read(judgments.path())) {
+        for all in [false, true] {
+            let mean = Evaluation::new(&run, &judgments, all).mean;
+            let is_share = |(_, value): (_, f64)| (0.0..=1.0).contains(&value);
+            assert!(mean.named().into_iter().all(is_share), "{mean:?}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::query::{Clause, Filter, Occur, Query, SearchOptions};
+use tokapi::query::{Algorithm, Filter, Occur, Query, SearchOptions};
 use tokapi::{Error, Index};
 
 use crate::summary::print;
@@ -21,7 +21,7 @@ pub struct Args {
     /// The folder of the index
     index: PathBuf,
 
-    /// Queries: lines of a number, a tab, and, or or mix, a tab, and terms
+    /// Queries: lines of a number, a tab, and, or, mix or phrase, a tab, and terms
     queries: PathBuf,
 
     /// What is asked for
@@ -35,6 +35,10 @@ pub struct Args {
     /// Only documents with this value in this field, as for search
     #[arg(long, value_name = "FIELD:VALUE", allow_hyphen_values = true)]
     filter: Vec<String>,
+
+    /// Score everything, without any shortcut: for comparison
+    #[arg(long)]
+    exhaustive: bool,
 
     /// Where the answers go
     #[arg(long, value_name = "FILE")]
@@ -53,14 +57,24 @@ enum Task {
     Top1000,
 }
 
-impl Task {
-    fn k(self) -> Option<usize> {
-        match self {
-            Task::Count => None,
-            Task::Top10 => Some(10),
-            Task::Top100 => Some(100),
-            Task::Top1000 => Some(1000),
-        }
+impl Args {
+    /// How to search; none where matches are only counted.
+    fn options(&self) -> Option<SearchOptions> {
+        let k = match self.task {
+            Task::Count => return None,
+            Task::Top10 => 10,
+            Task::Top100 => 100,
+            Task::Top1000 => 1000,
+        };
+        let algorithm = match self.exhaustive {
+            true => Algorithm::Exhaustive,
+            false => Algorithm::Auto,
+        };
+        Some(SearchOptions {
+            k,
+            algorithm,
+            ..SearchOptions::default()
+        })
     }
 }
 
@@ -70,16 +84,17 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let filters = filters.map(|filter| Filter::parse(filter, &index));
     let filters: Vec<Filter> = filters.collect::<Result<_, _>>()?;
     let queries = read(&args.queries, &filters)?;
+    let options = args.options();
     let mut answers = String::new();
     for (number, query) in &queries {
         // Writing to a string does not fail.
         let _ = write!(answers, "{number}\t");
-        match args.task.k() {
+        match &options {
             None => {
                 let _ = write!(answers, "{}", index.count(query)?);
             }
-            Some(k) => {
-                let hits = index.search(query, &options(k))?;
+            Some(options) => {
+                let hits = index.search(query, options)?;
                 let mut separator = "";
                 for hit in hits {
                     let id = index.id(hit.document)?;
@@ -100,14 +115,14 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         if threads == 1 {
             for ((_, query), fastest) in queries.iter().zip(&mut fastest) {
                 let started = Instant::now();
-                answer(&index, query, args.task)?;
+                answer(&index, query, options.as_ref())?;
                 *fastest = (*fastest).min(started.elapsed().as_nanos() as u64);
             }
         } else {
             let next = AtomicUsize::new(0);
             let work = || -> Result<(), Error> {
                 while let Some((_, query)) = queries.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    answer(&index, query, args.task)?;
+                    answer(&index, query, options.as_ref())?;
                 }
                 Ok(())
             };
@@ -126,17 +141,10 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     print(format!("{}\n", json!({ "ns": fastest, "wall_ns": round })).as_bytes())
 }
 
-fn options(k: usize) -> SearchOptions {
-    SearchOptions {
-        k,
-        ..SearchOptions::default()
-    }
-}
-
-fn answer(index: &Index, query: &Query, task: Task) -> Result<(), Error> {
-    match task.k() {
+fn answer(index: &Index, query: &Query, options: Option<&SearchOptions>) -> Result<(), Error> {
+    match options {
         None => index.count(query).map(drop),
-        Some(k) => index.search(query, &options(k)).map(drop),
+        Some(options) => index.search(query, options).map(drop),
     }
 }
 
@@ -149,27 +157,28 @@ fn read(path: &std::path::Path, filters: &[Filter]) -> Result<Vec<(String, Query
     let of_line = |line: &str| {
         let mut fields = line.split('\t');
         let (number, kind, terms) = (fields.next()?, fields.next()?, fields.next()?);
-        let clauses = terms
-            .split_whitespace()
-            .enumerate()
-            .map(|(place, term)| Clause {
-                term: term.to_owned(),
-                occur: match (kind, place) {
-                    ("and", _) | ("mix", 0) => Occur::Must,
-                    _ => Occur::Should,
-                },
-            });
+        let terms = terms.split_whitespace();
+        let query = match kind {
+            "and" => Query::all(terms),
+            "phrase" => Query::phrase(terms),
+            "or" => Query::any(terms),
+            "mix" => {
+                let mut query = Query::any(terms);
+                query.clauses.first_mut()?.occur = Occur::Must;
+                query
+            }
+            _ => return None,
+        };
         let query = Query {
-            clauses: clauses.collect(),
             filters: filters.to_vec(),
-            ..Query::default()
+            ..query
         };
         Some((number.to_owned(), query))
     };
     let queries: Option<Vec<(String, Query)>> = text.lines().map(of_line).collect();
     queries.ok_or_else(|| {
         Error::Usage(format!(
-            "{}: a query is a number, a tab, and, or or mix, a tab, and terms",
+            "{}: a query is a number, a tab, and, or, mix or phrase, a tab, and terms",
             path.display()
         ))
     })

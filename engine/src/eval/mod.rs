@@ -124,7 +124,9 @@ fn ranked(results: &BTreeMap<String, f32>) -> Vec<&str> {
         .iter()
         .map(|(id, &score)| (&id[..], score))
         .collect();
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0)));
+    // To trec_eval 0 and -0 are equal.
+    let score = |(_, score): &(&str, f32)| score + 0.0;
+    ranked.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| b.0.cmp(a.0)));
     ranked.into_iter().map(|(id, _)| id).collect()
 }
 
@@ -170,6 +172,9 @@ mod tests {
         let results = [("a", 1.0), ("c", 1.0), ("b", 2.0)];
         let results = results.map(|(id, score)| (id.to_owned(), score)).into();
         assert_eq!(ranked(&results), ["b", "c", "a"]);
+        let zeros = [("a", 0.0), ("b", -0.0), ("c", -1.0)];
+        let zeros = zeros.map(|(id, score)| (id.to_owned(), score)).into();
+        assert_eq!(ranked(&zeros), ["b", "a", "c"]);
     }
 
     #[test]

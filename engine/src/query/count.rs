@@ -1,4 +1,4 @@
-//! How many documents have any of some terms: bitmaps, window by window.
+//! How many documents have any of some terms, or are let through by filters: bitmaps, window by window.
 
 use super::terms::Terms;
 use crate::error::Result;
@@ -7,13 +7,19 @@ use crate::index::Cursor;
 /// Documents in a window.
 const WINDOW: usize = 1 << 16;
 
-/// The number of documents that have any of the terms.
+/// The number of documents that have any of the terms, or whatever terms where filters alone tell.
 pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
-    if terms.scored.is_empty() || terms.misses_one() {
+    if terms.misses_one() || (terms.scored.is_empty() && !terms.filters_alone) {
         return Ok(0);
     }
     if let ([only], true) = (&terms.scored[..], terms.filters.is_empty()) {
         return Ok(only.cursor.df);
+    }
+    let filters = &terms.filters;
+    if let ([only], [], true) = (&filters.within[..], &filters.not[..], terms.filters_alone)
+        && !filters.has_phrases()
+    {
+        return Ok(only.df);
     }
     let documents = terms.weigher.part().documents() as usize;
     let (mut some, mut other) = (vec![0u64; WINDOW / 64], vec![0u64; WINDOW / 64]);
@@ -21,6 +27,9 @@ pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
     for start in (0..documents).step_by(WINDOW) {
         // Fewer than 2^32.
         let (start, end) = (start as u32, documents.min(start + WINDOW) as u32);
+        if terms.filters_alone {
+            mark_all(end - start, &mut some);
+        }
         for term in &mut terms.scored {
             mark(&mut term.cursor, start, end, &mut some)?;
         }
@@ -50,6 +59,15 @@ pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
         }
     }
     Ok(sum)
+}
+
+/// Sets the first `count` bits.
+fn mark_all(count: u32, bits: &mut [u64]) {
+    let (whole, rest) = ((count / 64) as usize, count % 64);
+    bits[..whole].fill(u64::MAX);
+    if rest > 0 {
+        bits[whole] = (1 << rest) - 1;
+    }
 }
 
 /// Sets the bit of every document of the list from `start` to `end`.

@@ -9,7 +9,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         return Ok(());
     }
     for document in 0..terms.weigher.part().documents() {
-        let (mut score, mut matched) = (0.0, false);
+        let (mut score, mut matched) = (0.0, terms.filters_alone);
         let mut misses = false;
         for term in &mut terms.scored {
             match term.cursor.seek(document)? == Some(document) {

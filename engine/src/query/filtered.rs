@@ -1,4 +1,5 @@
-//! Documents within a short list of a filter: these, block by block, sought in the lists of the terms.
+//! Documents by the lists of filters: those of a short one, block by block, sought in the lists of the terms;
+//! or all that the filters let through, where there are no terms.
 
 use super::and::bound_between;
 use super::batch::Batch;
@@ -40,21 +41,69 @@ fn rarest(terms: &Terms<'_>) -> u64 {
     must.map(|term| term.cursor.df).min().unwrap_or(0)
 }
 
-/// Calls `each` with the documents that the filters let through, some at a time, ascending.
-fn walk<'a>(
-    terms: &mut Terms<'a>,
-    mut each: impl FnMut(&mut Terms<'a>, &mut Vec<u32>) -> Result<()>,
-) -> Result<()> {
-    let mut lead: Cursor<'a> = terms.filters.within.remove(0);
-    let mut documents = Vec::with_capacity(BLOCK);
-    for block in 0..lead.block_count() {
-        lead.go_to_block(block);
-        lead.decode()?;
-        documents.clear();
-        documents.extend_from_slice(lead.documents());
-        terms.filters.retain(&mut documents)?;
-        if !documents.is_empty() {
-            each(terms, &mut documents)?;
+/// The documents that the lists of the filters let through.
+struct Walk<'a> {
+    /// The shortest list that documents must be in; without one, all documents are gone through.
+    lead: Option<Cursor<'a>>,
+    /// The block that comes next.
+    block: usize,
+    documents: Vec<u32>,
+}
+
+impl<'a> Walk<'a> {
+    /// Begins, and takes the list that leads from the filters.
+    fn new(terms: &mut Terms<'a>) -> Self {
+        let within = &mut terms.filters.within;
+        Walk {
+            lead: (!within.is_empty()).then(|| within.remove(0)),
+            block: 0,
+            documents: Vec::with_capacity(BLOCK),
+        }
+    }
+
+    /// The next few documents, at least one and at most a block, ascending. None at the end.
+    fn next(&mut self, terms: &mut Terms<'a>) -> Result<Option<&mut Vec<u32>>> {
+        let end = terms.weigher.part().documents();
+        loop {
+            self.documents.clear();
+            match &mut self.lead {
+                Some(lead) if self.block < lead.block_count() => {
+                    lead.go_to_block(self.block);
+                    lead.decode()?;
+                    self.documents.extend_from_slice(lead.documents());
+                }
+                None if self.block * BLOCK < end as usize => {
+                    // Fewer than 2^32.
+                    let first = (self.block * BLOCK) as u32;
+                    self.documents
+                        .extend(first..end.min(first.saturating_add(BLOCK as u32)));
+                }
+                _ => return Ok(None),
+            }
+            self.block += 1;
+            terms.filters.retain(&mut self.documents)?;
+            if !self.documents.is_empty() {
+                return Ok(Some(&mut self.documents));
+            }
+        }
+    }
+}
+
+/// The first documents that the filters let through, with the score 0.
+pub(crate) fn all(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
+    if terms.misses_one() {
+        return Ok(());
+    }
+    let mut walk = Walk::new(terms);
+    while let Some(documents) = walk.next(terms)? {
+        for &document in &*documents {
+            if !top.takes(document, 0.0) {
+                // Nor those behind.
+                return Ok(());
+            }
+            if terms.filters.admits_phrases(document)? {
+                top.push(document, 0.0);
+            }
         }
     }
     Ok(())
@@ -80,7 +129,8 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     let mut batch = Batch::new(order.len());
     // What the terms behind each of the order add at most, from the last on.
     let mut more = Vec::with_capacity(order.len());
-    walk(terms, |terms, documents| {
+    let mut walk = Walk::new(terms);
+    'walk: while let Some(documents) = walk.next(terms)? {
         let Terms {
             weigher, scored, ..
         } = &mut *terms;
@@ -92,7 +142,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
             sum += bound_between(&scored[number], weigher, first, last);
         }
         if sum < top.least() {
-            return Ok(());
+            continue;
         }
         batch.begin(documents);
         batch.look_up_lengths(weigher)?;
@@ -101,14 +151,15 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
             batch.weigh(number, &mut scored[number], weigher)?;
             batch.keep_above(top.least(), more);
             if batch.is_empty() {
-                return Ok(());
+                continue 'walk;
             }
         }
         if !has_must {
             batch.keep_found();
         }
-        batch.finish(terms, top)
-    })
+        batch.finish(terms, top)?;
+    }
+    Ok(())
 }
 
 /// The number of documents that match.
@@ -118,7 +169,8 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
     }
     let has_must = terms.must() > 0;
     let mut sum = 0;
-    walk(terms, |terms, documents| {
+    let mut walk = Walk::new(terms);
+    while let Some(documents) = walk.next(terms)? {
         let all = match has_must {
             true => 0,
             false => terms.filters.count(documents)?,
@@ -135,7 +187,6 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
             true => left,
             false => all - left,
         };
-        Ok(())
-    })?;
+    }
     Ok(sum)
 }

@@ -2,7 +2,8 @@
 //!
 //! The score of a document is the sum of the weights of the query's distinct terms, each as often as the
 //! query has it, in the order of their first occurrence, in double precision, rounded once to f32.
-//! Documents come by falling score, those of the same score in the order of the index. Every
+//! Documents come by falling score, those of the same score in the order of the index. A query of filters
+//! alone finds all documents that they let through, with the score 0. Every
 //! algorithm gives the same documents and the same bits of the scores as [`Algorithm::Exhaustive`],
 //! which scores everything.
 
@@ -43,7 +44,8 @@ use top::Top;
 pub struct Query {
     /// The terms, in order.
     pub clauses: Vec<Clause>,
-    /// What documents must be besides: all of these. They make no difference to scores.
+    /// What documents must be besides: all of these. They make no difference to scores. Where no term must or
+    /// should occur, they alone tell what matches.
     pub filters: Vec<Filter>,
     /// Sequences of terms that documents must have, or must not. They make no difference to scores.
     pub phrases: Vec<Phrase>,
@@ -167,6 +169,12 @@ impl Query {
         }
     }
 
+    /// Whether filters alone tell which documents match.
+    fn is_filters_alone(&self) -> bool {
+        let no_term = self.clauses.iter().all(|clause| clause.occur == Occur::Not);
+        !self.filters.is_empty() && no_term
+    }
+
     fn of(terms: impl IntoIterator<Item = impl Into<String>>, occur: Occur) -> Self {
         let clause = |term: _| Clause {
             term: Into::into(term),
@@ -199,6 +207,7 @@ impl Index {
             top.begin_part(first, magnitudes.sum());
             match options.algorithm {
                 Algorithm::Exhaustive => exhaustive::search(&mut terms, &mut top)?,
+                Algorithm::Auto if terms.filters_alone => filtered::all(&mut terms, &mut top)?,
                 Algorithm::Auto if filtered::pays(&terms) => {
                     filtered::search(&mut terms, &mut top)?
                 }

@@ -5,6 +5,12 @@ use super::top::Top;
 use crate::error::Result;
 use crate::index::BLOCK;
 
+/// Documents that the filters are asked for at a time. Measured on 916,000 documents, mean of 50 terms: under a
+/// filter of half of them the best thousand take 310 us, asked for one by one 563 us, by whole blocks 290 us, and
+/// without the filter 180 us. By whole blocks many are asked for that cannot make it when their turn comes:
+/// the best ten without a tenth of the documents take 18 us, by 32 they take 15 us.
+const SOME: usize = 32;
+
 pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     if terms.misses_one() {
         return Ok(());
@@ -23,23 +29,31 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         first.truncate(some);
     }
     first.sort_unstable_by(|&a, &b| bounds[b].total_cmp(&bounds[a]));
+    let mut left = Vec::with_capacity(SOME);
     for &block in &first {
         if bounds[block] >= top.least() {
-            take_block(block, terms, top)?;
+            terms.filters.rewind();
+            take_block(block, terms, top, &mut left)?;
         }
     }
+    terms.filters.rewind();
     first.sort_unstable();
     let mut done = first.into_iter().peekable();
     for (block, &bound) in bounds.iter().enumerate() {
         if done.next_if_eq(&block).is_none() && bound >= top.least() {
-            take_block(block, terms, top)?;
+            take_block(block, terms, top, &mut left)?;
         }
     }
     Ok(())
 }
 
-fn take_block(block: usize, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
-    terms.filters.rewind();
+/// Takes the best documents of a block behind those that the filters were asked for; `left` is room for some.
+fn take_block(
+    block: usize,
+    terms: &mut Terms<'_>,
+    top: &mut Top,
+    left: &mut Vec<u32>,
+) -> Result<()> {
     let term = &mut terms.scored[0];
     term.cursor.go_to_block(block);
     let (idf, times) = (term.idf, term.times);
@@ -47,13 +61,40 @@ fn take_block(block: usize, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> 
     let mut weights = [0.0; BLOCK];
     let weights = &mut weights[..documents.len()];
     terms.weigher.weigh_postings(idf, documents, tfs, weights)?;
-    for (&document, &weight) in documents.iter().zip(&*weights) {
-        let score = (0.0 + f64::from(weight) * times) as f32;
-        if score >= top.threshold()
-            && top.takes(document, score)
-            && terms.filters.admits(document)?
-        {
-            top.push(document, score);
+    let score = |weight: f32| (0.0 + f64::from(weight) * times) as f32;
+    if terms.filters.is_empty() {
+        for (&document, &weight) in documents.iter().zip(&*weights) {
+            let score = score(weight);
+            if score >= top.threshold() && top.takes(document, score) {
+                top.push(document, score);
+            }
+        }
+        return Ok(());
+    }
+    for (documents, weights) in documents.chunks(SOME).zip(weights.chunks(SOME)) {
+        let mut hopeful = [(0, 0.0); SOME];
+        let mut count = 0;
+        for (&document, &weight) in documents.iter().zip(weights) {
+            let score = score(weight);
+            if score >= top.threshold() && top.takes(document, score) {
+                hopeful[count] = (document, score);
+                count += 1;
+            }
+        }
+        if count == 0 {
+            continue;
+        }
+        left.clear();
+        left.extend(hopeful[..count].iter().map(|&(document, _)| document));
+        terms.filters.retain(left)?;
+        let mut left = left.iter().peekable();
+        for &(document, score) in &hopeful[..count] {
+            if left.next_if_eq(&&document).is_some()
+                && top.takes(document, score)
+                && terms.filters.admits_phrases(document)?
+            {
+                top.push(document, score);
+            }
         }
     }
     Ok(())

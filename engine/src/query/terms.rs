@@ -84,6 +84,8 @@ pub(crate) struct Terms<'a> {
     pub filters: Filters<'a>,
     /// The number of scored terms that documents must have, found here or not.
     must: usize,
+    /// Whether all documents that the filters let through match, with the score 0.
+    pub filters_alone: bool,
 }
 
 /// A term that adds to the score.
@@ -115,6 +117,7 @@ impl<'a> Terms<'a> {
             scored: Vec::new(),
             filters: Filters::new(part, query)?,
             must: 0,
+            filters_alone: query.is_filters_alone(),
         };
         for weighed in weighed {
             terms.must += usize::from(weighed.must);

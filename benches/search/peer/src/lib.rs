@@ -1,6 +1,6 @@
 //! The command line of a peer that is written in Rust.
 //!
-//! `build TEXT INDEX` indexes a TSV file of `id<TAB>text`, whose ids are line numbers.
+//! `build TEXT INDEX [--positions]` indexes a TSV file of `id<TAB>text`, whose ids are line numbers.
 //! `search INDEX QUERIES --task count|top10|top100|top1000 --threads T --repeat R --answers FILE`
 //! runs a TSV file of `number<TAB>kind<TAB>terms`. Both print one line of JSON.
 
@@ -12,7 +12,7 @@ pub use query::{Kind, Query, Task, read_queries};
 use std::error::Error;
 use std::path::Path;
 
-const USAGE: &str = "usage: build TEXT INDEX\n       search INDEX QUERIES --task TASK --threads T \
+const USAGE: &str = "usage: build TEXT INDEX [--positions]\n       search INDEX QUERIES --task TASK --threads T \
     --repeat R --answers FILE";
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -38,7 +38,8 @@ pub trait Engine: Sync + Sized {
     /// What a search hands back, with the engine's own document numbers.
     type Found;
 
-    fn build(text: &Path, index: &Path) -> Outcome<Built>;
+    /// Indexes a text, with what phrases need where `positions` are wanted.
+    fn build(text: &Path, index: &Path, positions: bool) -> Outcome<Built>;
     fn open(index: &Path) -> Outcome<Self>;
     /// The reason why the engine cannot do this, if it cannot.
     fn unsupported(kind: Kind, task: Task) -> Option<String>;
@@ -53,8 +54,9 @@ pub fn run<E: Engine>() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["build", text, index] => {
-            let built = E::build(Path::new(text), Path::new(index))?;
+        ["build", text, index] | ["build", text, index, "--positions"] => {
+            let positions = arguments.len() > 3;
+            let built = E::build(Path::new(text), Path::new(index), positions)?;
             let bytes = folder_bytes(Path::new(index))?;
             let postings = built.postings_bytes;
             let postings = postings.map_or("null".into(), |bytes| bytes.to_string());

@@ -13,6 +13,8 @@ pub enum Kind {
     Or,
     /// The first term occurs; the others add to the score.
     Mix,
+    /// The terms occur one after the other.
+    Phrase,
 }
 
 impl FromStr for Kind {
@@ -23,7 +25,8 @@ impl FromStr for Kind {
             "and" => Ok(Self::And),
             "or" => Ok(Self::Or),
             "mix" => Ok(Self::Mix),
-            _ => Err(format!("no kind `{name}`; there are and, or, mix")),
+            "phrase" => Ok(Self::Phrase),
+            _ => Err(format!("no kind `{name}`; there are and, or, mix, phrase")),
         }
     }
 }
@@ -54,7 +57,7 @@ impl FromStr for Task {
 pub struct Query {
     pub number: u64,
     pub kind: Kind,
-    /// Distinct.
+    /// Distinct, but for those of a phrase.
     pub terms: Vec<String>,
 }
 

@@ -85,7 +85,7 @@ impl Engine for SeekStorm {
     type Prepared = Prepared;
     type Found = Found;
 
-    fn build(text: &Path, folder: &Path) -> Outcome<Built> {
+    fn build(text: &Path, folder: &Path, _positions: bool) -> Outcome<Built> {
         let clock = Instant::now();
         Runtime::new()?.block_on(index_all(text, folder))?;
         Ok(Built {
@@ -101,8 +101,11 @@ impl Engine for SeekStorm {
     }
 
     fn unsupported(kind: Kind, _: Task) -> Option<String> {
-        let reason = "seekstorm has no query with required and optional terms";
-        (kind == Kind::Mix).then(|| reason.into())
+        match kind {
+            Kind::And | Kind::Or => None,
+            Kind::Mix => Some("seekstorm has no query with required and optional terms".into()),
+            Kind::Phrase => Some("seekstorm is not compared by phrases".into()),
+        }
     }
 
     fn prepare(&self, query: &Query, task: Task) -> Prepared {
@@ -110,7 +113,7 @@ impl Engine for SeekStorm {
             terms: query.terms.join(" "),
             query_type: match query.kind {
                 Kind::And => QueryType::Intersection,
-                Kind::Or | Kind::Mix => QueryType::Union,
+                Kind::Or | Kind::Mix | Kind::Phrase => QueryType::Union,
             },
             task,
         }

@@ -1,4 +1,4 @@
-//! tantivy as a peer: one text field with frequencies and field norms but no positions, the id
+//! tantivy as a peer: one text field with frequencies and field norms, positions only for phrases, the id
 //! stored, all threads index and their segments are merged into one.
 
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::time::Instant;
 use search_peer::{Answer, Built, Engine, Kind, Outcome, Query, Task};
 use tantivy::collector::{Collector, Count, TopDocs};
 use tantivy::indexer::NoMergePolicy;
-use tantivy::query::{BooleanQuery, Occur, TermQuery};
+use tantivy::query::{BooleanQuery, Occur, PhraseQuery, TermQuery};
 use tantivy::schema::{
     Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions, Value,
 };
@@ -36,10 +36,14 @@ enum Found {
     Top(Vec<(Score, DocAddress)>),
 }
 
-fn schema() -> Schema {
+fn schema(positions: bool) -> Schema {
+    let option = match positions {
+        true => IndexRecordOption::WithFreqsAndPositions,
+        false => IndexRecordOption::WithFreqs,
+    };
     let indexing = TextFieldIndexing::default()
         .set_tokenizer("whitespace")
-        .set_index_option(IndexRecordOption::WithFreqs);
+        .set_index_option(option);
     let mut schema = Schema::builder();
     schema.add_u64_field("id", STORED);
     schema.add_text_field(
@@ -53,9 +57,9 @@ impl Engine for Tantivy {
     type Prepared = Prepared;
     type Found = Found;
 
-    fn build(text: &Path, folder: &Path) -> Outcome<Built> {
+    fn build(text: &Path, folder: &Path, positions: bool) -> Outcome<Built> {
         let clock = Instant::now();
-        let index = Index::create_in_dir(folder, schema())?;
+        let index = Index::create_in_dir(folder, schema(positions))?;
         let (id_field, text_field) = fields(&index)?;
         let threads = std::thread::available_parallelism()?.get();
         let mut writer: IndexWriter =
@@ -103,14 +107,19 @@ impl Engine for Tantivy {
     }
 
     fn prepare(&self, query: &Query, task: Task) -> Prepared {
-        let clauses = query.terms.iter().enumerate().map(|(at, term)| {
+        let terms = query.terms.iter();
+        let terms = terms.map(|term| Term::from_field_text(self.text, term));
+        if query.kind == Kind::Phrase {
+            let query = Box::new(PhraseQuery::new(terms.collect()));
+            return Prepared { query, task };
+        }
+        let clauses = terms.enumerate().map(|(at, term)| {
             let occur = match query.kind {
-                Kind::And => Occur::Must,
+                Kind::And | Kind::Phrase => Occur::Must,
                 Kind::Or => Occur::Should,
                 Kind::Mix if at == 0 => Occur::Must,
                 Kind::Mix => Occur::Should,
             };
-            let term = Term::from_field_text(self.text, term);
             let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
             (occur, Box::new(query) as Box<dyn tantivy::query::Query>)
         });

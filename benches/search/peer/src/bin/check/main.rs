@@ -66,7 +66,7 @@ fn score(query: &Query, text: &Text, formula: Formula, mean_length: f64) -> Vec<
         }
     }
     let needed = match query.kind {
-        Kind::And => u32::try_from(query.terms.len()).expect("a query is short"),
+        Kind::And | Kind::Phrase => u32::try_from(query.terms.len()).expect("a query is short"),
         Kind::Or | Kind::Mix => 1,
     };
     let matching = occurring.iter().map(|&marks| marks >= needed);
@@ -119,6 +119,10 @@ fn main() -> Outcome<()> {
         if !queries.contains_key(&job.queries) {
             queries.insert(job.queries.clone(), read_queries(Path::new(&job.queries))?);
         }
+    }
+    let mut all = queries.values().flatten();
+    if all.any(|query| query.kind == Kind::Phrase) {
+        return Err("phrases are not checked here: the order of terms is not kept".into());
     }
     let terms = queries.values().flatten().flat_map(|query| &query.terms);
     let text = Text::read(Path::new(text), terms.map(String::as_str))?;
