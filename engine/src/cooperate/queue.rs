@@ -116,9 +116,12 @@ pub(super) struct Queue {
     arrived: u64,
     counted: Instant,
     rate: f64,
-    /// When batches began, and the rate at that time.
+    /// When the mode changed last, and the rate when batches began.
     switched: Instant,
     rate_of_switch: f64,
+    /// When as many waited as there are threads, and for how long after that batches go on.
+    busy: Instant,
+    stay: Duration,
 }
 
 /// A queue, and those who wait for it.
@@ -144,8 +147,12 @@ const NEW: f64 = 0.2;
 /// Over how long queries are counted.
 const COUNTED: Duration = Duration::from_millis(20);
 
-/// Batches go on for so long, at least.
+/// Batches go on for so long after queries waited: at least, and at most.
 const STAY: Duration = Duration::from_millis(50);
+const LONGEST_STAY: Duration = Duration::from_secs(10);
+
+/// Batches that begin again after so short a time ended too early.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Below so much of the rate at which batches began they end.
 const BACK: f64 = 0.8;
@@ -176,6 +183,8 @@ impl Shared {
                 rate: 0.0,
                 switched: Instant::now(),
                 rate_of_switch: f64::INFINITY,
+                busy: Instant::now(),
+                stay: STAY,
             }),
             for_cpu: Condvar::new(),
             for_gpu: Condvar::new(),
@@ -225,26 +234,32 @@ impl Shared {
         Ok(())
     }
 
-    /// To batches when as many wait as there are threads; back when none does, and fewer come.
+    /// To batches when as many wait as there are threads. Back when none has for a while, and fewer come than when
+    /// batches began; or when none has for longer, which grows where it led to batches again at once.
     fn choose_mode(&self, queue: &mut Queue) {
         let waiting = queue.cpu.len() + queue.gpu.len();
+        if waiting >= self.threads {
+            queue.busy = Instant::now();
+        }
+        let quiet = queue.busy.elapsed();
+        let fewer = queue.rate < BACK * queue.rate_of_switch;
         let mode = match queue.mode {
             Mode::Asynchronous if queue.lanes > 0 && waiting >= self.threads => Mode::Synchronous,
-            Mode::Synchronous if queue.lanes == 0 => Mode::Asynchronous,
-            Mode::Synchronous
-                if waiting == 0
-                    && queue.switched.elapsed() > STAY
-                    && queue.rate < BACK * queue.rate_of_switch =>
-            {
+            Mode::Synchronous if waiting == 0 && (quiet > queue.stay || fewer && quiet > STAY) => {
                 Mode::Asynchronous
             }
             mode => mode,
         };
         if mode != queue.mode {
+            let lasted = queue.switched.elapsed();
             queue.mode = mode;
+            queue.switched = Instant::now();
             queue.switches += 1;
             if mode == Mode::Synchronous {
-                queue.switched = Instant::now();
+                queue.stay = match lasted < AT_ONCE {
+                    true => (queue.stay * 2).min(LONGEST_STAY),
+                    false => STAY,
+                };
                 queue.rate_of_switch = queue.rate.max(queue.rate_since_counted());
                 // What waits for threads can go in batches now.
                 for job in std::mem::take(&mut queue.cpu) {

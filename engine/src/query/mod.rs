@@ -16,6 +16,7 @@ mod explain;
 mod filter;
 mod filtered;
 mod histogram;
+mod lead;
 mod parse;
 mod simd;
 mod single;
@@ -213,7 +214,7 @@ impl Index {
                 }
                 Algorithm::Auto if terms.scored.len() == 1 => single::search(&mut terms, &mut top)?,
                 Algorithm::Auto if terms.must() > 1 => and::search(&mut terms, &mut top)?,
-                Algorithm::Auto => windows::search(&mut terms, &mut top)?,
+                Algorithm::Auto => lead::search(&mut terms, &mut top)?,
             }
             first += part.note.documents;
         }

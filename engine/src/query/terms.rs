@@ -140,6 +140,14 @@ impl<'a> Terms<'a> {
         self.must
     }
 
+    /// Goes back to the beginning of every list.
+    pub fn rewind(&mut self) {
+        self.filters.rewind();
+        for term in &mut self.scored {
+            term.cursor.go_to_block(0);
+        }
+    }
+
     /// Whether a term or a value that documents must have is not in the part.
     pub fn misses_one(&self) -> bool {
         self.filters.misses_one() || self.scored.iter().filter(|term| term.must).count() < self.must
