@@ -1,5 +1,7 @@
 //! `tokapi devices`: the GPUs there are, or why none can be used.
 
+use std::path::PathBuf;
+
 use tokapi::Error;
 
 /// List the GPUs, or say why none can be used
@@ -7,11 +9,16 @@ use tokapi::Error;
 #[command(after_help = "\
 Examples:
   tokapi devices
-  tokapi devices --bandwidth --json")]
+  tokapi devices --bandwidth --json
+  tokapi devices --index index")]
 pub struct Args {
     /// Measure how fast data goes to the device and back
     #[arg(long)]
     bandwidth: bool,
+
+    /// Say how much of the lists of this index fits on each
+    #[arg(long, value_name = "DIR")]
+    index: Option<PathBuf>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -20,13 +27,16 @@ pub struct Args {
 
 #[cfg(not(feature = "cuda"))]
 pub fn run(args: &Args) -> Result<(), Error> {
-    let _ = args.bandwidth;
+    let _ = (args.bandwidth, &args.index);
     report(args, &[], &crate::engine::without_cuda().to_string())
 }
 
 #[cfg(feature = "cuda")]
 pub fn run(args: &Args) -> Result<(), Error> {
-    use tokapi::gpu::Build;
+    use tokapi::Index;
+    use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
+
+    let index = args.index.as_ref().map(Index::open).transpose()?;
 
     let devices = match Build::Cuda.devices() {
         Ok(devices) => devices,
@@ -42,13 +52,27 @@ pub fn run(args: &Args) -> Result<(), Error> {
             true => Some(Build::Cuda.bandwidth(number, 1 << 29)?),
             false => None,
         };
-        found.push((device, bandwidth));
+        let fit = match &index {
+            Some(index) => {
+                let options = GpuIndexOptions {
+                    device: number,
+                    ..GpuIndexOptions::new(Build::Cuda)
+                };
+                Some(GpuIndex::fit_of(index, &options)?)
+            }
+            None => None,
+        };
+        found.push((device, bandwidth, fit));
     }
     report(args, &found, "there is none")
 }
 
 #[cfg(feature = "cuda")]
-type Found = (tokapi::gpu::Device, Option<tokapi::gpu::Bandwidth>);
+type Found = (
+    tokapi::gpu::Device,
+    Option<tokapi::gpu::Bandwidth>,
+    Option<tokapi::gpu::Fit>,
+);
 #[cfg(not(feature = "cuda"))]
 type Found = std::convert::Infallible;
 
@@ -58,7 +82,7 @@ fn describe(found: &Found) -> (String, serde_json::Value) {
 }
 
 #[cfg(feature = "cuda")]
-fn describe((device, bandwidth): &Found) -> (String, serde_json::Value) {
+fn describe((device, bandwidth, fit): &Found) -> (String, serde_json::Value) {
     let version = |(major, minor): (u32, u32)| format!("{major}.{minor}");
     let mut text = format!(
         "{}: {:.1} GB of memory, {:.1} free; compute capability {}, {} multiprocessors; driver for CUDA {}, \
@@ -88,6 +112,21 @@ fn describe((device, bandwidth): &Found) -> (String, serde_json::Value) {
         json["up_gb_per_s"] = rate.up.into();
         json["down_gb_per_s"] = rate.down.into();
         json["both_gb_per_s"] = rate.both.into();
+    }
+    if let Some(fit) = fit {
+        text += &format!(
+            "; {} of {} lists of the index fit, {} of {} postings, in {:.1} of {:.1} GB for lists",
+            fit.fitting_lists,
+            fit.lists,
+            fit.fitting_postings,
+            fit.postings,
+            fit.bytes as f64 / 1e9,
+            fit.budget_bytes as f64 / 1e9
+        );
+        json["fit"] = serde_json::json!({
+            "lists": fit.lists, "fitting_lists": fit.fitting_lists, "postings": fit.postings,
+            "fitting_postings": fit.fitting_postings, "bytes": fit.bytes, "budget_bytes": fit.budget_bytes,
+        });
     }
     (text, json)
 }

@@ -129,6 +129,14 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
+    /// The one input, which is an index.
+    pub fn index(&self) -> Result<&Path, Error> {
+        match &self.inputs[..] {
+            [index] => Ok(index),
+            _ => Err(Error::Usage("give one index".into())),
+        }
+    }
+
     /// Reads and inverts the whole input, cut by `analyzer`, for `output`, within the memory of `storage`, when
     /// `check`, which may also change how it is read, has nothing against it; shows how far it is.
     pub fn read(

@@ -18,6 +18,8 @@ mod man;
 mod progress;
 mod queries;
 mod reorder;
+#[cfg(feature = "cuda")]
+mod routing;
 mod search;
 mod size;
 mod sort;

@@ -238,6 +238,9 @@ proptest! {
                 .filter(|hit| lets_through(&query, &documents[hit.document as usize]))
                 .collect();
             prop_assert_eq!(index.count(&query).unwrap(), expected.len() as u64, "{:?}", &query);
+            let mut matched: Vec<u64> = expected.iter().map(|hit| hit.document).collect();
+            matched.sort_unstable();
+            prop_assert_eq!(index.documents(&query).unwrap(), matched, "{:?}", &query);
             let k = [0, 1, 3, 10, 100, 100_000][random.below(6)];
             for algorithm in [Algorithm::Exhaustive, Algorithm::Auto] {
                 let options = SearchOptions { k, bm25, algorithm };

@@ -74,6 +74,12 @@ fn matches(index: &Index, query: &Query) -> Vec<u32> {
     let hits = index.search(query, &options).unwrap();
     let mut documents: Vec<u32> = hits.iter().map(|hit| hit.document as u32).collect();
     documents.sort_unstable();
+    let collected = index.documents(query).unwrap();
+    let same = collected
+        .iter()
+        .copied()
+        .eq(documents.iter().map(|&document| document.into()));
+    assert!(same, "{query:?}");
     documents
 }
 

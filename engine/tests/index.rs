@@ -105,6 +105,9 @@ proptest! {
             let query = query(&mut random, shape.terms + 1);
             let (expected, count) = by_hand(&weights, &query);
             prop_assert_eq!(index.count(&query).unwrap(), count, "{:?}", &query);
+            let mut matched: Vec<u64> = expected.iter().map(|&(document, _)| document).collect();
+            matched.sort_unstable();
+            prop_assert_eq!(index.documents(&query).unwrap(), matched, "{:?}", &query);
             let k = [0, 1, 3, 10, 100, 100_000][random.below(6)];
             let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
             let exhaustive = pairs(&index.search(&query, &options).unwrap());

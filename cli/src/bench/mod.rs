@@ -8,6 +8,9 @@ mod gpu;
 mod gpu;
 #[cfg(feature = "cuda")]
 mod queries;
+#[cfg(not(feature = "cuda"))]
+#[path = "no_queries.rs"]
+mod queries;
 mod search;
 mod sort;
 mod weigh;
@@ -28,7 +31,6 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    #[cfg(feature = "cuda")]
     Queries(queries::Args),
     Search(search::Args),
     Sort(sort::Args),
@@ -37,7 +39,6 @@ enum What {
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     match args.what {
-        #[cfg(feature = "cuda")]
         What::Queries(args) => queries::run(&args, threads),
         What::Search(args) => search::run(&args, threads),
         What::Sort(args) => sort::run(&args),

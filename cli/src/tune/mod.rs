@@ -4,6 +4,7 @@
 //! sizes. The library fits its cost model to where the time went, and keeps the constants, which
 //! `--chunk-size auto` uses.
 
+mod queries;
 mod report;
 mod sort;
 mod svg;
@@ -32,6 +33,7 @@ Examples:
   tokapi tune docs.jsonl -o weights.parquet
   tokapi tune docs/ --scratch /disk1 --scratch /disk2 --sample 1GB
   tokapi tune docs.jsonl --sweep --svg tune.svg
+  tokapi tune index --queries queries.tsv
   tokapi tune sort keys.u32 -o sorted.u32 --engine gpu --algorithm bitonic --sweep")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
@@ -50,6 +52,12 @@ pub struct Args {
         help_heading = "Output"
     )]
     output: PathBuf,
+
+    /// Find by these queries which of them a GPU answers sooner than the CPU; INPUT is an index
+    ///
+    /// Lines of `id<TAB>text`, or of JSON with _id and text.
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    queries: Option<PathBuf>,
 
     #[command(flatten)]
     how: How,
@@ -101,6 +109,9 @@ const CHECKS: u32 = 2;
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     if let Some(What::Sort(sort)) = args.what {
         return sort::run(&sort, threads);
+    }
+    if let Some(queries) = &args.queries {
+        return queries::run(args.input.index()?, queries, &args.how, threads);
     }
     let sample = args.input.sample(threads)?;
     let bench = Bench::new(&args, &sample)?;

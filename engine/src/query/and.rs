@@ -2,6 +2,7 @@
 //! others.
 
 use super::batch::Batch;
+use super::matches::Matches;
 use super::terms::{Term, Terms};
 use super::top::Top;
 use super::weigher::Weigher;
@@ -23,17 +24,16 @@ fn by_length(terms: &Terms<'_>) -> Vec<usize> {
     order
 }
 
-/// The number of documents that match.
-pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
+/// Gives the documents that match to `matches`.
+pub(crate) fn visit(terms: &mut Terms<'_>, matches: &mut impl Matches) -> Result<()> {
     if terms.misses_one() {
-        return Ok(0);
+        return Ok(());
     }
     let order = by_length(terms);
     let (lead, others) = (order[0], &order[1..]);
-    if others.is_empty() && terms.filters.is_empty() {
-        return Ok(terms.scored[lead].cursor.df);
+    if others.is_empty() && terms.filters.is_empty() && matches.list(terms.scored[lead].cursor.df) {
+        return Ok(());
     }
-    let mut sum = 0;
     let mut documents = Vec::with_capacity(BLOCK);
     for block in 0..terms.scored[lead].cursor.block_count() {
         let cursor = &mut terms.scored[lead].cursor;
@@ -45,9 +45,10 @@ pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
             terms.scored[other].cursor.intersect(&mut documents)?;
         }
         terms.filters.retain(&mut documents)?;
-        sum += terms.filters.count(&documents)?;
+        terms.filters.retain_phrases(&mut documents)?;
+        matches.documents(&documents);
     }
-    Ok(sum)
+    Ok(())
 }
 
 /// The best documents that match.

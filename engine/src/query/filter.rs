@@ -206,15 +206,17 @@ impl<'a> Filters<'a> {
         Ok(())
     }
 
-    /// The number of `documents` that have the phrases that they must have, and none of the others.
-    pub fn count(&self, documents: &[u32]) -> Result<u64> {
+    /// Keeps only those of `documents` that have the phrases that they must have, and none of the others.
+    pub fn retain_phrases(&self, documents: &mut Vec<u32>) -> Result<()> {
         if !self.has_phrases() {
-            return Ok(documents.len() as u64);
+            return Ok(());
         }
-        let mut count = 0;
-        for &document in documents {
-            count += u64::from(self.admits_phrases(document)?);
+        let mut kept = 0;
+        for place in 0..documents.len() {
+            documents[kept] = documents[place];
+            kept += usize::from(self.admits_phrases(documents[place])?);
         }
-        Ok(count)
+        documents.truncate(kept);
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 
 use super::and::bound_between;
 use super::batch::Batch;
+use super::matches::Matches;
 use super::terms::Terms;
 use super::top::Top;
 use crate::error::Result;
@@ -162,31 +163,28 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     Ok(())
 }
 
-/// The number of documents that match.
-pub(crate) fn count(terms: &mut Terms<'_>) -> Result<u64> {
+/// Gives the documents that match to `matches`.
+pub(crate) fn visit(terms: &mut Terms<'_>, matches: &mut impl Matches) -> Result<()> {
     if terms.scored.is_empty() || terms.misses_one() {
-        return Ok(0);
+        return Ok(());
     }
     let has_must = terms.must() > 0;
-    let mut sum = 0;
     let mut walk = Walk::new(terms);
     while let Some(documents) = walk.next(terms)? {
-        let all = match has_must {
-            true => 0,
-            false => terms.filters.count(documents)?,
-        };
-        for term in &mut terms.scored {
-            match has_must {
-                true => term.cursor.intersect(documents)?,
-                false => term.cursor.subtract(documents)?,
+        if has_must {
+            for term in &mut terms.scored {
+                term.cursor.intersect(documents)?;
             }
+        } else {
+            let mut with_none = documents.clone();
+            for term in &mut terms.scored {
+                term.cursor.subtract(&mut with_none)?;
+            }
+            let mut with_none = with_none.into_iter().peekable();
+            documents.retain(|document| with_none.next_if_eq(document).is_none());
         }
-        // Those with all terms are left, or those with none.
-        let left = terms.filters.count(documents)?;
-        sum += match has_must {
-            true => left,
-            false => all - left,
-        };
+        terms.filters.retain_phrases(documents)?;
+        matches.documents(documents);
     }
-    Ok(sum)
+    Ok(())
 }

@@ -8,15 +8,16 @@
 //! which scores everything.
 
 mod and;
+mod any;
 mod batch;
 mod bounds;
-mod count;
 mod exhaustive;
 mod explain;
 mod filter;
 mod filtered;
 mod histogram;
 mod lead;
+mod matches;
 mod parse;
 mod simd;
 mod single;
@@ -37,6 +38,7 @@ use std::borrow::Cow;
 use crate::error::Result;
 use crate::index::Index;
 use crate::weigh::Bm25;
+use matches::{Collect, Count, Matches};
 use terms::Terms;
 use top::Top;
 
@@ -226,6 +228,29 @@ impl Index {
     /// # Errors
     /// A filter by a field that the index does not keep; the index is damaged.
     pub fn count(&self, query: &Query) -> Result<u64> {
+        let mut count = Count::default();
+        self.visit(query, &mut count, |_, _| {})?;
+        Ok(count.0)
+    }
+
+    /// The numbers of all documents that match a query, ascending.
+    ///
+    /// # Errors
+    /// As [`Index::count`].
+    pub fn documents(&self, query: &Query) -> Result<Vec<u64>> {
+        let mut collect = Collect::default();
+        self.visit(query, &mut collect, |collect, first| collect.first = first)?;
+        Ok(collect.documents)
+    }
+
+    /// Gives the documents that match a query to `matches`, part by part; `begin` is told the number of
+    /// the first document of each.
+    fn visit<M: Matches>(
+        &self,
+        query: &Query,
+        matches: &mut M,
+        begin: impl Fn(&mut M, u64),
+    ) -> Result<()> {
         filter::check(self, query)?;
         let weighing = Weighing::by(&Bm25::default());
         let mut query = Cow::Borrowed(query);
@@ -239,16 +264,18 @@ impl Index {
             query.to_mut().clauses.retain(decides);
         }
         let weighed = terms::weighed(self, &query, None)?;
-        let mut sum = 0;
-        for number in 0..self.parts().len() {
+        let mut first = 0;
+        for (number, part) in self.parts().iter().enumerate() {
+            begin(matches, first);
             let mut terms = Terms::new(self, number, &query, &weighed, &weighing)?;
-            sum += match terms.must() {
-                _ if filtered::pays_to_count(&terms) => filtered::count(&mut terms)?,
-                0 => count::any(&mut terms)?,
-                _ => and::count(&mut terms)?,
-            };
+            match terms.must() {
+                _ if filtered::pays_to_count(&terms) => filtered::visit(&mut terms, matches)?,
+                0 => any::visit(&mut terms, matches)?,
+                _ => and::visit(&mut terms, matches)?,
+            }
+            first += part.note.documents;
         }
-        Ok(sum)
+        Ok(())
     }
 
     /// The id of a document.

@@ -1,159 +1,200 @@
-//! Batches of queries: throughput of each scheme, and of the CPU.
+//! How many queries a second batches answer, and how many the threads of the CPU do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, GpuLane, Scheme};
-use tokapi::query::{Query, SearchOptions};
-use tokapi::{Error, Index};
+use serde_json::json;
+use tokapi::Error;
+use tokapi::gpu::{GpuLane, Scheme};
+use tokapi::query::Query;
 
-use super::Args;
+use super::{Bench, Report};
+use crate::table::Table;
 
-#[derive(Clone, Copy, Debug)]
+/// What is asked of every query.
+#[derive(Clone, Copy, PartialEq)]
 enum Task {
+    /// All documents that match.
     Documents(Scheme),
-    AndTop,
-    OrTop,
+    Top,
 }
 
-pub fn run(
-    args: &Args,
-    index: &Arc<Index>,
-    queries: &[Vec<String>],
-    threads: usize,
-) -> Result<(), Error> {
-    let started = Instant::now();
-    let options = GpuIndexOptions {
-        device: args.device,
-        ..GpuIndexOptions::new(Build::Cuda)
-    };
-    let on_device = Arc::new(GpuIndex::new(Arc::clone(index), &options, &[])?);
-    println!(
-        "{:?} in {:.1} s",
-        on_device.fit(),
-        started.elapsed().as_secs_f64()
-    );
-    let and: Vec<Query> = queries
-        .iter()
-        .map(|terms| Query::all(terms.clone()))
-        .collect();
-    let or: Vec<Query> = queries
-        .iter()
-        .map(|terms| Query::any(terms.clone()))
-        .collect();
-    let search = SearchOptions::default();
-    for task in [
-        Task::Documents(Scheme::Para),
-        Task::Documents(Scheme::Part),
-        Task::AndTop,
-        Task::OrTop,
-    ] {
-        let queries = if matches!(task, Task::OrTop) {
-            &or
-        } else {
-            &and
-        };
-        // The CPU, some of the queries.
-        let some = &queries[..queries.len().min(20000)];
+/// How long the CPU is measured, at most.
+const CPU_TIME: Duration = Duration::from_secs(4);
+
+/// Queries whose answers are compared.
+const COMPARED: usize = 1000;
+
+impl Bench<'_> {
+    pub fn batches(&self, report: &mut Report) -> Result<(), Error> {
+        let top = format!("top {}", self.args.k);
+        let tasks = [
+            (
+                "AND",
+                "documents",
+                "PARA",
+                &self.and,
+                Task::Documents(Scheme::Para),
+            ),
+            (
+                "AND",
+                "documents",
+                "PART",
+                &self.and,
+                Task::Documents(Scheme::Part),
+            ),
+            ("AND", &top, "PARA", &self.and, Task::Top),
+            ("OR", &top, "PARA", &self.or, Task::Top),
+        ];
+        let mut table = Table::new(&[
+            "queries", "answer", "scheme", "batch", "lanes", "GPU q/s", "CPU q/s", "times",
+        ]);
+        let mut json = Vec::new();
+        for (kind, answer, scheme, queries, task) in tasks {
+            self.compare(queries, task)?;
+            let cpu = self.on_cpu(queries, task)?;
+            for &batch in &self.args.batch {
+                for lanes in [1, self.args.lanes] {
+                    let gpu = self.on_gpu(queries, task, batch, lanes)?;
+                    table.push(vec![
+                        kind.into(),
+                        answer.into(),
+                        scheme.into(),
+                        batch.to_string(),
+                        lanes.to_string(),
+                        format!("{gpu:.0}"),
+                        format!("{cpu:.0}"),
+                        format!("{:.1}", gpu / cpu),
+                    ]);
+                    json.push(json!({
+                        "queries": kind, "answer": answer, "scheme": scheme, "batch": batch, "lanes": lanes,
+                        "gpu_per_second": gpu, "cpu_per_second": cpu,
+                    }));
+                }
+            }
+        }
+        let title = format!(
+            "queries a second, answers copied back; {} threads of the CPU; the answers to {COMPARED} of each are the same",
+            self.threads
+        );
+        report.add("batches", &title, &table.text(), json.into());
+        Ok(())
+    }
+
+    /// Sees that a batch answers as the index does.
+    fn compare(&self, queries: &[Query], task: Task) -> Result<(), Error> {
+        let few: Vec<&Query> = queries.iter().take(COMPARED).collect();
+        let mut lane = GpuLane::new(Arc::clone(&self.on_device))?;
+        let mut other = None;
+        match task {
+            Task::Documents(scheme) => {
+                let mut found = vec![None; few.len()];
+                lane.documents(&few, scheme, |number, documents| {
+                    found[number] = documents.map(<[u32]>::to_vec);
+                })?;
+                for (query, found) in few.iter().zip(found) {
+                    let expected = self.index.documents(query)?;
+                    let is_same = |found: Vec<u32>| found.into_iter().map(u64::from).eq(expected);
+                    if !found.is_none_or(is_same) {
+                        other = Some(query);
+                    }
+                }
+            }
+            Task::Top => {
+                for (query, found) in few.iter().zip(lane.search(&few, &self.search)?) {
+                    let expected = self.index.search(query, &self.search)?;
+                    if !found.is_none_or(|found| found == expected) {
+                        other = Some(query);
+                    }
+                }
+            }
+        }
+        match other {
+            None => Ok(()),
+            Some(query) => Err(Error::Device(format!(
+                "the GPU answers otherwise than the index: {query:?}"
+            ))),
+        }
+    }
+
+    /// Queries that all threads of the CPU answer in a second.
+    fn on_cpu(&self, queries: &[Query], task: Task) -> Result<f64, Error> {
         let next = AtomicUsize::new(0);
         let started = Instant::now();
-        let work = || -> Result<(), Error> {
-            while let Some(query) = some.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if started.elapsed().as_secs_f64() > 4.0 {
-                    break;
-                }
+        let work = || -> Result<usize, Error> {
+            let mut done = 0;
+            while started.elapsed() < CPU_TIME
+                && let Some(query) = queries.get(next.fetch_add(1, Ordering::Relaxed))
+            {
                 match task {
-                    Task::Documents(_) => drop(index.count(query)?),
-                    _ => drop(index.search(query, &search)?),
+                    Task::Documents(_) => drop(self.index.documents(query)?),
+                    Task::Top => drop(self.index.search(query, &self.search)?),
                 }
+                done += 1;
             }
-            Ok(())
+            Ok(done)
         };
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| work().unwrap());
-            }
-        });
-        let done = next.load(Ordering::Relaxed).min(some.len());
-        let cpu = done as f64 / started.elapsed().as_secs_f64();
-        // Checks.
-        let mut lane = GpuLane::new(Arc::clone(&on_device))?;
-        let few: Vec<&Query> = queries.iter().take(300).collect();
-        let mut matched = 0;
-        match task {
-            Task::Documents(scheme) => lane.documents(&few, scheme, |number, documents| {
-                let count = documents.unwrap().len() as u64;
-                matched += count;
-                assert_eq!(count, index.count(few[number]).unwrap());
-            })?,
-            _ => {
-                for (query, hits) in few.iter().zip(lane.search(&few, &search)?) {
-                    let hits = hits.unwrap();
-                    matched += hits.len() as u64;
-                    assert_eq!(hits, index.search(query, &search)?);
-                }
-            }
-        }
-        for &batch in &args.batch {
-            for lanes in [1, args.lanes] {
-                let mut best = f64::INFINITY;
-                let mut worst_batch = 0.0f64;
-                for _ in 0..args.repeat {
-                    let next = AtomicUsize::new(0);
-                    let mut all: Vec<GpuLane> = (0..lanes)
-                        .map(|_| GpuLane::new(Arc::clone(&on_device)))
-                        .collect::<Result<_, _>>()?;
-                    let batches: Vec<Vec<&Query>> = queries
-                        .chunks(batch)
-                        .map(|batch| batch.iter().collect())
-                        .collect();
-                    // Memory of lanes grows with the first.
-                    for lane in &mut all {
-                        answer(lane, &batches[0], task, &search)?;
-                    }
-                    let started = Instant::now();
-                    let times = std::sync::Mutex::new(Vec::new());
-                    std::thread::scope(|scope| {
-                        for lane in &mut all {
-                            scope.spawn(|| {
-                                while let Some(batch) =
-                                    batches.get(next.fetch_add(1, Ordering::Relaxed))
-                                {
-                                    let started = Instant::now();
-                                    answer(lane, batch, task, &search).unwrap();
-                                    times.lock().unwrap().push(started.elapsed().as_secs_f64());
-                                }
-                            });
-                        }
-                    });
-                    best = best.min(started.elapsed().as_secs_f64());
-                    let times = times.into_inner().unwrap();
-                    worst_batch = times.iter().copied().fold(0.0, f64::max);
-                }
-                let gpu = queries.len() as f64 / best;
-                println!(
-                    "{task:?} batch {batch} lanes {lanes}: gpu {gpu:.0} q/s, cpu {cpu:.0} q/s, {:.1} times; slowest batch {:.2} ms; {:.1} matches each",
-                    gpu / cpu,
-                    worst_batch * 1e3,
-                    matched as f64 / few.len() as f64
-                );
-            }
-        }
+        let done = on_threads((0..self.threads).map(|_| work).collect())?;
+        Ok(done as f64 / started.elapsed().as_secs_f64())
     }
-    Ok(())
+
+    /// Queries that lanes of the GPU answer in a second.
+    fn on_gpu(
+        &self,
+        queries: &[Query],
+        task: Task,
+        batch: usize,
+        lanes: usize,
+    ) -> Result<f64, Error> {
+        let batches: Vec<Vec<&Query>> = queries
+            .chunks(batch.max(1))
+            .map(|batch| batch.iter().collect())
+            .collect();
+        let mut lanes: Vec<GpuLane> = (0..lanes.max(1))
+            .map(|_| GpuLane::new(Arc::clone(&self.on_device)))
+            .collect::<Result<_, _>>()?;
+        let mut fastest = f64::INFINITY;
+        // The first turn is for their memory.
+        for turn in 0..=self.args.repeat.max(1) {
+            let next = AtomicUsize::new(0);
+            let started = Instant::now();
+            let work = lanes.iter_mut().map(|lane| {
+                let (batches, next) = (&batches, &next);
+                move || -> Result<usize, Error> {
+                    while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        match task {
+                            Task::Documents(scheme) => {
+                                lane.documents(batch, scheme, |_, documents| {
+                                    std::hint::black_box(documents);
+                                })?
+                            }
+                            Task::Top => drop(lane.search(batch, &self.search)?),
+                        }
+                    }
+                    Ok(0)
+                }
+            });
+            on_threads(work.collect())?;
+            if turn > 0 {
+                fastest = fastest.min(started.elapsed().as_secs_f64());
+            }
+        }
+        Ok(queries.len() as f64 / fastest)
+    }
 }
 
-fn answer(
-    lane: &mut GpuLane,
-    batch: &[&Query],
-    task: Task,
-    search: &SearchOptions,
-) -> Result<(), Error> {
-    match task {
-        Task::Documents(scheme) => lane.documents(batch, scheme, |_, documents| {
-            std::hint::black_box(documents);
-        }),
-        _ => lane.search(batch, search).map(drop),
-    }
+/// Runs each on a thread of its own, and adds up what they give.
+fn on_threads(work: Vec<impl FnOnce() -> Result<usize, Error> + Send>) -> Result<usize, Error> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = work.into_iter().map(|work| scope.spawn(work)).collect();
+        let mut sum = 0;
+        for thread in threads {
+            match thread.join() {
+                Ok(done) => sum += done?,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(sum)
+    })
 }

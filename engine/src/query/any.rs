@@ -1,5 +1,7 @@
-//! How many documents have any of some terms, or are let through by filters: bitmaps, window by window.
+//! The documents that have any of some terms, or are let through by filters: bitmaps, window by window.
 
+use super::filter::Filters;
+use super::matches::Matches;
 use super::terms::Terms;
 use crate::error::Result;
 use crate::index::Cursor;
@@ -7,23 +9,25 @@ use crate::index::Cursor;
 /// Documents in a window.
 const WINDOW: usize = 1 << 16;
 
-/// The number of documents that have any of the terms, or whatever terms where filters alone tell.
-pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
+/// Gives the documents that have any of the terms, or whatever terms where filters alone tell, to `matches`.
+pub(crate) fn visit(terms: &mut Terms<'_>, matches: &mut impl Matches) -> Result<()> {
     if terms.misses_one() || (terms.scored.is_empty() && !terms.filters_alone) {
-        return Ok(0);
+        return Ok(());
     }
-    if let ([only], true) = (&terms.scored[..], terms.filters.is_empty()) {
-        return Ok(only.cursor.df);
+    if let ([only], true) = (&terms.scored[..], terms.filters.is_empty())
+        && matches.list(only.cursor.df)
+    {
+        return Ok(());
     }
     let filters = &terms.filters;
     if let ([only], [], true) = (&filters.within[..], &filters.not[..], terms.filters_alone)
         && !filters.has_phrases()
+        && matches.list(only.df)
     {
-        return Ok(only.df);
+        return Ok(());
     }
     let documents = terms.weigher.part().documents() as usize;
     let (mut some, mut other) = (vec![0u64; WINDOW / 64], vec![0u64; WINDOW / 64]);
-    let mut sum = 0;
     for start in (0..documents).step_by(WINDOW) {
         // Fewer than 2^32.
         let (start, end) = (start as u32, documents.min(start + WINDOW) as u32);
@@ -42,23 +46,32 @@ pub(crate) fn any(terms: &mut Terms<'_>) -> Result<u64> {
         for cursor in &mut terms.filters.not {
             mark(cursor, start, end, &mut other)?;
         }
-        for (some, none) in some.iter_mut().zip(&mut other) {
-            *some &= !std::mem::take(none);
+        if !terms.filters.not.is_empty() {
+            for (some, none) in some.iter_mut().zip(&mut other) {
+                *some &= !std::mem::take(none);
+            }
         }
-        for (word, bits) in (start..).step_by(64).zip(&mut some) {
-            let mut bits = std::mem::take(bits);
-            if !terms.filters.has_phrases() {
-                sum += u64::from(bits.count_ones());
-                continue;
+        if terms.filters.has_phrases() {
+            keep_phrases(&terms.filters, start, &mut some)?;
+        }
+        matches.bits(start, &some);
+        some.fill(0);
+    }
+    Ok(())
+}
+
+/// Keeps the bits of documents that have the phrases that they must have.
+fn keep_phrases(filters: &Filters<'_>, start: u32, bits: &mut [u64]) -> Result<()> {
+    for (first, word) in (start..).step_by(64).zip(bits) {
+        let mut left = *word;
+        while left != 0 {
+            if !filters.admits_phrases(first + left.trailing_zeros())? {
+                *word &= !(left & left.wrapping_neg());
             }
-            while bits != 0 {
-                let document = word + bits.trailing_zeros();
-                sum += u64::from(terms.filters.admits_phrases(document)?);
-                bits &= bits - 1;
-            }
+            left &= left - 1;
         }
     }
-    Ok(sum)
+    Ok(())
 }
 
 /// Sets the first `count` bits.
@@ -84,11 +97,13 @@ fn mark(cursor: &mut Cursor<'_>, start: u32, end: u32, bits: &mut [u64]) -> Resu
             }
             _ => {
                 cursor.decode()?;
-                for &document in cursor.documents() {
-                    if (start..end).contains(&document) {
-                        let place = (document - start) as usize;
-                        bits[place / 64] |= 1 << (place % 64);
-                    }
+                // The border of a window may cut the block.
+                let documents = cursor.documents();
+                let from = documents.partition_point(|&document| document < start);
+                let to = documents.partition_point(|&document| document < end);
+                for &document in &documents[from..to] {
+                    let place = (document - start) as usize;
+                    bits[place / 64] |= 1 << (place % 64);
                 }
             }
         }

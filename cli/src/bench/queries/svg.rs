@@ -1,0 +1,216 @@
+//! Drawings of what was measured.
+
+use std::io::Write;
+use std::path::Path;
+
+use plotters::coord::combinators::IntoLogRange;
+use plotters::prelude::*;
+use tokapi::Error;
+use tokapi::cooperate::{Router, Timed};
+use tokapi::output::Staged;
+
+use super::ramp::AtLoad;
+
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+
+const COLORS: [RGBColor; 4] = [
+    RGBColor(60, 60, 60),
+    RGBColor(44, 160, 44),
+    RGBColor(31, 119, 180),
+    RGBColor(214, 39, 40),
+];
+
+/// Writes what `draw` draws to a file of `folder`.
+fn write(folder: &Path, name: &str, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(Error::writing(folder))?;
+    let path = folder.join(name);
+    let mut text = String::new();
+    let drawn = {
+        let root = SVGBackend::with_string(&mut text, (1100, 480)).into_drawing_area();
+        root.fill(&WHITE)
+            .map_err(Into::into)
+            .and_then(|()| draw(&root))
+    };
+    drawn.map_err(|error| Error::Write {
+        path: path.clone(),
+        source: std::io::Error::other(error.to_string()),
+    })?;
+    let mut staged = Staged::create(&path)?;
+    let written = staged.write_all(text.as_bytes());
+    written.map_err(|source| staged.failed(source))?;
+    staged.commit()
+}
+
+/// Lines of points on two logarithmic axes.
+fn lines(
+    area: &Area<'_>,
+    title: &str,
+    axes: [&str; 2],
+    curves: &[(String, Vec<(f64, f64)>)],
+) -> Drawn {
+    let points = || curves.iter().flat_map(|(_, points)| points);
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let (least, most) = points()
+            .map(of)
+            .fold((f64::MAX, f64::MIN_POSITIVE), |(least, most), value| {
+                (least.min(value), most.max(value))
+            });
+        (least.clamp(1e-9, most) / 1.1..most * 1.1).log_scale()
+    };
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 16))
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(60)
+        .build_cartesian_2d(range(|point| point.0), range(|point| point.1))?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_desc(axes[0])
+        .y_desc(axes[1])
+        .draw()?;
+    for ((name, points), color) in curves.iter().zip(COLORS.into_iter().cycle()) {
+        chart
+            .draw_series(LineSeries::new(
+                points.iter().copied(),
+                color.stroke_width(2),
+            ))?
+            .label(name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
+        chart.draw_series(
+            points
+                .iter()
+                .map(|&point| Circle::new(point, 3, color.filled())),
+        )?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.8))
+        .border_style(RGBColor(200, 200, 200))
+        .draw()?;
+    Ok(())
+}
+
+/// Throughput and response time of every policy against the load.
+pub fn loads(all: &[AtLoad], folder: &Path) -> Result<(), Error> {
+    let curves = |of: fn(&AtLoad) -> f64| {
+        let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+        for at in all {
+            let point = (at.offered, of(at));
+            match curves.iter_mut().find(|(name, _)| name == at.policy) {
+                Some((_, points)) => points.push(point),
+                None => curves.push((at.policy.into(), vec![point])),
+            }
+        }
+        curves
+    };
+    write(folder, "queries-load.svg", |root| {
+        let panels = root.split_evenly((1, 2));
+        let throughput = curves(|at| at.answered);
+        lines(
+            &panels[0],
+            "throughput",
+            ["offered queries a second", "answered a second"],
+            &throughput,
+        )?;
+        let response = curves(|at| at.times[3]);
+        lines(
+            &panels[1],
+            "99% of the queries take at most",
+            ["offered queries a second", "ms"],
+            &response,
+        )
+    })
+}
+
+/// The time of every batch.
+pub fn batch_times(curves: &[(&str, Vec<f64>)], folder: &Path) -> Result<(), Error> {
+    let curves: Vec<(String, Vec<(f64, f64)>)> = curves
+        .iter()
+        .map(|(name, times)| {
+            let numbered = (1..)
+                .zip(times)
+                .map(|(number, time)| (f64::from(number), time * 1e3));
+            ((*name).to_owned(), numbered.collect())
+        })
+        .collect();
+    write(folder, "queries-batches.svg", |root| {
+        lines(
+            root,
+            "time of a batch",
+            ["number of the batch", "ms"],
+            &curves,
+        )
+    })
+}
+
+/// How much longer the CPU takes than the GPU: how often, and foreseen against measured.
+pub fn router(timed: &[Timed], router: Option<&Router>, folder: &Path) -> Result<(), Error> {
+    const BARS: usize = 60;
+    let difference = |timed: &Timed| (timed.cpu - timed.gpu) * 1e3;
+    let mut sorted: Vec<f64> = timed.iter().map(difference).collect();
+    sorted.sort_by(f64::total_cmp);
+    // The farthest hundredth would press the others together.
+    let at = |share: f64| {
+        sorted
+            .get((share * sorted.len() as f64) as usize)
+            .copied()
+            .unwrap_or(0.0)
+    };
+    let (least, most) = (at(0.0), at(0.99).max(at(0.0) + 1e-6));
+    let mut bars = [0u32; BARS];
+    for value in sorted.iter().filter(|&&value| value < most) {
+        bars[(((value - least) / (most - least)) * BARS as f64) as usize % BARS] += 1;
+    }
+    let highest = bars.iter().copied().max().unwrap_or(1).max(1);
+    write(folder, "queries-router.svg", |root| {
+        let panels = root.split_evenly((1, 2));
+        let mut chart = ChartBuilder::on(&panels[0])
+            .caption("CPU less GPU time", ("sans-serif", 16))
+            .margin(12)
+            .x_label_area_size(36)
+            .y_label_area_size(60)
+            .build_cartesian_2d(least..most, 0..highest)?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .x_desc("ms")
+            .y_desc("queries")
+            .draw()?;
+        let width = (most - least) / BARS as f64;
+        chart.draw_series(bars.iter().enumerate().map(|(bar, &count)| {
+            let left = least + bar as f64 * width;
+            Rectangle::new([(left, 0), (left + width, count)], COLORS[2].filled())
+        }))?;
+        let mut chart = ChartBuilder::on(&panels[1])
+            .caption("foreseen against measured", ("sans-serif", 16))
+            .margin(12)
+            .x_label_area_size(36)
+            .y_label_area_size(60)
+            .build_cartesian_2d(least..most, least..most)?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .x_desc("measured, ms")
+            .y_desc("foreseen, ms")
+            .draw()?;
+        chart.draw_series(LineSeries::new(
+            [(least, least), (most, most)],
+            COLORS[0].stroke_width(1),
+        ))?;
+        if let Some(router) = router {
+            let shown = timed.iter().filter(|timed| difference(timed) < most);
+            chart.draw_series(shown.map(|timed| {
+                let foreseen = router.difference(&timed.complexity) * 1e3;
+                Circle::new(
+                    (difference(timed), foreseen.clamp(least, most)),
+                    2,
+                    COLORS[3].filled(),
+                )
+            }))?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,134 @@
+//! Queries on both processors, one at a time, and the line that foresees which is faster: for `tokapi tune
+//! --queries` and `tokapi bench queries`.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tokapi::Error;
+use tokapi::cooperate::{Accelerator, Router, Timed};
+use tokapi::gpu::{GpuIndex, GpuLane};
+use tokapi::query::{Query, SearchOptions};
+
+use crate::table::Table;
+
+/// Queries that are measured, at most.
+pub const MOST_QUERIES: usize = 4000;
+
+/// How often each is; the fastest counts.
+const TURNS: usize = 3;
+
+/// A router, and what is known of it.
+pub struct Routed {
+    pub router: Option<Router>,
+    pub text: String,
+    pub json: Value,
+}
+
+/// Answers each query by a thread of the CPU and by the GPU.
+pub fn measure(
+    on_device: &Arc<GpuIndex>,
+    queries: &[&Query],
+    search: &SearchOptions,
+) -> Result<Vec<Timed>, Error> {
+    let mut lane = GpuLane::new(Arc::clone(on_device))?;
+    let mut timed = Vec::with_capacity(queries.len());
+    for query in queries {
+        let Some(complexity) = on_device.complexity(query) else {
+            continue;
+        };
+        let mut fastest = [f64::INFINITY; 2];
+        for _ in 0..TURNS {
+            let started = Instant::now();
+            on_device.index().search(query, search)?;
+            fastest[0] = fastest[0].min(started.elapsed().as_secs_f64());
+            let started = Instant::now();
+            lane.search(&[query], search)?;
+            fastest[1] = fastest[1].min(started.elapsed().as_secs_f64());
+        }
+        let [cpu, gpu] = fastest;
+        timed.push(Timed {
+            complexity,
+            cpu,
+            gpu,
+        });
+    }
+    Ok(timed)
+}
+
+/// Fits a router to every other query, and tries it on the others.
+pub fn fit(timed: &[Timed], threads: u64) -> Routed {
+    let half = |odd: usize| {
+        timed
+            .iter()
+            .copied()
+            .skip(odd)
+            .step_by(2)
+            .collect::<Vec<Timed>>()
+    };
+    let (training, others) = (half(0), half(1));
+    let routers = Router::fit(&training);
+    let mut table = Table::new(&["metric", "r-square", "p-value", "coefficient", "intercept"]);
+    for router in &routers {
+        let line = router.line;
+        table.push(vec![
+            router.metric.name().into(),
+            format!("{:.4}", line.r_square),
+            match line.p_value < 0.0001 {
+                true => "< 0.0001".into(),
+                false => format!("{:.4}", line.p_value),
+            },
+            format!("{:.4e}", line.coefficient * 1e3),
+            format!("{:.5}", line.intercept * 1e3),
+        ]);
+    }
+    let mut text = format!(
+        "CPU less GPU time in ms, {} queries, {threads} threads\n{}",
+        training.len(),
+        table.text()
+    );
+    let router = routers.first().copied();
+    let mean = |time: &dyn Fn(&Timed) -> f64| {
+        let sum: f64 = others.iter().map(time).sum();
+        sum / others.len().max(1) as f64
+    };
+    let cpu = mean(&|timed| timed.cpu);
+    let gpu = mean(&|timed| timed.gpu);
+    let better = mean(&|timed| timed.cpu.min(timed.gpu));
+    let routed = mean(&|timed| match router {
+        Some(router) if router.to_gpu(&timed.complexity) => timed.gpu,
+        _ => timed.cpu,
+    });
+    let on_gpu = others
+        .iter()
+        .filter(|timed| router.is_some_and(|router| router.to_gpu(&timed.complexity)));
+    let share = on_gpu.count() as f64 / others.len().max(1) as f64;
+    if let Some(router) = router {
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{} others by {}: mean {:.1} us, {:.0}% on the GPU; the better of both {:.1} us, CPU alone {:.1}, GPU \
+             alone {:.1}: {:.3} times the better",
+            others.len(),
+            router.metric.name(),
+            routed * 1e6,
+            share * 100.0,
+            better * 1e6,
+            cpu * 1e6,
+            gpu * 1e6,
+            routed / better
+        );
+    }
+    let fitted = routers.iter().map(|router| {
+        json!({
+            "metric": router.metric.name(), "r_square": router.line.r_square, "p_value": router.line.p_value,
+            "coefficient_ms": router.line.coefficient * 1e3, "intercept_ms": router.line.intercept * 1e3,
+        })
+    });
+    let json = json!({
+        "metrics": fitted.collect::<Vec<_>>(), "routed_us": routed * 1e6, "better_us": better * 1e6,
+        "cpu_us": cpu * 1e6, "gpu_us": gpu * 1e6, "share_gpu": share,
+    });
+    Routed { router, text, json }
+}

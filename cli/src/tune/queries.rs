@@ -1,0 +1,51 @@
+//! `tokapi tune INDEX --queries FILE`: which processor answers a query sooner.
+
+use std::path::Path;
+
+use tokapi::Error;
+
+use super::How;
+
+#[cfg(not(feature = "cuda"))]
+pub fn run(_: &Path, _: &Path, _: &How, _: usize) -> Result<(), Error> {
+    Err(crate::engine::without_cuda())
+}
+
+/// Measures the queries of a file over an index on both processors, fits the difference, and keeps the line.
+#[cfg(feature = "cuda")]
+pub fn run(index: &Path, queries: &Path, how: &How, threads: usize) -> Result<(), Error> {
+    use std::sync::Arc;
+
+    use tokapi::Index;
+    use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
+    use tokapi::query::{Occur, Query, SearchOptions};
+    use tokapi::tune::Store;
+
+    use crate::routing;
+    use crate::summary::{note, print};
+
+    let index = Arc::new(Index::open(index)?);
+    let queries: Vec<Query> = crate::queries::read(queries)?
+        .iter()
+        .map(|query| Query::parse(&query.text, index.analyzer(), Occur::Should))
+        .take(routing::MOST_QUERIES)
+        .collect();
+    let options = GpuIndexOptions::new(Build::Cuda);
+    let on_device = Arc::new(GpuIndex::new(index, &options, &queries)?);
+    let queries: Vec<&Query> = queries.iter().collect();
+    let timed = routing::measure(&on_device, &queries, &SearchOptions::default())?;
+    let routed = routing::fit(&timed, threads as u64);
+    let Some(router) = routed.router else {
+        return Err(Error::Usage(
+            "these are too few queries to tell by: give several of different lengths".into(),
+        ));
+    };
+    if let Some(store) = Store::of_user() {
+        store.save_router(threads as u64, &router)?;
+        note(&format!("kept in {}\n", store.path().display()));
+    }
+    match how.json {
+        true => print(format!("{}\n", routed.json).as_bytes()),
+        false => print(routed.text.as_bytes()),
+    }
+}
