@@ -185,7 +185,7 @@ struct GatedLane {
 
 impl Accelerator for Gated {
     fn complexity(&self, _: &Query) -> Option<Complexity> {
-        Some(Complexity::of(&mut vec![1000], &mut vec![]))
+        Some(Complexity::of(&mut [1000], &mut []))
     }
 
     fn lane(&self) -> Result<Box<dyn BatchLane>> {

@@ -78,7 +78,7 @@ fn matches(index: &Index, query: &Query) -> Vec<u32> {
     let same = collected
         .iter()
         .copied()
-        .eq(documents.iter().map(|&document| document.into()));
+        .eq(documents.iter().map(|&document| u64::from(document)));
     assert!(same, "{query:?}");
     documents
 }

@@ -47,12 +47,12 @@ impl Complexity {
     /// That of a query with terms that must occur in lists of lengths `must`, or of one without such, and
     /// of terms that may in lists of lengths `should`. Where none must, each list is gone through, and its
     /// elements are sought in those that are longer.
-    pub fn of(must: &mut Vec<u64>, should: &mut Vec<u64>) -> Self {
+    pub fn of(must: &mut [u64], should: &mut [u64]) -> Self {
         let log = |length: &u64| (*length as f64).max(1.0).log2();
         let logs = |lengths: &[u64]| lengths.iter().map(log).sum::<f64>();
         must.sort_unstable();
         should.sort_unstable();
-        if let [shortest, others @ ..] = &must[..] {
+        if let [shortest, others @ ..] = &*must {
             let (elements, depth) = (*shortest as f64, logs(others) + logs(should));
             return Complexity {
                 elements,
@@ -112,17 +112,17 @@ mod tests {
 
     #[test]
     fn of_lengths() {
-        let both = Complexity::of(&mut vec![64, 8, 16], &mut vec![]);
+        let both = Complexity::of(&mut [64, 8, 16], &mut []);
         assert_eq!(Metric::ALL.map(|metric| both.by(metric)), [8.0, 80.0, 10.0]);
-        let any = Complexity::of(&mut vec![], &mut vec![64, 8]);
+        let any = Complexity::of(&mut [], &mut [64, 8]);
         assert_eq!(Metric::ALL.map(|metric| any.by(metric)), [72.0, 48.0, 6.0]);
-        let mix = Complexity::of(&mut vec![8], &mut vec![64]);
+        let mix = Complexity::of(&mut [8], &mut [64]);
         assert_eq!(Metric::ALL.map(|metric| mix.by(metric)), [8.0, 48.0, 6.0]);
         assert_eq!(
             [both.work(), any.work(), mix.work()],
             [1024.0, 1080.0, 1016.0]
         );
-        let none = Complexity::of(&mut vec![], &mut vec![]);
+        let none = Complexity::of(&mut [], &mut []);
         assert_eq!(none.by(Metric::Uboc), 0.0);
     }
 }

@@ -81,7 +81,7 @@ mod tests {
         let timed: Vec<Timed> = (1..50)
             .map(|number| {
                 let lengths = [10 * number, 1 << (number % 7 + 4)];
-                let complexity = Complexity::of(&mut lengths.to_vec(), &mut vec![]);
+                let complexity = Complexity::of(&mut lengths.to_vec(), &mut []);
                 Timed {
                     complexity,
                     cpu: 1e-6 * complexity.by(Metric::Uboc),

@@ -180,7 +180,7 @@ impl GpuLane {
 impl Accelerator for Arc<GpuIndex> {
     fn complexity(&self, query: &Query) -> Option<Complexity> {
         let mut terms = Vec::new();
-        let lengths = |terms: &[Term], occur: OnList| {
+        let lengths = |terms: &[Term], occur: OnList| -> Vec<u64> {
             let of = terms.iter().filter(|term| term.occur == occur);
             of.map(|term| u64::from(self.lists.length(term.list)))
                 .collect()
