@@ -184,6 +184,10 @@ struct GatedLane {
 }
 
 impl Accelerator for Gated {
+    fn answers(&self, _: &SearchOptions) -> bool {
+        true
+    }
+
     fn complexity(&self, _: &Query) -> Option<Complexity> {
         Some(Complexity::of(&mut [1000], &mut []))
     }
@@ -342,4 +346,32 @@ fn batches_begin_when_queries_wait_and_end_when_few_come() {
         assert!(started.elapsed() < Duration::from_secs(60));
     }
     assert!(scheduler.report().switches >= 2);
+}
+
+#[test]
+fn batches_have_a_query_however_short_they_are_to_be() {
+    let (_folder, index) = index();
+    let options = GpuIndexOptions::new(Build::Host);
+    let on_device = Arc::new(GpuIndex::new(Arc::clone(&index), &options, &[]).unwrap());
+    for k in [10, 100_000] {
+        let options = SchedulerOptions {
+            threads: 1,
+            policy: Policy::Synchronous,
+            response: Duration::ZERO,
+            search: SearchOptions {
+                k,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
+        let scheduler =
+            Scheduler::new(Arc::clone(&index), Some(accelerator), None, &options).unwrap();
+        let answers: Vec<_> = (0..20).map(|_| submit(&scheduler, None).unwrap()).collect();
+        for answer in answers {
+            assert!(matches!(answer.recv().unwrap(), Outcome::Answered(..)));
+        }
+        // What no lane could answer does not go there.
+        assert_eq!(scheduler.report().by_gpu, if k == 10 { 20 } else { 0 });
+    }
 }

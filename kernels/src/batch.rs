@@ -32,6 +32,8 @@ pub struct Batch {
     terms: Vec<boundary::Term>,
     order: Vec<u32>,
     elements: u64,
+    /// Lists that there must be: one more than the last that a query has.
+    lists: usize,
 }
 
 impl Batch {
@@ -51,6 +53,7 @@ impl Batch {
         self.terms.clear();
         self.order.clear();
         self.elements = 0;
+        self.lists = 0;
     }
 
     /// The lengths of the lists that queries lead with, added up: the shortest that must occur, or all
@@ -80,6 +83,8 @@ impl Batch {
         let term = |place: u32| &terms[place as usize - start];
         let length = |place: u32| lists.length(term(place).list);
         self.order[start..].sort_by_key(|&place| (term(place).occur, length(place)));
+        let last = terms.iter().map(|term| term.list as usize + 1).max();
+        self.lists = self.lists.max(last.unwrap_or(0));
         let count = |occur: Occur| terms.iter().filter(|term| term.occur == occur).count();
         let (must, should) = (count(Occur::Must), count(Occur::Should));
         assert!(must + should > 0, "a term that must or may occur");
@@ -93,6 +98,11 @@ impl Batch {
             must: must as u32,
             forbidden: (terms.len() - must - should) as u32,
         });
+    }
+
+    /// Sees that its queries can be asked of `lists`: those that they were pushed with, or as many.
+    pub(crate) fn check(&self, lists: &DeviceLists) {
+        assert!(self.lists <= lists.len(), "the lists that were pushed");
     }
 
     pub(crate) fn raw(&self) -> boundary::Batch {

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::{Batch, Build, DeviceLists, Result, boundary, check};
+use crate::{Batch, Build, DeviceLists, Error, Result, boundary, check};
 
 /// The most documents that a lane ranks for a query.
 pub const MOST_RANKED: usize = 1024;
@@ -75,9 +75,10 @@ impl Lane {
     /// Shortest lists of 2^32 postings or more together; too little device memory; the device failed.
     ///
     /// # Panics
-    /// When there is a query without a term that must occur.
+    /// When there is a query without a term that must occur, or of a list that the lane does not have.
     pub fn intersect(&mut self, batch: &Batch, scheme: Scheme) -> Result<Matches<'_>> {
         assert!(batch.have_must(), "a list to intersect");
+        batch.check(&self.lists);
         let mut matches = boundary::Matches {
             starts: std::ptr::null(),
             counts: std::ptr::null(),
@@ -112,8 +113,18 @@ impl Lane {
     /// The best `k` documents for each query.
     ///
     /// # Errors
-    /// More than [`MOST_RANKED`] asked for; too little device memory; the device failed.
+    /// More than [`MOST_RANKED`] asked for; lists of 2^42 postings or more to go through; too little device
+    /// memory; the device failed.
+    ///
+    /// # Panics
+    /// When there is a query of a list that the lane does not have.
     pub fn rank(&mut self, batch: &Batch, k: usize) -> Result<Ranked<'_>> {
+        batch.check(&self.lists);
+        // Sections of 4,096, the last of each list smaller, are counted in 32 bits.
+        if batch.elements() >= 1 << 42 {
+            let elements = batch.elements();
+            return Err(Error::TooLarge(format!("a batch of {elements} postings")));
+        }
         let mut ranked = boundary::Ranked {
             keys: std::ptr::null(),
             counts: std::ptr::null(),

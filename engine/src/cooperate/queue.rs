@@ -104,7 +104,8 @@ pub(super) struct Queue {
     gpu_work: f64,
     pub mode: Mode,
     pub switches: u64,
-    pub batches: Vec<BatchTime>,
+    /// The last that there were.
+    batches: VecDeque<BatchTime>,
     pub lost: Option<String>,
     /// Lanes that there are, and that have a batch.
     lanes: usize,
@@ -157,6 +158,9 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 /// Below so much of the rate at which batches began they end.
 const BACK: f64 = 0.8;
 
+/// Batches that are kept for a report.
+const MOST_BATCHES: usize = 1 << 16;
+
 /// Queries among which a thread of the CPU takes the one that is the least work.
 const LOOKED_AT: usize = 16;
 
@@ -172,7 +176,7 @@ impl Shared {
                     _ => Mode::Asynchronous,
                 },
                 switches: 0,
-                batches: Vec::new(),
+                batches: VecDeque::new(),
                 lost: None,
                 lanes,
                 working: 0,
@@ -211,6 +215,8 @@ impl Shared {
             false => None,
         };
         if let Some(refused) = refused {
+            // What it holds may ask for the queue when it is dropped.
+            drop(queue);
             job.reply = None;
             return Err(refused);
         }
@@ -312,7 +318,7 @@ impl Shared {
         loop {
             let full = self.batch_work(&queue);
             let (mut jobs, mut work) = (Vec::new(), 0.0);
-            while work < full
+            while (jobs.is_empty() || work < full)
                 && let Some(job) = queue.pop_gpu()
             {
                 work += job.work();
@@ -338,7 +344,10 @@ impl Shared {
         if time.work > 0.25 * self.batch_work(&queue) {
             queue.speed += NEW * (time.work / time.seconds.max(1e-9) - queue.speed);
         }
-        queue.batches.push(time);
+        if queue.batches.len() == MOST_BATCHES {
+            queue.batches.pop_front();
+        }
+        queue.batches.push_back(time);
         queue.give_to_cpu(unanswered);
         self.for_cpu.notify_all();
     }
@@ -369,6 +378,11 @@ impl Shared {
 }
 
 impl Queue {
+    /// The batches since this was asked last, as far as they are kept.
+    pub fn take_batches(&mut self) -> Vec<BatchTime> {
+        std::mem::take(&mut self.batches).into()
+    }
+
     fn push_gpu(&mut self, job: Job) {
         self.gpu_work += job.work();
         self.gpu.push_back(job);

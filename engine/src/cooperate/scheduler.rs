@@ -20,6 +20,9 @@ use crate::query::{Hit, Query, SearchOptions};
 
 /// What answers batches of queries, by lanes that each take one at a time.
 pub trait Accelerator: Send + Sync {
+    /// Whether queries can be answered by these options at all.
+    fn answers(&self, options: &SearchOptions) -> bool;
+
     /// How much work a query is; none where it cannot be answered here.
     fn complexity(&self, query: &Query) -> Option<Complexity>;
 
@@ -128,7 +131,7 @@ pub struct SchedulerReport {
     pub by_gpu: u64,
     /// Changes of the mode.
     pub switches: u64,
-    /// The batches of the GPU.
+    /// The batches of the GPU since the last report, the last 65,536 at most.
     pub batches: Vec<BatchTime>,
     /// Why the GPU does not answer any more.
     pub lost: Option<String>,
@@ -155,7 +158,10 @@ impl Scheduler {
         router: Option<Router>,
         options: &SchedulerOptions,
     ) -> Result<Self> {
-        let accelerator = accelerator.filter(|_| options.policy != Policy::Cpu);
+        let takes_part = |accelerator: &Arc<dyn Accelerator>| {
+            options.policy != Policy::Cpu && accelerator.answers(&options.search)
+        };
+        let accelerator = accelerator.filter(takes_part);
         let lanes = match &accelerator {
             None => Vec::new(),
             Some(accelerator) => (0..options.lanes.max(1))
@@ -211,14 +217,14 @@ impl Scheduler {
         self.shared.lock().mode == Mode::Synchronous
     }
 
-    /// What has been done so far. Batches are told once.
+    /// What has been done so far.
     pub fn report(&self) -> SchedulerReport {
         let mut queue = self.shared.lock();
         SchedulerReport {
             by_cpu: self.shared.by_cpu.load(Ordering::Relaxed),
             by_gpu: self.shared.by_gpu.load(Ordering::Relaxed),
             switches: queue.switches,
-            batches: std::mem::take(&mut queue.batches),
+            batches: queue.take_batches(),
             lost: queue.lost.clone(),
         }
     }

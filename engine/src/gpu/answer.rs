@@ -68,7 +68,7 @@ impl GpuLane {
         let index = Arc::clone(&self.index);
         let weighing = Weighing::of(&index.index, &options.bm25)?;
         let mut answers = vec![None; queries.len()];
-        if options.k > MOST_RANKED || options.algorithm == Algorithm::Exhaustive {
+        if !index.answers(options) {
             return Ok(answers);
         }
         // Until nobody else has them weighed otherwise.
@@ -178,6 +178,10 @@ impl GpuLane {
 }
 
 impl Accelerator for Arc<GpuIndex> {
+    fn answers(&self, options: &SearchOptions) -> bool {
+        options.k <= MOST_RANKED && options.algorithm == Algorithm::Auto
+    }
+
     fn complexity(&self, query: &Query) -> Option<Complexity> {
         let mut terms = Vec::new();
         let lengths = |terms: &[Term], occur: OnList| -> Vec<u64> {

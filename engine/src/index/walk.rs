@@ -54,11 +54,12 @@ impl Renumbered {
                 live,
                 with_gaps,
             });
-            // All together are fewer than 2^32: those who ask have counted them.
-            first += match with_gaps {
+            let count = match with_gaps {
                 true => part.documents(),
                 false => part.note.live().documents as u32,
             };
+            // All together are fewer than 2^32, unless numbers are not looked at: those who do have counted.
+            first = first.wrapping_add(count);
         }
         Ok(renumbered)
     }

@@ -102,8 +102,11 @@ fn mark(cursor: &mut Cursor<'_>, start: u32, end: u32, bits: &mut [u64]) -> Resu
                 let from = documents.partition_point(|&document| document < start);
                 let to = documents.partition_point(|&document| document < end);
                 for &document in &documents[from..to] {
-                    let place = (document - start) as usize;
-                    bits[place / 64] |= 1 << (place % 64);
+                    let place = document.wrapping_sub(start) as usize;
+                    // Of a list that is not what was written, documents need not ascend.
+                    if let Some(word) = bits.get_mut(place / 64) {
+                        *word |= 1 << (place % 64);
+                    }
                 }
             }
         }

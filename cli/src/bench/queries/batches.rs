@@ -154,7 +154,7 @@ impl Bench<'_> {
         let mut lanes: Vec<GpuLane> = (0..lanes.max(1))
             .map(|_| GpuLane::new(Arc::clone(&self.on_device)))
             .collect::<Result<_, _>>()?;
-        let mut fastest = f64::INFINITY;
+        let mut most = 0.0f64;
         // The first turn is for their memory.
         for turn in 0..=self.args.repeat.max(1) {
             let next = AtomicUsize::new(0);
@@ -162,25 +162,30 @@ impl Bench<'_> {
             let work = lanes.iter_mut().map(|lane| {
                 let (batches, next) = (&batches, &next);
                 move || -> Result<usize, Error> {
+                    let mut answered = 0;
                     while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                         match task {
                             Task::Documents(scheme) => {
                                 lane.documents(batch, scheme, |_, documents| {
-                                    std::hint::black_box(documents);
+                                    answered += usize::from(documents.is_some());
                                 })?
                             }
-                            Task::Top => drop(lane.search(batch, &self.search)?),
+                            Task::Top => {
+                                let answers = lane.search(batch, &self.search)?;
+                                answered += answers.iter().flatten().count();
+                            }
                         }
                     }
-                    Ok(0)
+                    Ok(answered)
                 }
             });
-            on_threads(work.collect())?;
+            let answered = on_threads(work.collect())?;
             if turn > 0 {
-                fastest = fastest.min(started.elapsed().as_secs_f64());
+                // Those that the device has no lists for do not count.
+                most = most.max(answered as f64 / started.elapsed().as_secs_f64());
             }
         }
-        Ok(queries.len() as f64 / fastest)
+        Ok(most)
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
+use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, MOST_RANKED};
 use tokapi::query::{Occur, Query, SearchOptions};
 use tokapi::{Error, Index};
 
@@ -143,6 +143,16 @@ impl Report {
 }
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+    if args.k > MOST_RANKED {
+        return Err(Error::Usage(format!(
+            "-k can be {MOST_RANKED} at most: a GPU ranks no more"
+        )));
+    }
+    if !(args.first_load >= 1.0 && args.last_load.is_finite()) {
+        return Err(Error::Usage(
+            "loads begin with a query a second or more".into(),
+        ));
+    }
     let index = Arc::new(Index::open(&args.index)?);
     let terms = draw::queries(&index, args)?;
     let of = |occur| terms.iter().map(move |terms| draw::query(terms, occur));

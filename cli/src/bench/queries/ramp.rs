@@ -149,7 +149,7 @@ impl Bench<'_> {
             for source in 0..SOURCES {
                 let (scheduler, tally, refused) = (&scheduler, &tally, &refused);
                 scope.spawn(move || {
-                    let mut random = Random(self.args.seed + source as u64);
+                    let mut random = Random(self.args.seed.wrapping_add(source as u64));
                     let mut due = 0.0;
                     for number in (source..count).step_by(SOURCES) {
                         // Poisson: the time to the next is distributed exponentially.
