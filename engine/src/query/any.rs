@@ -27,10 +27,14 @@ pub(crate) fn visit(terms: &mut Terms<'_>, matches: &mut impl Matches) -> Result
         return Ok(());
     }
     let documents = terms.weigher.part().documents() as usize;
-    let (mut some, mut other) = (vec![0u64; WINDOW / 64], vec![0u64; WINDOW / 64]);
+    let has_lists = !terms.filters.within.is_empty() || !terms.filters.not.is_empty();
+    let words = documents.min(WINDOW).div_ceil(64);
+    let mut some = vec![0u64; words];
+    let mut other = vec![0u64; if has_lists { words } else { 0 }];
     for start in (0..documents).step_by(WINDOW) {
         // Fewer than 2^32.
         let (start, end) = (start as u32, documents.min(start + WINDOW) as u32);
+        some.truncate((end - start).div_ceil(64) as usize);
         if terms.filters_alone {
             mark_all(end - start, &mut some);
         }
