@@ -38,11 +38,7 @@ class Lane {
 
   void rank(const tokapi_batch& given, uint32_t k, tokapi_ranked& ranked) {
     Batch batch = begin(given);
-    uint32_t phases = 0;
-    for (uint64_t query = 0; query < given.queries; query++) {
-      phases = std::max(phases, Ranking::leads(given.query_list[query]));
-    }
-    ranking_.rank(queue_, batch, given.queries, phases, k, ranked);
+    ranking_.rank(queue_, lists_, given, batch, k, ranked);
     queue_.wait();
   }
 

@@ -41,15 +41,6 @@ struct Phase {
   TOKAPI_FN static bool reaches(double bound, uint64_t limit) {
     return key_of(static_cast<float>(bound + (bound < 0.0 ? -bound : bound) * SLACK), 0) < limit;
   }
-
-  // The sections of a query's list.
-  TOKAPI_FN uint32_t sections(uint64_t number) const {
-    const tokapi_query query = batch.queries[number];
-    uint32_t leads = query.must ? 1 : query.terms - query.forbidden;
-    if (phase >= leads || !reaches(bound_from(query, phase), limits[number])) return 0;
-    uint64_t count = batch.list(query, phase).count;
-    return static_cast<uint32_t>((count + SECTION_ELEMENTS - 1) / SECTION_ELEMENTS);
-  }
 };
 
 // Elements of a list.
@@ -57,10 +48,14 @@ struct Elements {
   const Phase& of;
   tokapi_query query;
   uint64_t number, first;
-  uint32_t items, list;
+  uint32_t count, list;
   double times, others;
 
   TOKAPI_FN uint64_t limit() const { return lowered(of.limits + number); }
+  // None where the list could not bring a better document any more.
+  TOKAPI_FN uint32_t items(uint64_t limit) const {
+    return Phase::reaches(of.bound_from(query, of.phase), limit) ? count : 0;
+  }
   TOKAPI_FN uint64_t key(uint32_t i, uint64_t limit) const {
     const Batch& batch = of.batch;
     float weight = batch.lists.weights[first + i];
@@ -114,9 +109,10 @@ struct Together {
   struct OfQuery {
     const Together& of;
     uint64_t number;
-    uint32_t begin, items;
+    uint32_t begin, count;
 
     TOKAPI_FN uint64_t limit() const { return NO_KEY; }
+    TOKAPI_FN uint32_t items(uint64_t) const { return count; }
     TOKAPI_FN uint64_t key(uint32_t i, uint64_t) const {
       uint32_t place = i % of.k;
       if (i < of.k) return place < of.kept_before[number] ? of.before[number * of.k + place] : NO_KEY;
@@ -137,48 +133,85 @@ struct Together {
 
 class Ranking {
  public:
-  // The lists that a query leads with.
-  static uint32_t leads(const tokapi_query& query) { return query.must ? 1 : query.terms - query.forbidden; }
-
-  // Gives the keys of the best `k` of every query, the best first, once the queue has been waited for. No query
-  // leads with more than `phases` lists.
-  void rank(Queue& queue, const Batch& batch, uint64_t queries, uint32_t phases, uint32_t k, tokapi_ranked& ranked) {
+  // Gives the keys of the best `k` of every query, the best first, once the queue has been waited for.
+  void rank(Queue& queue, const DeviceLists& lists, const tokapi_batch& given, const Batch& batch, uint32_t k,
+            tokapi_ranked& ranked) {
     if (k == 0 || k > MOST_KEYS) throw Failure(TOKAPI_TOO_LARGE, "no or too many documents asked for");
+    uint64_t queries = given.queries;
+    uint32_t phases = 0;
+    for (uint64_t query = 0; query < queries; query++) phases = std::max(phases, leads(given.query_list[query]));
+    bring_up(queue, lists, given, phases);
     best_.reserve(queries * k);
-    fill(queue, best_kept_.reserve(queries), 0, queries * sizeof(uint32_t));
-    fill(queue, limits_.reserve(queries), 0xff, queries * sizeof(uint64_t));
-    uint32_t* starts = starts_.reserve(queries + 1);
-    uint32_t* count = count_.reserve(1);
+    uint64_t* keys_here = keys_here_.reserve(queries * k);
+    uint32_t* kept_here = kept_here_.reserve(queries);
+    uint64_t slice = std::min(MOST_SECTION_KEYS / k, most_sections_);
+    uint64_t* keys = keys_.reserve(slice * k);
+    uint32_t* kept = kept_.reserve(slice);
     for (uint32_t number = 0; number < phases; number++) {
-      Phase phase{batch, number, limits_.data()};
-      scan(queue, queries, [=] TOKAPI_LAMBDA(uint64_t query) { return phase.sections(query); }, starts);
-      tell(queue, count, starts + queries, 1);
-      queue.wait();
-      take_sections(queue, phase, queries, *count, k);
+      Phase phase{batch, number, limits_};
+      const uint32_t* starts = starts_ + number * (queries + 1);
+      uint64_t sections = starts_here_[number * (queries + 1) + queries], from = 0, to = 0;
+      do {
+        to = std::min(from + slice, sections);
+        best_keys(queue, to - from, ElementSections{phase, starts, queries, from}, k, keys, kept);
+        // The last come down as they are written.
+        bool is_last = number + 1 == phases && to == sections;
+        Together together{best_.data(), best_kept_, keys, kept, starts, from, to, k, limits_};
+        best_keys(queue, queries, together, k, is_last ? keys_here : best_.data(), is_last ? kept_here : best_kept_);
+        from = to;
+      } while (to < sections);
     }
-    download(queue, keys_here_.reserve(queries * k), best_.data(), queries * k * sizeof(uint64_t));
-    download(queue, kept_here_.reserve(queries), best_kept_.data(), queries * sizeof(uint32_t));
-    ranked = tokapi_ranked{keys_here_.data(), kept_here_.data()};
+    ranked = tokapi_ranked{keys_here, kept_here};
   }
 
  private:
-  // Finds the best of all sections of a phase, as many at a time as there is room for.
-  void take_sections(Queue& queue, const Phase& phase, uint64_t queries, uint64_t sections, uint32_t k) {
-    uint64_t slice = MOST_SECTION_KEYS / k, most = std::min(slice, sections);
-    uint64_t* keys = keys_.reserve(most * k);
-    uint32_t* kept = kept_.reserve(most);
-    for (uint64_t from = 0; from < sections; from += slice) {
-      uint64_t to = std::min(from + slice, sections);
-      best_keys(queue, to - from, ElementSections{phase, starts_.data(), queries, from}, k, keys, kept);
-      Together together{best_.data(), best_kept_.data(), keys, kept, starts_.data(), from, to, k, limits_.data()};
-      best_keys(queue, queries, together, k, best_.data(), best_kept_.data());
+  // The lists that a query leads with.
+  static uint32_t leads(const tokapi_query& query) { return query.must ? 1 : query.terms - query.forbidden; }
+
+  // Brings up, in one piece: limits that leave nothing out, that nothing is kept, and where the sections of
+  // every query begin in each phase. Lists that need not be gone through turn out in the sections.
+  void bring_up(Queue& queue, const DeviceLists& lists, const tokapi_batch& given, uint32_t phases) {
+    uint64_t queries = given.queries;
+    uint64_t bytes = queries * (sizeof(uint64_t) + sizeof(uint32_t)) + phases * (queries + 1) * sizeof(uint32_t);
+    uint64_t* limits_here = reinterpret_cast<uint64_t*>(here_.reserve(bytes));
+    uint32_t* kept_here = reinterpret_cast<uint32_t*>(limits_here + queries);
+    starts_here_ = kept_here + queries;
+    std::fill(limits_here, limits_here + queries, NO_KEY);
+    std::fill(kept_here, kept_here + queries, 0);
+    most_sections_ = 0;
+    for (uint32_t phase = 0; phase < phases; phase++) {
+      uint32_t* starts = starts_here_ + phase * (queries + 1);
+      uint64_t sections = 0;
+      for (uint64_t number = 0; number < queries; number++) {
+        const tokapi_query& query = given.query_list[number];
+        // Their number was checked to fit.
+        starts[number] = static_cast<uint32_t>(sections);
+        if (phase >= leads(query)) continue;
+        uint64_t count = lists.list(given.term_list[given.order[query.first_term + phase]].list).count;
+        sections += (count + SECTION_ELEMENTS - 1) / SECTION_ELEMENTS;
+      }
+      starts[queries] = static_cast<uint32_t>(sections);
+      most_sections_ = std::max(most_sections_, sections);
     }
+    limits_ = reinterpret_cast<uint64_t*>(there_.reserve(bytes));
+    best_kept_ = reinterpret_cast<uint32_t*>(limits_ + queries);
+    starts_ = best_kept_ + queries;
+    upload(queue, limits_, limits_here, bytes);
   }
 
-  Buffer<uint64_t> best_, limits_, keys_;
-  Buffer<uint32_t> best_kept_, kept_, starts_;
+  Pinned<uint8_t> here_;
+  Buffer<uint8_t> there_;
+  // Within these.
+  uint32_t* starts_here_ = nullptr;
+  uint64_t* limits_ = nullptr;
+  uint32_t *best_kept_ = nullptr, *starts_ = nullptr;
+  // Of a phase.
+  uint64_t most_sections_ = 0;
+  Buffer<uint64_t> best_, keys_;
+  Buffer<uint32_t> kept_;
+  // Written by kernels.
   Pinned<uint64_t> keys_here_;
-  Pinned<uint32_t> kept_here_, count_;
+  Pinned<uint32_t> kept_here_;
 };
 
 }  // namespace TOKAPI_BACKEND

@@ -140,8 +140,9 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
     best.limit = section.limit();
   }
   __syncthreads();
-  for (uint32_t base = 0; base < section.items; base += STEP) {
-    uint32_t end = section.items - base < STEP ? section.items : base + STEP;
+  uint32_t items = section.items(best.limit);
+  for (uint32_t base = 0; base < items; base += STEP) {
+    uint32_t end = items - base < STEP ? items : base + STEP;
     uint64_t limit = best.limit;
     for (uint32_t i = base + threadIdx.x; i < end; i += BLOCK_THREADS) {
       uint64_t key = section.key(i, limit);
@@ -161,7 +162,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
   }
 }
 
-// For every section, the least `k` of the keys section.key(i, limit), for all i below section.items, that
+// For every section, the least `k` of the keys section.key(i, limit), for all i below section.items(limit), that
 // are less than section.limit(), where section = function.section(s): ascending, from out[s * k] on; how many to
 // kept[s]. `limit` is one that a key must be less than to count; no key need be told that is not. No two keys
 // of a section are equal, but for NO_KEY. Where there are k keys, section.found(the last) is told of it.
@@ -201,7 +202,8 @@ void best_keys(Queue&, uint64_t sections, F function, uint32_t k, uint64_t* out,
     auto section = function.section(s);
     uint64_t limit = section.limit();
     keys.clear();
-    for (uint32_t i = 0; i < section.items; i++) {
+    uint32_t items = section.items(limit);
+    for (uint32_t i = 0; i < items; i++) {
       uint64_t key = section.key(i, limit);
       if (key < limit) keys.push_back(key);
     }
