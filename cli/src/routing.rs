@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokapi::Error;
-use tokapi::cooperate::{Accelerator, Router, Timed};
+use tokapi::cooperate::{Accelerator, Router, Rule, Timed};
 use tokapi::gpu::{GpuIndex, GpuLane};
 use tokapi::query::{Query, SearchOptions};
 
@@ -68,12 +68,27 @@ pub fn fit(timed: &[Timed], threads: u64) -> Routed {
             .collect::<Vec<Timed>>()
     };
     let (training, others) = (half(0), half(1));
-    let routers = Router::fit(&training);
-    let mut table = Table::new(&["metric", "r-square", "p-value", "coefficient", "intercept"]);
-    for router in &routers {
-        let line = router.line;
+    let mut table = Table::new(&[
+        "queries",
+        "metric",
+        "r-square",
+        "p-value",
+        "coefficient",
+        "intercept",
+    ]);
+    let mut fitted = Vec::new();
+    for (has_must, kind) in [(true, "AND"), (false, "OR")] {
+        let of_kind = training
+            .iter()
+            .filter(|timed| timed.complexity.has_must() == has_must);
+        let rules = Rule::fit(&of_kind.copied().collect::<Vec<Timed>>());
+        fitted.extend(rules.into_iter().map(|rule| (kind, rule)));
+    }
+    for (kind, rule) in &fitted {
+        let line = rule.line;
         table.push(vec![
-            router.metric.name().into(),
+            (*kind).into(),
+            rule.metric.name().into(),
             format!("{:.4}", line.r_square),
             match line.p_value < 0.0001 {
                 true => "< 0.0001".into(),
@@ -88,7 +103,7 @@ pub fn fit(timed: &[Timed], threads: u64) -> Routed {
         training.len(),
         table.text()
     );
-    let router = routers.first().copied();
+    let router = Router::fit(&training);
     let mean = |time: &dyn Fn(&Timed) -> f64| {
         let sum: f64 = others.iter().map(time).sum();
         sum / others.len().max(1) as f64
@@ -108,10 +123,11 @@ pub fn fit(timed: &[Timed], threads: u64) -> Routed {
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{} others by {}: mean {:.1} us, {:.0}% on the GPU; the better of both {:.1} us, CPU alone {:.1}, GPU \
-             alone {:.1}: {:.3} times the better",
+            "{} others by {} and {}: mean {:.1} us, {:.0}% on the GPU; the better of both {:.1} us, CPU alone {:.1}, \
+             GPU alone {:.1}: {:.3} times the better",
             others.len(),
-            router.metric.name(),
+            router.must.metric.name(),
+            router.any.metric.name(),
             routed * 1e6,
             share * 100.0,
             better * 1e6,
@@ -120,10 +136,10 @@ pub fn fit(timed: &[Timed], threads: u64) -> Routed {
             routed / better
         );
     }
-    let fitted = routers.iter().map(|router| {
+    let fitted = fitted.iter().map(|(kind, rule)| {
         json!({
-            "metric": router.metric.name(), "r_square": router.line.r_square, "p_value": router.line.p_value,
-            "coefficient_ms": router.line.coefficient * 1e3, "intercept_ms": router.line.intercept * 1e3,
+            "queries": kind, "metric": rule.metric.name(), "r_square": rule.line.r_square, "p_value": rule.line.p_value,
+            "coefficient_ms": rule.line.coefficient * 1e3, "intercept_ms": rule.line.intercept * 1e3,
         })
     });
     let json = json!({

@@ -12,7 +12,7 @@ use random::{Random, Shape, query, text};
 use tokapi::analyze::Analyzer;
 use tokapi::cooperate::{
     Accelerator, BatchLane, Complexity, Metric, Outcome, Policy, Processor, Refused, Regression,
-    Router, Scheduler, SchedulerOptions,
+    Router, Rule, Scheduler, SchedulerOptions,
 };
 use tokapi::corpus::Format;
 use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
@@ -43,7 +43,7 @@ fn index() -> (tempfile::TempDir, Arc<Index>) {
 
 /// Queries of much work go to the GPU.
 fn router() -> Router {
-    Router {
+    let rule = Rule {
         metric: Metric::Los,
         line: Regression {
             coefficient: 1.0,
@@ -51,6 +51,10 @@ fn router() -> Router {
             r_square: 1.0,
             p_value: 0.0,
         },
+    };
+    Router {
+        must: rule,
+        any: rule,
     }
 }
 

@@ -41,6 +41,7 @@ pub struct Complexity {
     comparisons: f64,
     depth: f64,
     probes: f64,
+    has_must: bool,
 }
 
 impl Complexity {
@@ -59,6 +60,7 @@ impl Complexity {
                 comparisons: elements * depth,
                 depth,
                 probes: elements * (must.len() + should.len()) as f64,
+                has_must: true,
             };
         }
         let mut sum = Complexity::default();
@@ -87,6 +89,11 @@ impl Complexity {
             }
         }
         Ok(Complexity::of(&mut must, &mut should))
+    }
+
+    /// Whether the query has a term that must occur.
+    pub fn has_must(&self) -> bool {
+        self.has_must
     }
 
     /// What a batch counts it for: every element once, and once for each list that it is sought in, as tables

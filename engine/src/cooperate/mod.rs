@@ -5,16 +5,19 @@
 //! A [`Scheduler`] takes queries as they come, and switches to batches of a GPU when they begin to wait.
 //! (Ao et al.: Efficient Lists Intersection by CPU-GPU Cooperative Computing.)
 
+mod intake;
+mod job;
+mod load;
 mod metric;
 mod queue;
 mod regression;
 mod router;
 mod scheduler;
 
+pub use intake::Refused;
 pub use metric::{Complexity, Metric};
-pub use queue::Refused;
 pub use regression::Regression;
-pub use router::{Router, Timed};
+pub use router::{Router, Rule, Timed};
 pub use scheduler::{
     Accelerator, BatchLane, BatchTime, Outcome, Policy, Processor, Scheduler, SchedulerOptions,
     SchedulerReport,

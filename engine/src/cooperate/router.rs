@@ -16,40 +16,30 @@ pub struct Timed {
     pub gpu: f64,
 }
 
-/// Predicts the seconds by which the CPU takes longer than the GPU.
+/// Predicts the seconds by which the CPU takes longer than the GPU, from one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Router {
+pub struct Rule {
     /// What the prediction is made from.
     pub metric: Metric,
     /// The line by which it is made.
     pub line: Regression,
 }
 
-impl Router {
+impl Rule {
     /// The lines of all metrics that can be fitted to `timed`, the one that accounts for most first.
-    pub fn fit(timed: &[Timed]) -> Vec<Router> {
+    pub fn fit(timed: &[Timed]) -> Vec<Rule> {
         let of = |metric: Metric| {
             let points = timed.iter();
             let points = points.map(|timed| (timed.complexity.by(metric), timed.cpu - timed.gpu));
             let line = Regression::fit(&points.collect::<Vec<_>>())?;
-            Some(Router { metric, line })
+            Some(Rule { metric, line })
         };
-        let mut routers: Vec<Router> = Metric::ALL.into_iter().filter_map(of).collect();
-        routers.sort_by(|a, b| b.line.r_square.total_cmp(&a.line.r_square));
-        routers
+        let mut rules: Vec<Rule> = Metric::ALL.into_iter().filter_map(of).collect();
+        rules.sort_by(|a, b| b.line.r_square.total_cmp(&a.line.r_square));
+        rules
     }
 
-    /// The seconds by which the CPU would take longer.
-    pub fn difference(&self, complexity: &Complexity) -> f64 {
-        self.line.at(complexity.by(self.metric))
-    }
-
-    /// Whether a query goes to the GPU.
-    pub fn to_gpu(&self, complexity: &Complexity) -> bool {
-        self.difference(complexity) > 0.0
-    }
-
-    pub(crate) fn to_json(self) -> Value {
+    fn to_json(self) -> Value {
         json!({
             "metric": self.metric.name(),
             "coefficient": self.line.coefficient,
@@ -59,8 +49,8 @@ impl Router {
         })
     }
 
-    pub(crate) fn of_json(value: &Value) -> Option<Self> {
-        Some(Router {
+    fn of_json(value: &Value) -> Option<Self> {
+        Some(Rule {
             metric: Metric::of_name(value["metric"].as_str()?)?,
             line: Regression {
                 coefficient: value["coefficient"].as_f64()?,
@@ -68,6 +58,64 @@ impl Router {
                 r_square: value["r_square"].as_f64()?,
                 p_value: value["p_value"].as_f64()?,
             },
+        })
+    }
+}
+
+/// Tells where a query goes: by one rule where terms must occur, and by another where none must, which both
+/// processors answer in other ways.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Router {
+    /// For queries with terms that must occur.
+    pub must: Rule,
+    /// For queries without.
+    pub any: Rule,
+}
+
+impl Router {
+    /// The best rules for `timed`; where one kind has too few to tell by, that of the other. None where both have.
+    pub fn fit(timed: &[Timed]) -> Option<Self> {
+        let best = |has_must: bool| {
+            let of_kind = timed
+                .iter()
+                .filter(|timed| timed.complexity.has_must() == has_must);
+            Rule::fit(&of_kind.copied().collect::<Vec<_>>())
+                .first()
+                .copied()
+        };
+        let (must, any) = (best(true), best(false));
+        Some(Router {
+            must: must.or(any)?,
+            any: any.or(must)?,
+        })
+    }
+
+    fn rule(&self, complexity: &Complexity) -> &Rule {
+        match complexity.has_must() {
+            true => &self.must,
+            false => &self.any,
+        }
+    }
+
+    /// The seconds by which the CPU would take longer.
+    pub fn difference(&self, complexity: &Complexity) -> f64 {
+        let rule = self.rule(complexity);
+        rule.line.at(complexity.by(rule.metric))
+    }
+
+    /// Whether a query goes to the GPU.
+    pub fn to_gpu(&self, complexity: &Complexity) -> bool {
+        self.difference(complexity) > 0.0
+    }
+
+    pub(crate) fn to_json(self) -> Value {
+        json!({ "must": self.must.to_json(), "any": self.any.to_json() })
+    }
+
+    pub(crate) fn of_json(value: &Value) -> Option<Self> {
+        Some(Router {
+            must: Rule::of_json(&value["must"])?,
+            any: Rule::of_json(&value["any"])?,
         })
     }
 }
@@ -89,16 +137,18 @@ mod tests {
                 }
             })
             .collect();
-        let routers = Router::fit(&timed);
-        assert_eq!(routers.len(), 3);
-        assert_eq!(routers[0].metric, Metric::Uboc);
-        assert!((routers[0].line.intercept + 1e-4).abs() < 1e-12);
+        let rules = Rule::fit(&timed);
+        assert_eq!(rules.len(), 3);
+        assert_eq!(rules[0].metric, Metric::Uboc);
+        assert!((rules[0].line.intercept + 1e-4).abs() < 1e-12);
+        let router = Router::fit(&timed).unwrap();
+        assert_eq!((router.must, router.any), (rules[0], rules[0]));
         for timed in &timed {
             let to_gpu = timed.cpu - timed.gpu > 0.0;
-            let difference = routers[0].difference(&timed.complexity);
-            assert!(difference.abs() < 1e-12 || routers[0].to_gpu(&timed.complexity) == to_gpu);
+            let difference = router.difference(&timed.complexity);
+            assert!(difference.abs() < 1e-12 || router.to_gpu(&timed.complexity) == to_gpu);
         }
-        assert_eq!(Router::of_json(&routers[0].to_json()), Some(routers[0]));
+        assert_eq!(Router::of_json(&router.to_json()), Some(router));
         assert_eq!(Router::of_json(&Value::Null), None);
     }
 }

@@ -2,17 +2,20 @@
 //!
 //! Under light load every query goes at once to the processor that the [`Router`] says is faster
 //! (asynchronous mode). When queries begin to wait, all that the GPU can answer go to its lanes, which take as
-//! many at a time as add up to a fixed amount of work, so that batches take the same time (synchronous mode);
-//! what does not go into the next batch, threads of the CPU take meanwhile. Fewer waiting and fewer
-//! arriving than when the mode was left lead back to it.
+//! many at a time as add up to a fixed amount of work, so that batches take the same time (synchronous mode).
+//! Meanwhile threads of the CPU take what they answer sooner, and what does not go into the next batches. Fewer
+//! waiting and fewer arriving than when the mode was left lead back to it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::intake::Refused;
+use super::job::{Job, caught};
+use super::load::Mode;
 use super::metric::Complexity;
-use super::queue::{Job, Mode, Refused, Shared, caught};
+use super::queue::Shared;
 use super::router::Router;
 use crate::error::Result;
 use crate::index::Index;
@@ -208,13 +211,14 @@ impl Scheduler {
             (_, Some(complexity), Some(router)) => router.to_gpu(&complexity),
             _ => false,
         };
-        let job = Job::new(query, deadline, complexity.map(|of| of.work()), reply);
-        self.shared.push(job, faster_on_gpu)
+        let work = complexity.map(|of| of.work());
+        self.shared
+            .push(Job::new(query, deadline, work, faster_on_gpu, reply))
     }
 
     /// Whether queries are batched at the moment.
     pub fn is_synchronous(&self) -> bool {
-        self.shared.lock().mode == Mode::Synchronous
+        self.shared.lock().load.mode == Mode::Synchronous
     }
 
     /// What has been done so far.
@@ -223,7 +227,7 @@ impl Scheduler {
         SchedulerReport {
             by_cpu: self.shared.by_cpu.load(Ordering::Relaxed),
             by_gpu: self.shared.by_gpu.load(Ordering::Relaxed),
-            switches: queue.switches,
+            switches: queue.load.switches,
             batches: queue.take_batches(),
             lost: queue.lost.clone(),
         }
@@ -244,25 +248,26 @@ impl Drop for Scheduler {
 const PANICKED: &str = "the thread that had the query panicked";
 
 fn on_cpu(shared: &Shared, index: &Index, search: &SearchOptions) {
-    while let Some(mut job) = shared.take_one() {
-        if job.is_late() {
-            job.tell(Outcome::Late);
-            continue;
+    while let Some(jobs) = shared.take_few() {
+        for mut job in jobs {
+            if job.is_late() {
+                job.tell(Outcome::Late);
+                continue;
+            }
+            let outcome = match caught(|| index.search(job.query(), search)) {
+                Some(Ok(hits)) => Outcome::Answered(hits, Processor::Cpu),
+                Some(Err(error)) => Outcome::Failed(error.to_string()),
+                None => Outcome::Failed(PANICKED.into()),
+            };
+            shared.by_cpu.fetch_add(1, Ordering::Relaxed);
+            job.tell(outcome);
         }
-        let outcome = match caught(|| index.search(job.query(), search)) {
-            Some(Ok(hits)) => Outcome::Answered(hits, Processor::Cpu),
-            Some(Err(error)) => Outcome::Failed(error.to_string()),
-            None => Outcome::Failed(PANICKED.into()),
-        };
-        shared.by_cpu.fetch_add(1, Ordering::Relaxed);
-        job.tell(outcome);
     }
 }
 
 fn on_gpu(shared: &Shared, mut lane: Box<dyn BatchLane>, search: &SearchOptions) {
-    while let Some(jobs) = shared.take_batch() {
-        let (late, jobs): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(Job::is_late);
-        for mut job in late {
+    while let Some(mut jobs) = shared.take_batch() {
+        for mut job in jobs.extract_if(.., |job| job.is_late()) {
             job.tell(Outcome::Late);
         }
         let started = Instant::now();

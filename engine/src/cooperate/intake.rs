@@ -1,0 +1,108 @@
+//! Where queries come in: at several doors, so that those who bring them at once seldom wait for each other.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::job::Job;
+
+/// Why a query was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// As many as may wait do.
+    #[error("{0} queries are waiting, as many as may; ask again later")]
+    Full(usize),
+    /// The scheduler is being dropped.
+    #[error("no queries are taken any more")]
+    Closed,
+}
+
+const DOORS: usize = 8;
+
+pub(super) struct Intake {
+    doors: [Door; DOORS],
+    /// Queries that came and have not been taken to be answered.
+    waiting: AtomicUsize,
+    most: usize,
+}
+
+/// On a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Door(Mutex<Inside>);
+
+#[derive(Default)]
+struct Inside {
+    jobs: Vec<Job>,
+    closed: bool,
+}
+
+impl Door {
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        // Nobody panics while holding it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Intake {
+    /// For `most` queries.
+    pub fn new(most: usize) -> Self {
+        Intake {
+            doors: Default::default(),
+            waiting: AtomicUsize::new(0),
+            most,
+        }
+    }
+
+    /// Takes a query in.
+    pub fn push(&self, job: Job) -> Result<(), Refused> {
+        let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let mut inside = self.doors[door_of_thread()].lock();
+        let refused = match inside.closed {
+            true => Refused::Closed,
+            false if waiting >= self.most => Refused::Full(waiting),
+            false => {
+                inside.jobs.push(job);
+                return Ok(());
+            }
+        };
+        // What the job holds may ask for this again when it is dropped.
+        drop(inside);
+        self.took(1);
+        job.forget();
+        Err(refused)
+    }
+
+    /// Gives all that came in to `each`; those of a door in their order.
+    pub fn drain(&self, mut each: impl FnMut(Job)) {
+        for door in &self.doors {
+            let jobs = std::mem::take(&mut door.lock().jobs);
+            jobs.into_iter().for_each(&mut each);
+        }
+    }
+
+    /// So many do not wait any more.
+    pub fn took(&self, count: usize) {
+        self.waiting.fetch_sub(count, Ordering::Relaxed);
+    }
+
+    /// So many wait again.
+    pub fn gave_back(&self, count: usize) {
+        self.waiting.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Takes no more.
+    pub fn close(&self) {
+        for door in &self.doors {
+            door.lock().closed = true;
+        }
+    }
+}
+
+/// The door that a thread uses.
+fn door_of_thread() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static DOOR: usize = NEXT.fetch_add(1, Ordering::Relaxed) % DOORS;
+    }
+    DOOR.with(|&door| door)
+}
