@@ -70,7 +70,7 @@ pub struct Args {
     #[arg(short, default_value_t = 10)]
     k: usize,
 
-    /// How often each is measured; the fastest counts
+    /// How often each is measured: the fastest counts for batches, that in the middle for variation and loads
     #[arg(long, default_value_t = 3)]
     repeat: usize,
 

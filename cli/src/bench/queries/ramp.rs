@@ -16,11 +16,17 @@ use crate::table::Table;
 /// Queries that may wait.
 const QUEUE: usize = 1 << 17;
 
-/// Lanes of the scheduler.
-const LANES: usize = 3;
+/// Where so many times as many come as a policy answers, it is not tried with more.
+const BEYOND: f64 = 3.0;
 
 /// Threads that queries come from.
-const SOURCES: usize = 2;
+const SOURCES: usize = 4;
+
+/// Lanes of the scheduler.
+const LANES: usize = 4;
+
+/// Queries of a source whose fate is told to one place: fewer threads at a time write there.
+const TALLIED: usize = 4096;
 
 /// What a policy did at a load.
 pub struct AtLoad {
@@ -35,7 +41,7 @@ pub struct AtLoad {
     switches: u64,
 }
 
-/// What has become of the queries of a load, told from many threads.
+/// What has become of queries of a load, told from many threads.
 struct Tally {
     /// Nanoseconds, 0 where there was no answer.
     times: Vec<AtomicU64>,
@@ -72,14 +78,25 @@ impl Bench<'_> {
             "refused",
             "switches",
         ]);
-        let mut all = Vec::new();
+        let mut all: Vec<AtLoad> = Vec::new();
         let mut offered = self.args.first_load;
+        let mut policies = POLICIES.to_vec();
         while offered <= self.args.last_load {
-            for (policy, name) in POLICIES {
-                let at = self.at_load(&queries, router, policy, name, offered)?;
+            let mut turns: Vec<Vec<AtLoad>> = policies.iter().map(|_| Vec::new()).collect();
+            for _ in 0..self.args.repeat.max(1) {
+                for (&(policy, name), turns) in policies.iter().zip(&mut turns) {
+                    turns.push(self.at_load(&queries, router, policy, name, offered)?);
+                }
+            }
+            for mut turns in turns {
+                turns.sort_by(|a, b| a.times[3].total_cmp(&b.times[3]));
+                let at = turns.swap_remove(turns.len() / 2);
+                if at.answered < offered / BEYOND {
+                    policies.retain(|&(_, name)| name != at.policy);
+                }
                 let mut row = vec![
                     format!("{offered:.0}"),
-                    name.into(),
+                    at.policy.into(),
                     format!("{:.0}", at.answered),
                 ];
                 row.extend(at.times.iter().map(|time| format!("{time:.2}")));
@@ -106,8 +123,8 @@ impl Bench<'_> {
             })
         });
         let title = format!(
-            "AND and OR in turn, top {}, at random moments; {} threads, {LANES} lanes; from the moment a query is due to its answer",
-            self.args.k, self.threads
+            "AND and OR in turn, top {}, at random moments; {} threads, {} lanes; from the moment a query is due to its answer; of {} turns that in the middle by p99",
+            self.args.k, self.threads, LANES, self.args.repeat
         );
         report.add(
             "load",
@@ -137,29 +154,34 @@ impl Bench<'_> {
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&self.on_device));
         let scheduler =
             Scheduler::new(Arc::clone(&self.index), Some(accelerator), router, &options)?;
-        let count = (offered * self.args.seconds) as usize;
-        let tally = Arc::new(Tally {
-            times: (0..count).map(|_| AtomicU64::new(0)).collect(),
-            told: AtomicUsize::new(0),
-            failed: AtomicUsize::new(0),
-        });
+        let of_source = (offered * self.args.seconds / SOURCES as f64) as usize;
+        let count = of_source * SOURCES;
+        let tallies: Vec<Vec<Arc<Tally>>> = (0..SOURCES)
+            .map(|_| {
+                let sizes = (0..of_source).step_by(TALLIED);
+                let sizes = sizes.map(|from| TALLIED.min(of_source - from));
+                sizes.map(|size| Arc::new(Tally::new(size))).collect()
+            })
+            .collect();
+        let all = || tallies.iter().flatten();
         let refused = AtomicUsize::new(0);
         let started = Instant::now();
         std::thread::scope(|scope| {
-            for source in 0..SOURCES {
-                let (scheduler, tally, refused) = (&scheduler, &tally, &refused);
+            for (source, tallies) in tallies.iter().enumerate() {
+                let (scheduler, refused) = (&scheduler, &refused);
                 scope.spawn(move || {
                     let mut random = Random(self.args.seed.wrapping_add(source as u64));
                     let mut due = 0.0;
-                    for number in (source..count).step_by(SOURCES) {
+                    for number in 0..of_source {
                         // Poisson: the time to the next is distributed exponentially.
                         due -= random.unit().ln() * SOURCES as f64 / offered;
                         let due = started + Duration::from_secs_f64(due);
                         wait_until(due);
-                        let query = Arc::clone(&queries[number % queries.len()]);
-                        let to = Arc::clone(tally);
-                        let reply = move |outcome: Outcome| to.tell(number, due, &outcome);
-                        if scheduler.submit(query, None, reply).is_err() {
+                        let query = &queries[(number * SOURCES + source) % queries.len()];
+                        let to = Arc::clone(&tallies[number / TALLIED]);
+                        let reply =
+                            move |outcome: Outcome| to.tell(number % TALLIED, due, &outcome);
+                        if scheduler.submit(Arc::clone(query), None, reply).is_err() {
                             refused.fetch_add(1, Ordering::Relaxed);
                         }
                     }
@@ -167,22 +189,23 @@ impl Bench<'_> {
             }
         });
         let refused = refused.into_inner();
-        while tally.told.load(Ordering::Acquire) + refused < count {
+        let told = || -> usize { all().map(|tally| tally.told.load(Ordering::Acquire)).sum() };
+        while told() + refused < count {
             std::thread::sleep(Duration::from_micros(100));
         }
         let seconds = started.elapsed().as_secs_f64();
         let report = scheduler.report();
         drop(scheduler);
-        let mut times: Vec<f64> = tally
-            .times
-            .iter()
+        let mut times: Vec<f64> = all()
+            .flat_map(|tally| &tally.times)
             .map(|time| time.load(Ordering::Relaxed) as f64 / 1e6)
             .filter(|&time| time > 0.0)
             .collect();
         times.sort_by(f64::total_cmp);
-        let answered = times.len();
-        let told = tally.told.load(Ordering::Acquire);
-        let failed = tally.failed.load(Ordering::Relaxed);
+        let (answered, told) = (times.len(), told());
+        let failed: usize = all()
+            .map(|tally| tally.failed.load(Ordering::Relaxed))
+            .sum();
         if failed > 0 || told + refused != count || answered != told {
             return Err(Error::Device(format!(
                 "of {count} queries {told} were told of and {refused} refused, {failed} failed"
@@ -216,6 +239,14 @@ impl Bench<'_> {
 }
 
 impl Tally {
+    fn new(count: usize) -> Self {
+        Tally {
+            times: (0..count).map(|_| AtomicU64::new(0)).collect(),
+            told: AtomicUsize::new(0),
+            failed: AtomicUsize::new(0),
+        }
+    }
+
     fn tell(&self, number: usize, due: Instant, outcome: &Outcome) {
         match outcome {
             Outcome::Answered(..) => {

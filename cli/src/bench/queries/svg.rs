@@ -10,6 +10,7 @@ use tokapi::cooperate::{Router, Timed};
 use tokapi::output::Staged;
 
 use super::ramp::AtLoad;
+use super::variation::OfSize;
 
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
@@ -93,55 +94,74 @@ fn lines(
     Ok(())
 }
 
+/// Lines of points that come with the names of their lines.
+fn curves<'a>(
+    points: impl Iterator<Item = (&'a str, (f64, f64))>,
+) -> Vec<(String, Vec<(f64, f64)>)> {
+    let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for (name, point) in points {
+        match curves.iter_mut().find(|(other, _)| other == name) {
+            Some((_, points)) => points.push(point),
+            None => curves.push((name.into(), vec![point])),
+        }
+    }
+    curves
+}
+
 /// Throughput and response time of every policy against the load.
 pub fn loads(all: &[AtLoad], folder: &Path) -> Result<(), Error> {
-    let curves = |of: fn(&AtLoad) -> f64| {
-        let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
-        for at in all {
-            let point = (at.offered, of(at));
-            match curves.iter_mut().find(|(name, _)| name == at.policy) {
-                Some((_, points)) => points.push(point),
-                None => curves.push((at.policy.into(), vec![point])),
-            }
-        }
-        curves
+    let of = |value: fn(&AtLoad) -> f64| {
+        curves(all.iter().map(|at| (at.policy, (at.offered, value(at)))))
     };
     write(folder, "queries-load.svg", |root| {
         let panels = root.split_evenly((1, 2));
-        let throughput = curves(|at| at.answered);
         lines(
             &panels[0],
             "throughput",
             ["offered queries a second", "answered a second"],
-            &throughput,
+            &of(|at| at.answered),
         )?;
-        let response = curves(|at| at.times[3]);
         lines(
             &panels[1],
             "99% of the queries take at most",
             ["offered queries a second", "ms"],
-            &response,
+            &of(|at| at.times[3]),
         )
     })
 }
 
-/// The time of every batch.
-pub fn batch_times(curves: &[(&str, Vec<f64>)], folder: &Path) -> Result<(), Error> {
-    let curves: Vec<(String, Vec<(f64, f64)>)> = curves
-        .iter()
-        .map(|(name, times)| {
-            let numbered = (1..)
-                .zip(times)
-                .map(|(number, time)| (f64::from(number), time * 1e3));
-            ((*name).to_owned(), numbered.collect())
-        })
-        .collect();
+/// Throughput and time against the size of batches, and the time of batch after batch of the size in the middle.
+pub fn batch_times(all: &[OfSize], folder: &Path) -> Result<(), Error> {
+    let of = |value: fn(&OfSize) -> f64| {
+        let points = all.iter();
+        curves(points.map(|of| (of.scheme, (of.size as f64, value(of)))))
+    };
+    let middle = all.get(all.len() / 2).map_or(0, |of| of.size);
+    let numbered = all.iter().filter(|of| of.size == middle).flat_map(|of| {
+        let times = (1..).zip(&of.times);
+        times.map(|(number, time)| (of.scheme, (f64::from(number), time * 1e3)))
+    });
+    let size = "queries of a batch, on average";
     write(folder, "queries-batches.svg", |root| {
+        let panels = root.split_evenly((1, 3));
+        let throughput = of(|of| of.rate);
         lines(
-            root,
+            &panels[0],
+            "throughput",
+            [size, "queries a second"],
+            &throughput,
+        )?;
+        lines(
+            &panels[1],
             "time of a batch",
+            [size, "ms"],
+            &of(|of| of.mean() * 1e3),
+        )?;
+        lines(
+            &panels[2],
+            &format!("time of batches of about {middle}"),
             ["number of the batch", "ms"],
-            &curves,
+            &curves(numbered),
         )
     })
 }

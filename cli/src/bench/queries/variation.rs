@@ -1,4 +1,5 @@
-//! How evenly batches take their time: PART with as many queries in each, PARA with as much work.
+//! Batches one after the other, from small to large ones: how much they answer, how long a query of one waits, and
+//! how evenly they take their time. PART with as many queries in each, PARA with as much work.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,81 +13,146 @@ use tokapi::query::Query;
 use super::{Bench, Report, svg};
 use crate::table::Table;
 
+/// The queries of a batch, on average.
+const SIZES: [usize; 5] = [64, 256, 1024, 4096, 16384];
+
+/// The batches that are measured of each size: at least, and at most.
+const LEAST_BATCHES: usize = 4;
+const MOST_BATCHES: usize = 256;
+
+/// What a scheme did with batches of a size.
+pub struct OfSize {
+    pub scheme: &'static str,
+    pub size: usize,
+    /// Queries a second.
+    pub rate: f64,
+    /// Seconds of each batch, in turn.
+    pub times: Vec<f64>,
+}
+
+impl OfSize {
+    pub fn mean(&self) -> f64 {
+        self.times.iter().sum::<f64>() / self.times.len() as f64
+    }
+
+    /// The standard deviation of times over their mean.
+    pub fn variation(&self) -> f64 {
+        variation(&self.times)
+    }
+}
+
 impl Bench<'_> {
     pub fn variation(&self, report: &mut Report) -> Result<(), Error> {
         let mut table = Table::new(&[
+            "batch",
             "scheme",
             "closed by",
             "batches",
-            "queries",
             "q/s",
             "ms",
             "variation",
         ]);
-        let (mut json, mut curves) = (Vec::new(), Vec::new());
-        let batch = self.args.batch[0].clamp(1, self.and.len().div_ceil(8).max(1));
-        let work = |query: &Query| self.on_device.complexity(query).map_or(0.0, |of| of.work());
-        let mean_work = self.and.iter().map(work).sum::<f64>() / self.and.len() as f64;
-        for (scheme, name, by_work) in [(Scheme::Part, "PART", false), (Scheme::Para, "PARA", true)]
-        {
-            let mut batches: Vec<Vec<&Query>> = vec![Vec::new()];
-            let mut sum = 0.0;
-            for query in &self.and {
-                let last = batches.last_mut().expect("there is one");
-                let is_full = match by_work {
-                    true => sum >= mean_work * batch as f64,
-                    false => last.len() >= batch,
+        let (mut json, mut all) = (Vec::new(), Vec::new());
+        for size in SIZES {
+            if size * LEAST_BATCHES > self.and.len() {
+                break;
+            }
+            for (scheme, name, by_work) in
+                [(Scheme::Part, "PART", false), (Scheme::Para, "PARA", true)]
+            {
+                let batches = self.closed(size, by_work);
+                let times = self.times(&batches, scheme)?;
+                let queries: usize = batches.iter().map(Vec::len).sum();
+                let of_size = OfSize {
+                    scheme: name,
+                    size,
+                    rate: queries as f64 / times.iter().sum::<f64>(),
+                    times,
                 };
-                if is_full {
-                    batches.push(Vec::new());
-                    sum = 0.0;
-                }
-                sum += work(query);
-                batches.last_mut().expect("there is one").push(query);
+                table.push(vec![
+                    size.to_string(),
+                    name.into(),
+                    if by_work { "work" } else { "number" }.into(),
+                    batches.len().to_string(),
+                    format!("{:.0}", of_size.rate),
+                    format!("{:.3}", of_size.mean() * 1e3),
+                    format!("{:.1}%", of_size.variation() * 100.0),
+                ]);
+                let work = batches.iter().map(|batch| self.work_of(batch));
+                json.push(json!({
+                    "size": size, "scheme": name, "per_second": of_size.rate, "variation": of_size.variation(),
+                    "queries": batches.iter().map(Vec::len).collect::<Vec<_>>(),
+                    "work": work.collect::<Vec<_>>(), "seconds": of_size.times,
+                }));
+                all.push(of_size);
             }
-            // The last is not whole.
-            if batches.len() > 1 {
-                batches.pop();
-            }
-            let mut lane = GpuLane::new(Arc::clone(&self.on_device))?;
-            let mut fastest = vec![f64::INFINITY; batches.len()];
-            for _ in 0..=self.args.repeat {
-                for (batch, fastest) in batches.iter().zip(&mut fastest) {
-                    let started = Instant::now();
-                    lane.documents(batch, scheme, |_, _| {})?;
-                    *fastest = fastest.min(started.elapsed().as_secs_f64());
-                }
-            }
-            let queries: usize = batches.iter().map(Vec::len).sum();
-            let seconds: f64 = fastest.iter().sum();
-            let mean = seconds / fastest.len() as f64;
-            let squares = fastest
-                .iter()
-                .map(|time| (time - mean).powi(2))
-                .sum::<f64>();
-            let variation = (squares / fastest.len() as f64).sqrt() / mean;
-            table.push(vec![
-                name.into(),
-                if by_work { "work" } else { "number" }.into(),
-                batches.len().to_string(),
-                queries.to_string(),
-                format!("{:.0}", queries as f64 / seconds),
-                format!("{:.3}", mean * 1e3),
-                format!("{:.1}%", variation * 100.0),
-            ]);
-            json.push(json!({
-                "scheme": name, "batches": batches.len(), "queries": queries, "seconds": seconds,
-                "variation": variation,
-            }));
-            curves.push((name, fastest));
         }
         if let Some(folder) = &self.args.svg {
-            svg::batch_times(&curves, folder)?;
+            svg::batch_times(&all, folder)?;
         }
-        let title = format!(
-            "AND, documents: times of batches one after the other, about {batch} queries each"
-        );
-        report.add("variation", &title, &table.text(), json.into());
+        let title = "AND, documents: batches one after the other, on one lane";
+        report.add("variation", title, &table.text(), json.into());
         Ok(())
     }
+
+    fn work_of(&self, queries: &[&Query]) -> f64 {
+        let complexity = queries
+            .iter()
+            .filter_map(|query| self.on_device.complexity(query));
+        complexity.map(|of| of.work()).sum()
+    }
+
+    /// Whole batches of `size` queries, or of the work that so many are on average.
+    fn closed(&self, size: usize, by_work: bool) -> Vec<Vec<&Query>> {
+        let full = match by_work {
+            true => {
+                let all: Vec<&Query> = self.and.iter().collect();
+                self.work_of(&all) / all.len() as f64 * size as f64
+            }
+            false => size as f64,
+        };
+        let (mut batches, mut batch, mut sum) = (Vec::new(), Vec::new(), 0.0);
+        for query in &self.and {
+            batch.push(query);
+            sum += match by_work {
+                true => self.work_of(&[query]),
+                false => 1.0,
+            };
+            if sum >= full {
+                batches.push(std::mem::take(&mut batch));
+                // What is above belongs to the next, so that they are not larger on average.
+                sum -= full;
+            }
+            if batches.len() == MOST_BATCHES {
+                break;
+            }
+        }
+        batches
+    }
+
+    /// The seconds of each batch in one turn of several: that which is in the middle by variation. The first is for
+    /// memory.
+    fn times(&self, batches: &[Vec<&Query>], scheme: Scheme) -> Result<Vec<f64>, Error> {
+        let mut lane = GpuLane::new(Arc::clone(&self.on_device))?;
+        let mut turns = Vec::new();
+        for turn in 0..=self.args.repeat.max(1) {
+            let mut times = Vec::with_capacity(batches.len());
+            for batch in batches {
+                let started = Instant::now();
+                lane.documents(batch, scheme, |_, _| {})?;
+                times.push(started.elapsed().as_secs_f64());
+            }
+            if turn > 0 {
+                turns.push(times);
+            }
+        }
+        turns.sort_by(|a, b| variation(a).total_cmp(&variation(b)));
+        Ok(turns.swap_remove(turns.len() / 2))
+    }
+}
+
+fn variation(times: &[f64]) -> f64 {
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    let squares = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>();
+    (squares / times.len() as f64).sqrt() / mean
 }
