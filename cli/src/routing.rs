@@ -57,15 +57,11 @@ pub fn measure(
     Ok(timed)
 }
 
-/// Fits a router to every other query, and tries it on the others.
+/// Fits a router to every other pair of queries, and tries it on the others.
 pub fn fit(timed: &[Timed], threads: u64) -> Routed {
-    let half = |odd: usize| {
-        timed
-            .iter()
-            .copied()
-            .skip(odd)
-            .step_by(2)
-            .collect::<Vec<Timed>>()
+    let half = |odd: usize| -> Vec<Timed> {
+        let pairs = timed.chunks(2).skip(odd).step_by(2);
+        pairs.flatten().copied().collect()
     };
     let (training, others) = (half(0), half(1));
     let mut table = Table::new(&[

@@ -90,7 +90,7 @@ fn equals_the_index(shape: &Shape, deleted: usize) {
     let mut random = Random(shape.seed | 1);
     for formula in Formula::ALL {
         let options = SearchOptions {
-            k: [1, 10, 100, MOST_RANKED][random.below(4)],
+            k: [1, 10, 11, 100, 900, MOST_RANKED][random.below(6)],
             bm25: Bm25 {
                 formula,
                 k1: [0.9, 1.2][random.below(2)],
@@ -127,6 +127,20 @@ fn equals_the_index(shape: &Shape, deleted: usize) {
         })
         .unwrap();
         assert!(seen.iter().all(|&times| times == 1));
+    }
+}
+
+/// Lists of thousands, whose best weights are limits to begin with.
+#[test]
+fn long_lists() {
+    for seed in 1..5 {
+        let shape = Shape {
+            documents: 4000,
+            terms: 10,
+            length: 6,
+            seed,
+        };
+        equals_the_index(&shape, 10);
     }
 }
 

@@ -59,14 +59,6 @@ struct Batch {
   }
 };
 
-// What sorts by falling score, documents of the same score ascending.
-TOKAPI_FN uint64_t key_of(float score, uint32_t document) {
-  uint32_t bits;
-  std::memcpy(&bits, &score, sizeof bits);
-  uint32_t ascending = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-  return (static_cast<uint64_t>(~ascending) << 32) | document;
-}
-
 // Brings batches up.
 class BatchOnDevice {
  public:

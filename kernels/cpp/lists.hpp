@@ -28,6 +28,30 @@ constexpr uint64_t NOWHERE = ~uint64_t(0);
 // Of lists that are too short for a table.
 constexpr uint32_t NO_TABLE = 32;
 
+// How many of the best weights of a list are not below each of its floors.
+constexpr uint32_t FLOORS = 3;
+TOKAPI_FN constexpr uint32_t floor_rank(uint32_t floor) { return floor == 0 ? 10 : floor == 1 ? 100 : 1000; }
+constexpr uint32_t MOST_FLOOR_RANK = floor_rank(FLOORS - 1);
+
+// Lists whose floors are found at a time.
+constexpr uint64_t FLOOR_LISTS = 4096;
+
+// What sorts by falling score, documents of the same score ascending.
+TOKAPI_FN uint64_t key_of(float score, uint32_t document) {
+  uint32_t bits;
+  std::memcpy(&bits, &score, sizeof bits);
+  uint32_t ascending = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  return (static_cast<uint64_t>(~ascending) << 32) | document;
+}
+
+TOKAPI_FN float score_of(uint64_t key) {
+  uint32_t ascending = ~static_cast<uint32_t>(key >> 32);
+  uint32_t bits = ascending & 0x80000000u ? ascending & 0x7fffffffu : ~ascending;
+  float score;
+  std::memcpy(&score, &bits, sizeof score);
+  return score;
+}
+
 struct List {
   uint64_t start, table;
   uint32_t count, shift;
@@ -41,6 +65,9 @@ struct Lists {
   const uint32_t* tables;
   // What no weight of a list is above; 0 or more.
   const float* most;
+  // What so many of its weights are not below: FLOORS of each list. 0 where it has not so many, or is short; the
+  // first is less than 0 where a weight is.
+  const float* floors;
 
   // Where in the list the documents of the stretch that `document` is in are.
   TOKAPI_FN void stretch(const List& list, uint32_t document, uint32_t& from, uint32_t& to) const {
@@ -72,6 +99,28 @@ struct Lists {
   TOKAPI_FN uint64_t find(const List& list, uint32_t document) const {
     uint64_t at = list.start + first_not_before(list, document);
     return at < list.start + list.count && documents[at] == document ? at : NOWHERE;
+  }
+};
+
+// The best weights of lists.
+struct BestWeights {
+  const List* lists;
+  const uint32_t* numbers;
+  const float* weights;
+
+  struct OfList {
+    const float* weights;
+    uint32_t count;
+
+    TOKAPI_FN uint64_t limit() const { return NO_KEY; }
+    TOKAPI_FN uint32_t items(uint64_t) const { return count; }
+    TOKAPI_FN uint64_t key(uint32_t i, uint64_t) const { return key_of(weights[i], i); }
+    TOKAPI_FN void found(uint64_t) const {}
+  };
+
+  TOKAPI_FN OfList section(uint64_t s) const {
+    const List& list = lists[numbers[s]];
+    return OfList{weights + list.start, list.count};
   }
 };
 
@@ -116,7 +165,9 @@ class DeviceLists {
       list.shift = shift_of(list.count);
       list.table = tables;
       if (list.shift != NO_TABLE) tables += entries(documents_count_, list.shift);
+      if (list.count >= MOST_FLOOR_RANK) long_lists_here_.push_back(static_cast<uint32_t>(number));
     }
+    keep(long_lists_, long_lists_here_.data(), long_lists_here_.size());
     keep(lists_, lists_here_.data(), lists.count);
     keep(lengths_, lists.lengths, lists.documents);
     keep(large_places_, lists.large_places, lists.large_count);
@@ -125,6 +176,7 @@ class DeviceLists {
     tables_.reserve(tables);
     weights_.reserve(filled_);
     most_.reserve(lists.count);
+    floors_.reserve(lists.count * FLOORS);
     fill_tables();
     queue_.wait();
   }
@@ -152,11 +204,12 @@ class DeviceLists {
       weights[at] = 0.0f + weigher.weight(static_cast<uint32_t>(list), documents[at], frequency);
     });
     find_most();
+    find_floors();
     queue_.wait();
   }
 
   Lists view() const {
-    return Lists{lists_.data(), documents_.data(), weights_.data(), tables_.data(), most_.data()};
+    return Lists{lists_.data(), documents_.data(), weights_.data(), tables_.data(), most_.data(), floors_.data()};
   }
   const List& list(uint32_t number) const { return lists_here_[number]; }
 
@@ -164,8 +217,10 @@ class DeviceLists {
   static uint64_t bytes(uint64_t postings, uint64_t lists, uint64_t documents) {
     // Document, weight and frequency, and a table's part.
     uint64_t of_postings = postings * (4 + 4 + 1) + postings * 4 / STRETCH_POSTINGS;
-    // What it is, two more entries of its table, its largest weight, its idf, and where it begins in a slice.
-    uint64_t of_lists = lists * (sizeof(List) + 2 * 4 + 4 + 8 + 4);
+    // What it is, two more entries of its table, its largest weight and floors, its idf, where it begins in a slice.
+    uint64_t of_lists = lists * (sizeof(List) + 2 * 4 + 4 + FLOORS * 4 + 8 + 4);
+    uint64_t long_lists = postings / MOST_FLOOR_RANK;
+    of_lists += long_lists * 4 + std::min(long_lists, FLOOR_LISTS) * (MOST_FLOOR_RANK * 8 + 4);
     uint64_t of_documents = documents * (4 + 8);
     // What grows takes an eighth more.
     return (of_postings + of_lists + of_documents) / 8 * 9 + (uint64_t(16) << 20);
@@ -232,14 +287,36 @@ class DeviceLists {
   void find_most() {
     uint32_t* most = reinterpret_cast<uint32_t*>(most_.data());
     fill(queue_, most, 0, count() * sizeof(uint32_t));
+    float* floors = floors_.data();
+    fill(queue_, floors, 0, count() * FLOORS * sizeof(float));
     const float* weights = weights_.data();
     for_each_posting([=] TOKAPI_LAMBDA(uint64_t list, uint64_t, uint64_t at) {
       float weight = weights[at];
+      if (weight < 0.0f) floors[list * FLOORS] = -1.0f;
       uint32_t bits;
       std::memcpy(&bits, &weight, sizeof bits);
       // Mostly it is not above.
       if (weight > 0.0f && bits > most[list]) raise(most + list, bits);
     });
+  }
+
+  // Of long lists, as others have few documents to leave out.
+  void find_floors() {
+    uint64_t* keys = floor_keys_.reserve(std::min<uint64_t>(long_lists_here_.size(), FLOOR_LISTS) * MOST_FLOOR_RANK);
+    uint32_t* kept = offsets_.reserve(std::min<uint64_t>(long_lists_here_.size(), FLOOR_LISTS));
+    float* floors = floors_.data();
+    for (uint64_t from = 0; from < long_lists_here_.size(); from += FLOOR_LISTS) {
+      uint64_t count = std::min<uint64_t>(long_lists_here_.size() - from, FLOOR_LISTS);
+      const uint32_t* numbers = long_lists_.data() + from;
+      best_keys(queue_, count, BestWeights{lists_.data(), numbers, weights_.data()}, MOST_FLOOR_RANK, keys, kept);
+      for_each(queue_, count, [=] TOKAPI_LAMBDA(uint64_t i) {
+        float* of_list = floors + numbers[i] * uint64_t(FLOORS);
+        if (of_list[0] < 0.0f) return;
+        for (uint32_t floor = 0; floor < FLOORS; floor++) {
+          of_list[floor] = score_of(keys[i * MOST_FLOOR_RANK + floor_rank(floor) - 1]);
+        }
+      });
+    }
   }
 
  private:
@@ -248,11 +325,13 @@ class DeviceLists {
   uint64_t postings_, filled_ = 0, large_count_ = 0;
   uint32_t documents_count_ = 0;
   std::vector<List> lists_here_;
+  std::vector<uint32_t> long_lists_here_;
   Buffer<List> lists_;
   Buffer<uint32_t> documents_, lengths_, tables_, offsets_, tiles_, large_frequencies_;
-  Buffer<uint64_t> large_places_;
+  Buffer<uint32_t> long_lists_;
+  Buffer<uint64_t> large_places_, floor_keys_;
   Buffer<uint8_t> frequencies_;
-  Buffer<float> weights_, most_;
+  Buffer<float> weights_, most_, floors_;
   Buffer<double> norms_, idf_;
 };
 

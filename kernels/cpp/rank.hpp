@@ -4,7 +4,8 @@
 // the lists that documents must be in; without such, every list in turn, the shortest first, a document where
 // it is met first. Each section gives its best, which go together with those that the query had; what is
 // worse than k of a query is a limit to all of its sections, and lists that could not bring a better document any
-// more are left out (Turtle and Flood, IP&M 1995).
+// more are left out (Turtle and Flood, IP&M 1995). Where any document of a list matches, the k-th best weight
+// of one is a limit to begin with (Mallia et al., A Comparison of Top-k Threshold Estimation Techniques, ECIR 2020).
 #pragma once
 
 #include "batch.hpp"
@@ -35,6 +36,21 @@ struct Phase {
       sum += static_cast<double>(batch.lists.most[term.list]) * term.times;
     }
     return sum;
+  }
+
+  // A limit that the best k of a query are before, from one floor of each of its lists. None is known where a
+  // document of a list need not match, or other terms may take from its score.
+  TOKAPI_FN uint64_t first_limit(const tokapi_query& query, uint32_t floor) const {
+    if (floor >= FLOORS || query.forbidden || (query.must && query.terms > 1)) return NO_KEY;
+    float most = 0.0f;
+    for (uint32_t number = query.first_term; number < query.first_term + query.terms; number++) {
+      const float* of_list = batch.lists.floors + batch.terms[number].list * uint64_t(FLOORS);
+      if (of_list[0] < 0.0f) return NO_KEY;
+      float score = static_cast<float>(static_cast<double>(of_list[floor]) * batch.terms[number].times);
+      if (score > most) most = score;
+    }
+    // Documents of that score are before it, too.
+    return most > 0.0f ? key_of(most, ~uint32_t(0)) + 1 : NO_KEY;
   }
 
   // Whether documents with a sum of bounds could come before `limit`.
@@ -144,11 +160,17 @@ class Ranking {
     best_.reserve(queries * k);
     uint64_t* keys_here = keys_here_.reserve(queries * k);
     uint32_t* kept_here = kept_here_.reserve(queries);
+    uint32_t floor = 0;
+    while (floor < FLOORS && floor_rank(floor) < k) floor++;
+    uint64_t* limits = limits_.reserve(queries);
+    for_each(queue, queries, [=] TOKAPI_LAMBDA(uint64_t query) {
+      limits[query] = Phase{batch, 0, limits}.first_limit(batch.queries[query], floor);
+    });
     uint64_t slice = std::min(MOST_SECTION_KEYS / k, most_sections_);
     uint64_t* keys = keys_.reserve(slice * k);
     uint32_t* kept = kept_.reserve(slice);
     for (uint32_t number = 0; number < phases; number++) {
-      Phase phase{batch, number, limits_};
+      Phase phase{batch, number, limits};
       const uint32_t* starts = starts_ + number * (queries + 1);
       uint64_t sections = starts_here_[number * (queries + 1) + queries], from = 0, to = 0;
       do {
@@ -156,7 +178,7 @@ class Ranking {
         best_keys(queue, to - from, ElementSections{phase, starts, queries, from}, k, keys, kept);
         // The last come down as they are written.
         bool is_last = number + 1 == phases && to == sections;
-        Together together{best_.data(), best_kept_, keys, kept, starts, from, to, k, limits_};
+        Together together{best_.data(), best_kept_, keys, kept, starts, from, to, k, limits};
         best_keys(queue, queries, together, k, is_last ? keys_here : best_.data(), is_last ? kept_here : best_kept_);
         from = to;
       } while (to < sections);
@@ -168,15 +190,13 @@ class Ranking {
   // The lists that a query leads with.
   static uint32_t leads(const tokapi_query& query) { return query.must ? 1 : query.terms - query.forbidden; }
 
-  // Brings up, in one piece: limits that leave nothing out, that nothing is kept, and where the sections of
-  // every query begin in each phase. Lists that need not be gone through turn out in the sections.
+  // Brings up that nothing is kept, and where the sections of every query begin in each phase. Lists that need not
+  // be gone through turn out in the sections.
   void bring_up(Queue& queue, const DeviceLists& lists, const tokapi_batch& given, uint32_t phases) {
     uint64_t queries = given.queries;
-    uint64_t bytes = queries * (sizeof(uint64_t) + sizeof(uint32_t)) + phases * (queries + 1) * sizeof(uint32_t);
-    uint64_t* limits_here = reinterpret_cast<uint64_t*>(here_.reserve(bytes));
-    uint32_t* kept_here = reinterpret_cast<uint32_t*>(limits_here + queries);
+    uint64_t count = queries + phases * (queries + 1);
+    uint32_t* kept_here = here_.reserve(count);
     starts_here_ = kept_here + queries;
-    std::fill(limits_here, limits_here + queries, NO_KEY);
     std::fill(kept_here, kept_here + queries, 0);
     most_sections_ = 0;
     for (uint32_t phase = 0; phase < phases; phase++) {
@@ -193,21 +213,18 @@ class Ranking {
       starts[queries] = static_cast<uint32_t>(sections);
       most_sections_ = std::max(most_sections_, sections);
     }
-    limits_ = reinterpret_cast<uint64_t*>(there_.reserve(bytes));
-    best_kept_ = reinterpret_cast<uint32_t*>(limits_ + queries);
+    best_kept_ = there_.reserve(count);
     starts_ = best_kept_ + queries;
-    upload(queue, limits_, limits_here, bytes);
+    upload(queue, best_kept_, kept_here, count * sizeof(uint32_t));
   }
 
-  Pinned<uint8_t> here_;
-  Buffer<uint8_t> there_;
+  Pinned<uint32_t> here_;
+  Buffer<uint32_t> there_;
   // Within these.
-  uint32_t* starts_here_ = nullptr;
-  uint64_t* limits_ = nullptr;
-  uint32_t *best_kept_ = nullptr, *starts_ = nullptr;
+  uint32_t *starts_here_ = nullptr, *best_kept_ = nullptr, *starts_ = nullptr;
   // Of a phase.
   uint64_t most_sections_ = 0;
-  Buffer<uint64_t> best_, keys_;
+  Buffer<uint64_t> best_, limits_, keys_;
   Buffer<uint32_t> kept_;
   // Written by kernels.
   Pinned<uint64_t> keys_here_;
