@@ -3,8 +3,10 @@
 //! A [`Router`] tells for a query which processor would answer it sooner, from the lengths of its lists alone:
 //! `tokapi tune --queries` measures some queries on both and fits the difference.
 //! A [`Scheduler`] takes queries as they come, and switches to batches of a GPU when they begin to wait.
+//! [`InOrder`] gives it many, and their answers in order.
 //! (Ao et al.: Efficient Lists Intersection by CPU-GPU Cooperative Computing.)
 
+mod in_order;
 mod intake;
 mod job;
 mod load;
@@ -14,6 +16,7 @@ mod regression;
 mod router;
 mod scheduler;
 
+pub use in_order::{Answers, InOrder, Shares};
 pub use intake::Refused;
 pub use metric::{Complexity, Metric};
 pub use regression::Regression;

@@ -179,7 +179,7 @@ impl GpuLane {
 
 impl Accelerator for Arc<GpuIndex> {
     fn answers(&self, options: &SearchOptions) -> bool {
-        options.k <= MOST_RANKED && options.algorithm == Algorithm::Auto
+        ranks(options)
     }
 
     fn complexity(&self, query: &Query) -> Option<Complexity> {
@@ -214,10 +214,25 @@ impl BatchLane for GpuLane {
     }
 }
 
+/// Whether a device finds the best documents by these options.
+fn ranks(options: &SearchOptions) -> bool {
+    options.k <= MOST_RANKED && options.algorithm == Algorithm::Auto
+}
+
+/// Whether lists are all that a query needs.
+fn needs_lists_alone(query: &Query) -> bool {
+    query.filters.is_empty() && query.phrases.is_empty()
+}
+
 impl GpuIndex {
+    /// Whether a device answers such a query by these options, if it has the lists.
+    pub fn may_answer(query: &Query, options: &SearchOptions) -> bool {
+        ranks(options) && needs_lists_alone(query)
+    }
+
     /// Finds the lists of a query, into `terms`.
     fn plan(&self, query: &Query, terms: &mut Vec<Term>) -> Plan {
-        if !query.filters.is_empty() || !query.phrases.is_empty() {
+        if !needs_lists_alone(query) {
             return Plan::Elsewhere;
         }
         terms.clear();

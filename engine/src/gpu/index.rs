@@ -22,6 +22,15 @@ const TAKEN: usize = 1 << 20;
 /// Device memory that is left to batches of queries, where no limit is given: an eighth.
 const LEFT: u64 = 8;
 
+/// What it takes to bring lists to a device, in seconds: to start it, and for a posting (475 million took 9.9 s with an
+/// H200, `benches/gpu/queries.txt`).
+const TO_START: f64 = 0.5;
+const TO_BRING: f64 = 21e-9;
+
+/// What a query takes a thread of the CPU, in seconds, for the root of the number of documents. It fits OR for the best ten
+/// of 73 thousand, 873 thousand and 10 million documents within a factor of two: 62, 406 and 860 microseconds.
+const TO_ANSWER: f64 = 0.3e-6;
+
 /// Which device, and how much of it.
 #[derive(Debug, Clone)]
 pub struct GpuIndexOptions {
@@ -169,6 +178,16 @@ impl GpuIndex {
     /// As [`GpuIndex::new`].
     pub fn fit_of(index: &Index, options: &GpuIndexOptions) -> Result<Fit> {
         plan(index, options, &[]).map(|(fit, _)| fit)
+    }
+
+    /// Whether lists are on a device before `threads` threads of the CPU have answered so many queries, by what was
+    /// measured elsewhere: queries take 0.3 us times the root of the number of documents, lists 0.5 s and
+    /// 21 ns a posting.
+    pub fn pays(index: &Index, queries: u64, threads: usize) -> bool {
+        let info = index.info();
+        let documents = info.statistics.documents as f64;
+        let by_cpu = queries as f64 * TO_ANSWER * documents.sqrt() / threads.max(1) as f64;
+        by_cpu > TO_START + info.postings as f64 * TO_BRING
     }
 
     /// How much of the index fits.
