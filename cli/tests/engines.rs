@@ -90,3 +90,85 @@ fn bench_weigh_measures_the_cpu() {
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(text.contains("GB/s"), "{text}");
 }
+
+#[test]
+fn search_by_a_gpu_is_an_error_that_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = folder.path().join("index").display().to_string();
+    assert!(
+        tokapi(&["index", &cranfield(), "-o", &index])
+            .status
+            .success()
+    );
+    let queries = cranfield().replace("docs.jsonl.zst", "queries.tsv");
+    let run = folder.path().join("a.run").display().to_string();
+    for ask in [
+        &["wing flow"][..],
+        &["--queries", &queries, "--run", &run],
+        &[],
+    ] {
+        let text = error(
+            &tokapi(&[&["search", &index, "--engine", "gpu"], ask].concat()),
+            1,
+        );
+        let (without, no_device) = (text.contains("--features cuda"), text.contains("no GPU"));
+        assert!(without || no_device, "{text}");
+    }
+    assert!(!folder.path().join("a.run").exists());
+    let count = ["search", &index, "wing", "--count", "--engine", "gpu"];
+    let text = error(&tokapi(&count), 2);
+    assert!(text.contains("--count goes with --engine cpu"), "{text}");
+}
+
+#[test]
+fn search_takes_the_cpu_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let index = path("index");
+    assert!(
+        tokapi(&["index", &cranfield(), "-o", &index])
+            .status
+            .success()
+    );
+    // More than are answered at a time.
+    let queries = path("queries.tsv");
+    let lines: Vec<String> = (0..20_000)
+        .map(|number| format!("{number}\twing flow {}\n", number % 7))
+        .collect();
+    std::fs::write(&queries, lines.concat()).unwrap();
+    let (auto, cpu) = (path("auto.run"), path("cpu.run"));
+    let ask = [
+        "search",
+        &index,
+        "--queries",
+        &queries,
+        "-k",
+        "3",
+        "-v",
+        "--run",
+    ];
+    let done = tokapi(&[&ask[..], &[&auto]].concat());
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        done.status.success() && text.contains("engine cpu"),
+        "{text}"
+    );
+    let done = tokapi(&[&ask[..], &[&cpu, "--engine", "cpu"]].concat());
+    assert!(done.status.success());
+    let run = std::fs::read_to_string(auto).unwrap();
+    assert_eq!(run, std::fs::read_to_string(cpu).unwrap());
+    let mut of: Vec<&str> = run
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(of.len(), 60_000);
+    of.dedup();
+    assert!(
+        of.iter()
+            .enumerate()
+            .all(|(number, id)| *id == number.to_string())
+    );
+    // Standard output has the same.
+    let done = tokapi(&["search", &index, "--queries", &queries, "-k", "3"]);
+    assert_eq!(String::from_utf8(done.stdout).unwrap(), run);
+}
