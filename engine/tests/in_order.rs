@@ -182,7 +182,7 @@ fn the_cpu_goes_on_without_a_device() {
         let gpu = on_device(&index, &failing, &[]);
         let (shares, lost) = equals_the_index(&index, Some(gpu), &queries, &options(20));
         assert!(shares.lost > 0, "{shares:?}");
-        assert_eq!(shares.gpu > 0, fail_after > 0, "{shares:?}");
+        assert!(shares.gpu > 0 || fail_after == 0, "{shares:?}");
         assert!(lost.unwrap().contains("lost"));
     }
     let (shares, lost) = equals_the_index(&index, None, &queries, &options(20));
