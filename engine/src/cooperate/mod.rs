@@ -6,6 +6,7 @@
 //! [`InOrder`] gives it many, and their answers in order.
 //! (Ao et al.: Efficient Lists Intersection by CPU-GPU Cooperative Computing.)
 
+mod help;
 mod in_order;
 mod intake;
 mod job;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use super::help::Help;
 use super::intake::{Intake, Refused};
 use super::job::Job;
 use super::load::{Load, Mode};
@@ -22,6 +23,7 @@ pub(super) struct Queue {
     /// Queries that came.
     came: u64,
     pub load: Load,
+    help: Help,
     /// The last that there were.
     batches: VecDeque<BatchTime>,
     pub lost: Option<String>,
@@ -91,6 +93,7 @@ impl Shared {
                 gpu_work: 0.0,
                 came: 0,
                 load: Load::new(mode),
+                help: Help::new(Instant::now()),
                 batches: VecDeque::new(),
                 lost: None,
                 lanes,
@@ -137,12 +140,18 @@ impl Shared {
 
     /// Brings in what came, and chooses the mode.
     fn bring_in(&self, queue: &mut Queue) {
+        let now = Instant::now();
+        let answered = self.by_cpu.load(Ordering::Relaxed) + self.by_gpu.load(Ordering::Relaxed);
+        let is_behind = self.is_behind(queue);
+        queue.help.choose(answered, is_behind, now);
         let before = queue.came;
         self.intake.drain(|mut job| {
             job.number = queue.came;
             queue.came += 1;
-            let no_thread =
-                || queue.load.mode == Mode::Synchronous && queue.cpu.len() >= self.for_cpu.idle();
+            let no_thread = || {
+                queue.load.mode == Mode::Synchronous
+                    && (!queue.help.helps || queue.cpu.len() >= self.for_cpu.idle())
+            };
             match job.can_go_to_gpu() && queue.lanes > 0 && (job.faster_on_gpu || no_thread()) {
                 true => queue.push_gpu(job),
                 false => queue.cpu.push_back(job),
@@ -151,7 +160,6 @@ impl Shared {
         if self.policy != Policy::Cooperative || queue.lanes == 0 {
             return;
         }
-        let now = Instant::now();
         queue.load.count(queue.came - before, now);
         if !queue.load.choose(queue.waiting() > self.threads, now) {
             return;
@@ -171,7 +179,8 @@ impl Shared {
 
     /// Wakes one more where there is more to do.
     fn wake_others(&self, queue: &Queue) {
-        if self.for_cpu.idle() > 0 && (!queue.cpu.is_empty() || self.is_behind(queue)) {
+        let is_help_needed = queue.help.helps && self.is_behind(queue);
+        if self.for_cpu.idle() > 0 && (!queue.cpu.is_empty() || is_help_needed) {
             self.for_cpu.woken.notify_one();
         }
         if self.for_gpu.idle() > 0 && !(queue.heavy.is_empty() && queue.light.is_empty()) {
@@ -229,15 +238,11 @@ impl Shared {
             if let Some(job) = queue.cpu.pop_front() {
                 return vec![job];
             }
-            if self.policy == Policy::Cooperative && !queue.light.is_empty() {
-                return queue.take_light();
+            match self.policy == Policy::Cooperative && queue.help.helps {
+                true if !queue.light.is_empty() => queue.take_light(),
+                true if self.is_behind(queue) => Vec::from_iter(queue.pop_gpu()),
+                _ => Vec::new(),
             }
-            let one = if self.is_behind(queue) {
-                queue.pop_gpu()
-            } else {
-                None
-            };
-            Vec::from_iter(one)
         };
         // Lanes that work may bring some back.
         let is_end = |queue: &Queue| queue.closed && queue.waiting() == 0 && queue.working == 0;
