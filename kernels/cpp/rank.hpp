@@ -72,11 +72,27 @@ struct Elements {
   TOKAPI_FN uint32_t items(uint64_t limit) const {
     return Phase::reaches(of.bound_from(query, of.phase), limit) ? count : 0;
   }
+  // Whether the lists after this can bring a document before `limit`, by one after the other of its weights
+  // there: mostly the first that lacks it tells that they cannot.
+  TOKAPI_FN bool reaches(uint32_t document, float weight, uint64_t limit) const {
+    const Batch& batch = of.batch;
+    // A little more than there is, as it is taken off in another order.
+    double known = static_cast<double>(weight) * times, rest = others + others * SLACK;
+    for (uint32_t place = of.phase + 1; place < query.terms - query.forbidden; place++) {
+      const tokapi_term& term = batch.terms[batch.order[query.first_term + place]];
+      uint64_t at = batch.lists.find(batch.lists.lists[term.list], document);
+      rest -= static_cast<double>(batch.lists.most[term.list]) * term.times;
+      if (at != NOWHERE) known += static_cast<double>(batch.lists.weights[at]) * term.times;
+      if (!Phase::reaches(known + rest, limit)) return false;
+    }
+    return true;
+  }
   TOKAPI_FN uint64_t key(uint32_t i, uint64_t limit) const {
     const Batch& batch = of.batch;
     float weight = batch.lists.weights[first + i];
     if (!Phase::reaches(static_cast<double>(weight) * times + others, limit)) return NO_KEY;
     uint32_t document = batch.lists.documents[first + i];
+    if (query.must == 0 && !reaches(document, weight, limit)) return NO_KEY;
     // It has been met.
     for (uint32_t place = 0; place < of.phase; place++) {
       if (batch.has(query, place, document)) return NO_KEY;

@@ -67,7 +67,7 @@ impl Waiting {
 }
 
 /// What a lane does in a second before it has been measured, in elements sought: far below what any does.
-const FIRST_SPEED: f64 = 1e8;
+const FIRST_SPEED: f64 = 1e10;
 
 /// How much of a new measurement goes into an average.
 const NEW: f64 = 0.2;
@@ -188,11 +188,11 @@ impl Shared {
         }
     }
 
-    /// Whether more waits for the GPU than goes into its next batches.
+    /// Whether more waits for the GPU than goes into its next batch.
     fn is_behind(&self, queue: &Queue) -> bool {
         self.policy == Policy::Cooperative
             && queue.load.mode == Mode::Synchronous
-            && queue.gpu_work > self.batch_work(queue) * queue.lanes as f64
+            && queue.gpu_work > self.batch_work(queue)
     }
 
     /// The work of a batch.
@@ -232,7 +232,7 @@ impl Shared {
     }
 
     /// Queries for a thread of the CPU, when there are some: one that waits for it, a few of those that it answers
-    /// sooner, or one that would wait for longer than the next batches take. None at the end.
+    /// sooner, or one that does not go into the next batch. None at the end.
     pub fn take_few(&self) -> Option<Vec<Job>> {
         let take = |queue: &mut Queue| {
             if let Some(job) = queue.cpu.pop_front() {
