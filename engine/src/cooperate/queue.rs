@@ -41,10 +41,11 @@ pub(super) struct Shared {
     queue: Mutex<Queue>,
     for_cpu: Waiting,
     for_gpu: Waiting,
-    /// Whether there are lanes, and whether they take what threads would answer sooner: written with the queue
-    /// locked.
+    /// Whether there are lanes, whether they take what threads would answer sooner, and whether threads do: written
+    /// with the queue locked.
     has_lanes: AtomicBool,
-    takes_light: AtomicBool,
+    lanes_take_light: AtomicBool,
+    threads_take_light: AtomicBool,
     policy: Policy,
     threads: usize,
     /// Seconds that a batch is to take.
@@ -53,16 +54,41 @@ pub(super) struct Shared {
     pub by_gpu: AtomicU64,
 }
 
-/// Threads or lanes that wait for queries. Where none does, none need be woken, which is a call of the system.
+/// Threads or lanes that wait for queries.
 #[derive(Default)]
 struct Waiting {
     woken: Condvar,
-    idle: AtomicUsize,
+    /// How many there are, and how many of them nobody has woken yet: where there is none, none need be woken,
+    /// which is a call of the system. The first is written with the queue locked, as is the second but to wake.
+    sleeping: AtomicUsize,
+    unwoken: AtomicUsize,
 }
 
 impl Waiting {
-    fn idle(&self) -> usize {
-        self.idle.load(Ordering::Relaxed)
+    fn sleeping(&self) -> usize {
+        self.sleeping.load(Ordering::Relaxed)
+    }
+
+    /// One more sleeps, or does so again.
+    fn lie_down(&self, is_new: bool) {
+        let sleeping = self.sleeping() + usize::from(is_new);
+        self.sleeping.store(sleeping, Ordering::Relaxed);
+        self.unwoken.fetch_add(1, Ordering::Relaxed);
+        self.unwoken.fetch_min(sleeping, Ordering::Relaxed);
+    }
+
+    /// One does not any more, whoever woke it.
+    fn get_up(&self) {
+        let sleeping = self.sleeping() - 1;
+        self.sleeping.store(sleeping, Ordering::Relaxed);
+        self.unwoken.fetch_min(sleeping, Ordering::Relaxed);
+    }
+
+    /// Chooses one to wake; false where there is none.
+    fn choose(&self) -> bool {
+        let less = |unwoken: usize| unwoken.checked_sub(1);
+        let order = Ordering::Relaxed;
+        self.unwoken.fetch_update(order, order, less).is_ok()
     }
 }
 
@@ -104,7 +130,8 @@ impl Shared {
             for_cpu: Waiting::default(),
             for_gpu: Waiting::default(),
             has_lanes: AtomicBool::new(lanes > 0),
-            takes_light: AtomicBool::new(mode == Mode::Synchronous),
+            lanes_take_light: AtomicBool::new(mode == Mode::Synchronous),
+            threads_take_light: AtomicBool::new(true),
             policy: options.policy,
             threads: options.threads.max(1),
             batch_seconds: options.response.as_secs_f64() / 2.0,
@@ -123,18 +150,18 @@ impl Shared {
     pub fn push(&self, job: Job) -> Result<(), Refused> {
         let (can_go_to_gpu, faster_on_gpu) = (job.can_go_to_gpu(), job.faster_on_gpu);
         self.intake.push(job)?;
-        let can_go_to_gpu = can_go_to_gpu && self.has_lanes.load(Ordering::Relaxed);
-        let who = match () {
-            () if can_go_to_gpu && faster_on_gpu => &self.for_gpu,
-            () if self.for_cpu.idle() > 0 => &self.for_cpu,
-            () if can_go_to_gpu && self.takes_light.load(Ordering::Relaxed) => &self.for_gpu,
+        let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        let can_go_to_gpu = can_go_to_gpu && is(&self.has_lanes);
+        let to_thread = !can_go_to_gpu || !faster_on_gpu && is(&self.threads_take_light);
+        let to_lane = can_go_to_gpu && (faster_on_gpu || is(&self.lanes_take_light));
+        let woken = match () {
+            () if to_thread && self.for_cpu.choose() => &self.for_cpu.woken,
+            () if to_lane && self.for_gpu.choose() => &self.for_gpu.woken,
             () => return Ok(()),
         };
-        if who.idle() > 0 {
-            // Who has looked, but does not sleep yet, holds the lock.
-            drop(self.lock());
-            who.woken.notify_one();
-        }
+        // Who has looked, but does not sleep yet, holds the lock.
+        drop(self.lock());
+        woken.notify_one();
         Ok(())
     }
 
@@ -144,13 +171,15 @@ impl Shared {
         let answered = self.by_cpu.load(Ordering::Relaxed) + self.by_gpu.load(Ordering::Relaxed);
         let is_behind = self.is_behind(queue);
         queue.help.choose(answered, is_behind, now);
+        let helps = queue.help.helps;
+        self.threads_take_light.store(helps, Ordering::Relaxed);
         let before = queue.came;
         self.intake.drain(|mut job| {
             job.number = queue.came;
             queue.came += 1;
             let no_thread = || {
                 queue.load.mode == Mode::Synchronous
-                    && (!queue.help.helps || queue.cpu.len() >= self.for_cpu.idle())
+                    && (!queue.help.helps || queue.cpu.len() >= self.for_cpu.sleeping())
             };
             match job.can_go_to_gpu() && queue.lanes > 0 && (job.faster_on_gpu || no_thread()) {
                 true => queue.push_gpu(job),
@@ -164,9 +193,10 @@ impl Shared {
         if !queue.load.choose(queue.waiting() > self.threads, now) {
             return;
         }
-        let takes_light = queue.load.mode == Mode::Synchronous;
-        self.takes_light.store(takes_light, Ordering::Relaxed);
-        if takes_light {
+        let lanes_take_light = queue.load.mode == Mode::Synchronous;
+        self.lanes_take_light
+            .store(lanes_take_light, Ordering::Relaxed);
+        if lanes_take_light {
             // What waits for threads can go in batches now.
             for job in std::mem::take(&mut queue.cpu) {
                 match job.can_go_to_gpu() {
@@ -180,10 +210,12 @@ impl Shared {
     /// Wakes one more where there is more to do.
     fn wake_others(&self, queue: &Queue) {
         let is_help_needed = queue.help.helps && self.is_behind(queue);
-        if self.for_cpu.idle() > 0 && (!queue.cpu.is_empty() || is_help_needed) {
+        let for_threads = !queue.cpu.is_empty() || is_help_needed;
+        if for_threads && self.for_cpu.choose() {
             self.for_cpu.woken.notify_one();
         }
-        if self.for_gpu.idle() > 0 && !(queue.heavy.is_empty() && queue.light.is_empty()) {
+        let for_lanes = !(queue.heavy.is_empty() && queue.light.is_empty());
+        if for_lanes && self.for_gpu.choose() {
             self.for_gpu.woken.notify_one();
         }
     }
@@ -208,26 +240,26 @@ impl Shared {
         is_end: impl Fn(&Queue) -> bool,
     ) -> Option<Vec<Job>> {
         let mut queue = self.lock();
-        let mut says_so = false;
+        let mut is_lying = false;
         loop {
             self.bring_in(&mut queue);
             let jobs = take(&mut queue);
             let is_end = jobs.is_empty() && is_end(&queue);
             if !jobs.is_empty() || is_end {
-                if says_so {
-                    who.idle.fetch_sub(1, Ordering::Relaxed);
+                if is_lying {
+                    who.get_up();
                 }
                 self.wake_others(&queue);
                 self.intake.took(jobs.len());
                 return (!is_end).then_some(jobs);
             }
-            if says_so {
+            if is_lying {
                 let woken = who.woken.wait(queue);
                 queue = woken.unwrap_or_else(PoisonError::into_inner);
-            } else {
-                who.idle.fetch_add(1, Ordering::Relaxed);
-                says_so = true;
             }
+            // And then looks once more.
+            who.lie_down(!is_lying);
+            is_lying = true;
         }
     }
 
@@ -306,6 +338,7 @@ impl Shared {
                 queue.give_to_cpu(rest);
             }
             self.has_lanes.store(false, Ordering::Relaxed);
+            self.lanes_take_light.store(false, Ordering::Relaxed);
             // What came in before that was seen.
             self.bring_in(&mut queue);
         }

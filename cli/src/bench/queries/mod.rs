@@ -70,7 +70,7 @@ pub struct Args {
     #[arg(short, default_value_t = 10)]
     k: usize,
 
-    /// How often each is measured: the fastest counts for batches, that in the middle for variation and loads
+    /// How often batches and loads are measured: the fastest counts of batches, that in the middle of loads
     #[arg(long, default_value_t = 3)]
     repeat: usize,
 

@@ -20,6 +20,9 @@ const SIZES: [usize; 5] = [64, 256, 1024, 4096, 16384];
 const LEAST_BATCHES: usize = 4;
 const MOST_BATCHES: usize = 256;
 
+/// Turns, of which that in the middle by variation counts.
+const TURNS: usize = 9;
+
 /// What a scheme did with batches of a size.
 pub struct OfSize {
     pub scheme: &'static str,
@@ -130,12 +133,11 @@ impl Bench<'_> {
         batches
     }
 
-    /// The seconds of each batch in one turn of several: that which is in the middle by variation. The first is for
-    /// memory.
+    /// The seconds of each batch in one turn. The first is for memory.
     fn times(&self, batches: &[Vec<&Query>], scheme: Scheme) -> Result<Vec<f64>, Error> {
         let mut lane = GpuLane::new(Arc::clone(&self.on_device))?;
         let mut turns = Vec::new();
-        for turn in 0..=self.args.repeat.max(1) {
+        for turn in 0..=TURNS {
             let mut times = Vec::with_capacity(batches.len());
             for batch in batches {
                 let started = Instant::now();
