@@ -222,8 +222,8 @@ class DeviceLists {
     uint64_t long_lists = postings / MOST_FLOOR_RANK;
     of_lists += long_lists * 4 + std::min(long_lists, FLOOR_LISTS) * (MOST_FLOOR_RANK * 8 + 4);
     uint64_t of_documents = documents * (4 + 8);
-    // What grows takes an eighth more.
-    return (of_postings + of_lists + of_documents) / 8 * 9 + (uint64_t(16) << 20);
+    // Where slices begin and the tiles of that, large frequencies, and that allocations are rounded up.
+    return of_postings + of_lists + of_documents + postings / TILE * 4 + (uint64_t(64) << 20);
   }
 
   // The steps of the above. Public because functions with kernels in them must be.
@@ -239,7 +239,7 @@ class DeviceLists {
   }
 
   template <class T>
-  void keep(Buffer<T>& to, const T* from, uint64_t count) {
+  void keep(Whole<T>& to, const T* from, uint64_t count) {
     upload(queue_, to.reserve(count), from, count * sizeof(T));
   }
 
@@ -326,13 +326,13 @@ class DeviceLists {
   uint32_t documents_count_ = 0;
   std::vector<List> lists_here_;
   std::vector<uint32_t> long_lists_here_;
-  Buffer<List> lists_;
-  Buffer<uint32_t> documents_, lengths_, tables_, offsets_, tiles_, large_frequencies_;
-  Buffer<uint32_t> long_lists_;
-  Buffer<uint64_t> large_places_, floor_keys_;
-  Buffer<uint8_t> frequencies_;
-  Buffer<float> weights_, most_, floors_;
-  Buffer<double> norms_, idf_;
+  Whole<List> lists_;
+  Whole<uint32_t> documents_, lengths_, tables_, offsets_, tiles_, large_frequencies_;
+  Whole<uint32_t> long_lists_;
+  Whole<uint64_t> large_places_, floor_keys_;
+  Whole<uint8_t> frequencies_;
+  Whole<float> weights_, most_, floors_;
+  Whole<double> norms_, idf_;
 };
 
 }  // namespace TOKAPI_BACKEND

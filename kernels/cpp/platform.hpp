@@ -238,6 +238,9 @@ class Growing {
 
 template <class T>
 using Buffer = Growing<T, device_allocate, device_free, 1>;
+// What is made as large as it stays.
+template <class T>
+using Whole = Growing<T, device_allocate, device_free, 0>;
 // Pinning takes long.
 template <class T>
 using Pinned = Growing<T, pinned_allocate, pinned_free, 8>;
