@@ -171,17 +171,15 @@ impl Shared {
         let answered = self.by_cpu.load(Ordering::Relaxed) + self.by_gpu.load(Ordering::Relaxed);
         let is_behind = self.is_behind(queue);
         queue.help.choose(answered, is_behind, now);
-        let helps = queue.help.helps;
-        self.threads_take_light.store(helps, Ordering::Relaxed);
+        let have_threads = self.have_threads_for_light(queue);
+        self.threads_take_light
+            .store(have_threads, Ordering::Relaxed);
         let before = queue.came;
         self.intake.drain(|mut job| {
             job.number = queue.came;
             queue.came += 1;
-            let no_thread = || {
-                queue.load.mode == Mode::Synchronous
-                    && (!queue.help.helps || queue.cpu.len() >= self.for_cpu.sleeping())
-            };
-            match job.can_go_to_gpu() && queue.lanes > 0 && (job.faster_on_gpu || no_thread()) {
+            let to_gpu = job.faster_on_gpu || !self.have_threads_for_light(queue);
+            match job.can_go_to_gpu() && queue.lanes > 0 && to_gpu {
                 true => queue.push_gpu(job),
                 false => queue.cpu.push_back(job),
             }
@@ -209,8 +207,7 @@ impl Shared {
 
     /// Wakes one more where there is more to do.
     fn wake_others(&self, queue: &Queue) {
-        let is_help_needed = queue.help.helps && self.is_behind(queue);
-        let for_threads = !queue.cpu.is_empty() || is_help_needed;
+        let for_threads = !queue.cpu.is_empty() || self.are_threads_to_help(queue);
         if for_threads && self.for_cpu.choose() {
             self.for_cpu.woken.notify_one();
         }
@@ -220,11 +217,26 @@ impl Shared {
         }
     }
 
+    /// Whether threads take one more query that they answer sooner. Beside batches, most threads rest, unless lanes
+    /// are behind and answer more with help: those who prepare batches are faster so.
+    fn have_threads_for_light(&self, queue: &Queue) -> bool {
+        let free = self.for_cpu.sleeping().saturating_sub(queue.cpu.len());
+        match queue.load.mode {
+            Mode::Asynchronous => true,
+            Mode::Synchronous if self.is_behind(queue) => queue.help.helps,
+            Mode::Synchronous => free * 4 > self.threads * 3,
+        }
+    }
+
     /// Whether more waits for the GPU than goes into its next batch.
     fn is_behind(&self, queue: &Queue) -> bool {
         self.policy == Policy::Cooperative
             && queue.load.mode == Mode::Synchronous
             && queue.gpu_work > self.batch_work(queue)
+    }
+
+    fn are_threads_to_help(&self, queue: &Queue) -> bool {
+        self.is_behind(queue) && queue.help.helps
     }
 
     /// The work of a batch.
@@ -254,6 +266,8 @@ impl Shared {
                 return (!is_end).then_some(jobs);
             }
             if is_lying {
+                // What came may be for others.
+                self.wake_others(&queue);
                 let woken = who.woken.wait(queue);
                 queue = woken.unwrap_or_else(PoisonError::into_inner);
             }
@@ -263,17 +277,17 @@ impl Shared {
         }
     }
 
-    /// Queries for a thread of the CPU, when there are some: one that waits for it, a few of those that it answers
-    /// sooner, or one that does not go into the next batch. None at the end.
+    /// Queries for a thread of the CPU, when there are some: one that waits for it, or, where lanes are behind and
+    /// help is of use, a few of those that it answers sooner or one of the others. None at the end.
     pub fn take_few(&self) -> Option<Vec<Job>> {
         let take = |queue: &mut Queue| {
             if let Some(job) = queue.cpu.pop_front() {
                 return vec![job];
             }
-            match self.policy == Policy::Cooperative && queue.help.helps {
+            match self.are_threads_to_help(queue) {
                 true if !queue.light.is_empty() => queue.take_light(),
-                true if self.is_behind(queue) => Vec::from_iter(queue.pop_gpu()),
-                _ => Vec::new(),
+                true => Vec::from_iter(queue.pop_gpu()),
+                false => Vec::new(),
             }
         };
         // Lanes that work may bring some back.
