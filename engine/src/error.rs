@@ -57,6 +57,22 @@ pub enum Error {
         /// What is wrong and what to do.
         what: String,
     },
+    /// The map function of a job panicked.
+    #[error("{input}: the map function failed: {what}")]
+    Map {
+        /// The record at which it did.
+        input: String,
+        /// What it said.
+        what: String,
+    },
+    /// The reduce function of a job panicked.
+    #[error("the reduce function failed at the key {key}: {what}")]
+    Reduce {
+        /// The key, as it is stored.
+        key: String,
+        /// What it said.
+        what: String,
+    },
     /// An option, or a combination of options, that cannot be served.
     #[error("{0}")]
     Usage(String),

@@ -41,7 +41,7 @@
 //! chunks together, [`collection`] runs the passes, [`weigh`] has the formulas, [`output`] writes.
 //! [`index`] keeps postings on disk, and [`query`] finds the best documents in them.
 //! [`dictionary`] is a lexicon as a succinct trie, in a file that is mapped. [`sort`] sorts files of
-//! numbers. [`generate`] makes synthetic collections. [`tune`] finds the size of chunks. The library
+//! numbers. [`mapreduce`] runs jobs of map and reduce. [`generate`] makes synthetic collections. [`tune`] finds the size of chunks. The library
 //! never prints and never exits; errors say what is wrong, where, and what to do.
 
 pub mod analyze;
@@ -60,6 +60,7 @@ pub mod gpu;
 pub mod index;
 pub mod invert;
 pub mod lexicon;
+pub mod mapreduce;
 mod memory;
 pub mod output;
 mod pipeline;

@@ -61,7 +61,7 @@ pub(crate) struct FrameWriter {
 impl FrameWriter {
     const BUFFER_BYTES: usize = 1 << 20;
 
-    pub(super) fn create(path: PathBuf, stamp: u64) -> Result<Self> {
+    pub(crate) fn create(path: PathBuf, stamp: u64) -> Result<Self> {
         let file = File::create(&path).map_err(scratch(&path))?;
         Ok(FrameWriter {
             path,

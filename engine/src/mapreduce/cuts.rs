@@ -1,0 +1,77 @@
+//! Where partitions begin: at partition numbers, or at keys sampled from the runs.
+
+use super::emit::compare;
+use super::job::Job;
+use super::run::{Mark, Run};
+
+/// How keys are dealt out to reduce tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Partitions {
+    /// By [`Job::partition`], into so many: each is in key order.
+    Hashed(u32),
+    /// Into about so many ranges of keys, each about as many bytes: all partitions one after the
+    /// other are in key order.
+    Ranges(u32),
+}
+
+/// The beginning of a partition.
+#[derive(Debug, Clone)]
+pub(crate) struct Cut {
+    part: u32,
+    /// The first key; none where it begins with the first of its number.
+    key: Option<Vec<u8>>,
+}
+
+impl Cut {
+    /// Whether a group stands at or behind the cut.
+    pub(crate) fn is_at_or_before<J: Job>(&self, part: u32, key: &[u8]) -> bool {
+        match part.cmp(&self.part) {
+            std::cmp::Ordering::Equal => match &self.key {
+                None => true,
+                Some(first) => compare::<J>(first, key).is_le(),
+            },
+            order => order.is_gt(),
+        }
+    }
+
+    /// The last of `marks` with nothing behind the cut before it.
+    pub(crate) fn last_mark_before<J: Job>(&self, marks: &[Mark]) -> usize {
+        let before = |mark: &Mark| !self.is_at_or_before::<J>(mark.part, &mark.key);
+        marks.partition_point(before).saturating_sub(1)
+    }
+}
+
+/// The beginnings of all partitions but the first.
+pub(crate) fn cuts<J: Job>(partitions: Partitions, runs: &[Run]) -> Vec<Cut> {
+    let count = match partitions {
+        Partitions::Hashed(count) => {
+            return (1..count).map(|part| Cut { part, key: None }).collect();
+        }
+        Partitions::Ranges(count) => u64::from(count.max(1)),
+    };
+    // The bytes from each mark to the next, at the mark's key: a sample of all keys.
+    let mut sample: Vec<(&[u8], u64)> = Vec::new();
+    for run in runs {
+        let ends = run.marks.iter().skip(1).map(|mark| mark.before_bytes);
+        let ends = ends.chain([run.bytes]);
+        for (mark, end) in run.marks.iter().zip(ends) {
+            sample.push((&mark.key, end - mark.before_bytes));
+        }
+    }
+    sample.sort_by(|a, b| compare::<J>(a.0, b.0));
+    let total: u64 = sample.iter().map(|(_, bytes)| bytes).sum();
+    let mut cuts: Vec<Cut> = Vec::new();
+    let (mut sum, mut shares) = (0, 0);
+    for (key, bytes) in sample {
+        // As many shares of the whole as stand before the key.
+        let before = u128::from(sum) * u128::from(count) / u128::from(total.max(1));
+        let last = cuts.last().and_then(|cut| cut.key.as_deref());
+        if before > shares && last != Some(key) {
+            shares = before;
+            let key = Some(key.to_vec());
+            cuts.push(Cut { part: 0, key });
+        }
+        sum += bytes;
+    }
+    cuts
+}

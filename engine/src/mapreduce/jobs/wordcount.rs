@@ -1,0 +1,51 @@
+//! How often does each term occur?
+
+use super::super::{Combine, Document, Documents, Emitter, Job, prefix};
+
+/// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokapi::mapreduce::{Documents, Threads, jobs::WordCount};
+/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let corpus = Corpus::from_bytes("a.tsv", "1\tto be or not\n2\tto be\n", CorpusOptions::default());
+/// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
+/// let own = |(term, count): (&str, u64)| (term.to_owned(), count);
+/// let (counts, report) = Threads::default().collect(&mut WordCount, documents, own)?;
+/// assert_eq!(counts, [("be", 2), ("not", 1), ("or", 1), ("to", 2)].map(|(t, n)| (t.into(), n)));
+/// assert_eq!(report.emitted_pairs, 6);
+/// # Ok(())
+/// # }
+/// ```
+pub struct WordCount;
+
+impl Job for WordCount {
+    type Input = Documents;
+    type Key<'a> = &'a str;
+    type Value = u64;
+    type Note = ();
+    type Output<'a> = (&'a str, u64);
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        document.terms().for_each(|term| emit.pair(term, 1));
+    }
+
+    fn reduce(
+        &self,
+        term: &str,
+        counts: impl Iterator<Item = u64>,
+        write: &mut impl FnMut((&str, u64)),
+    ) {
+        write((term, counts.sum()));
+    }
+
+    fn combiner(&self) -> Option<Combine<u64>> {
+        Some(|sum, count| *sum += count)
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}

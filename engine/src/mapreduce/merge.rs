@@ -1,0 +1,266 @@
+//! Runs merged: every key once, its values one by one from all runs that have it.
+
+use std::cmp::Ordering;
+
+use super::codec;
+use super::cuts::Cut;
+use super::emit::compare;
+use super::job::{Job, Order};
+use super::run::{Run, RunReader, RunWriter};
+use crate::error::{Error, Result};
+
+/// The groups of several runs between two cuts, in order.
+pub(crate) struct Merge<'a, J: Job> {
+    readers: Vec<RunReader>,
+    /// Readers that have a group, as a heap with the least on top.
+    heap: Vec<usize>,
+    until: Option<&'a Cut>,
+    order: Option<Order<J::Value>>,
+    /// The current group: its key, and the readers that have values of it, in the order of runs.
+    part: u32,
+    key: Vec<u8>,
+    group: Vec<usize>,
+    /// The next value of each reader in `group`, where values are ordered.
+    heads: Vec<J::Value>,
+}
+
+impl<'a, J: Job> Merge<'a, J> {
+    /// The groups from the first at or behind `from` to the last before `until`. Runs are given
+    /// in the order that the values of a key are to have.
+    pub(crate) fn new(
+        runs: &[Run],
+        from: Option<&Cut>,
+        until: Option<&'a Cut>,
+        order: Option<Order<J::Value>>,
+    ) -> Result<Self> {
+        let mut merge = Merge {
+            readers: Vec::with_capacity(runs.len()),
+            heap: Vec::new(),
+            until,
+            order,
+            part: 0,
+            key: Vec::new(),
+            group: Vec::new(),
+            heads: Vec::new(),
+        };
+        for run in runs {
+            let mark = from.map_or(0, |from| from.last_mark_before::<J>(&run.marks));
+            merge.readers.push(run.read_from(mark));
+            let number = merge.readers.len() - 1;
+            while merge.advance(number)? {
+                let reader = &mut merge.readers[number];
+                if from.is_none_or(|from| from.is_at_or_before::<J>(reader.part, reader.key())) {
+                    merge.push(number);
+                    break;
+                }
+                while reader.values > 0 {
+                    reader.value::<J::Value>()?;
+                }
+            }
+        }
+        Ok(merge)
+    }
+
+    /// Moves a reader to its next group; false at the cut.
+    fn advance(&mut self, number: usize) -> Result<bool> {
+        let reader = &mut self.readers[number];
+        if !reader.advance()? {
+            return Ok(false);
+        }
+        let prefix = {
+            let key: J::Key<'_> = codec::decode(reader.key())?;
+            J::prefix(&key)
+        };
+        reader.prefix = prefix;
+        let ends = |until: &Cut| until.is_at_or_before::<J>(reader.part, reader.key());
+        Ok(!self.until.is_some_and(ends))
+    }
+
+    /// Goes to the next group; false at the end. What is left of the last one is passed over.
+    pub(crate) fn next_group(&mut self) -> Result<bool> {
+        self.heads.clear();
+        let mut group = std::mem::take(&mut self.group);
+        for number in group.drain(..) {
+            while self.readers[number].values > 0 {
+                self.readers[number].value::<J::Value>()?;
+            }
+            if self.advance(number)? {
+                self.push(number);
+            }
+        }
+        self.group = group;
+        let Some(first) = self.pop() else {
+            return Ok(false);
+        };
+        let reader = &self.readers[first];
+        self.part = reader.part;
+        self.key.clear();
+        self.key.extend_from_slice(reader.key());
+        self.group.push(first);
+        while let Some(&next) = self.heap.first() {
+            let reader = &self.readers[next];
+            if reader.part != self.part || reader.key() != self.key {
+                break;
+            }
+            self.pop();
+            self.group.push(next);
+        }
+        if self.order.is_some() {
+            for &number in &self.group {
+                self.heads.push(self.readers[number].value()?);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How many values of the group have not been given.
+    pub(crate) fn pairs(&self) -> u64 {
+        let left = |&number: &usize| self.readers[number].values;
+        self.group.iter().map(left).sum::<u64>() + self.heads.len() as u64
+    }
+
+    /// The key of the group, and its values.
+    pub(crate) fn group(&mut self) -> Result<(J::Key<'_>, GroupValues<'_, J>)> {
+        let values = GroupValues {
+            readers: &mut self.readers,
+            group: &mut self.group,
+            heads: &mut self.heads,
+            order: self.order,
+            at: 0,
+            failed: None,
+        };
+        Ok((codec::decode(&self.key)?, values))
+    }
+
+    /// The error that `reduce` panicked at this group.
+    pub(crate) fn failed(&self, what: String) -> Error {
+        let key = self.key.escape_ascii().to_string();
+        Error::Reduce { key, what }
+    }
+
+    /// The order of readers by their groups; of equal ones the earlier run is less.
+    fn less(&self, a: usize, b: usize) -> bool {
+        let (x, y) = (&self.readers[a], &self.readers[b]);
+        let order =
+            (x.part, x.prefix)
+                .cmp(&(y.part, y.prefix))
+                .then_with(|| match x.key() == y.key() {
+                    true => Ordering::Equal,
+                    false => compare::<J>(x.key(), y.key()),
+                });
+        order.then(a.cmp(&b)).is_lt()
+    }
+
+    fn push(&mut self, number: usize) {
+        self.heap.push(number);
+        let mut at = self.heap.len() - 1;
+        while at > 0 && self.less(self.heap[at], self.heap[(at - 1) / 2]) {
+            self.heap.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+    }
+
+    fn pop(&mut self) -> Option<usize> {
+        let last = self.heap.len().checked_sub(1)?;
+        self.heap.swap(0, last);
+        let least = self.heap.pop();
+        let mut at = 0;
+        loop {
+            let child = 2 * at + 1;
+            let children = child..(child + 2).min(self.heap.len());
+            let less = children.reduce(|a, b| match self.less(self.heap[b], self.heap[a]) {
+                true => b,
+                false => a,
+            });
+            match less {
+                Some(child) if self.less(self.heap[child], self.heap[at]) => {
+                    self.heap.swap(at, child);
+                    at = child;
+                }
+                _ => return least,
+            }
+        }
+    }
+}
+
+/// The values of one key.
+pub(crate) struct GroupValues<'m, J: Job> {
+    readers: &'m mut [RunReader],
+    group: &'m mut Vec<usize>,
+    heads: &'m mut Vec<J::Value>,
+    order: Option<Order<J::Value>>,
+    /// The reader in the group that is read, where values are not ordered.
+    at: usize,
+    /// Why there are no more.
+    pub failed: Option<Error>,
+}
+
+impl<J: Job> GroupValues<'_, J> {
+    fn next_value(&mut self) -> Result<Option<J::Value>> {
+        let Some(order) = self.order else {
+            while let Some(&number) = self.group.get(self.at) {
+                if self.readers[number].values > 0 {
+                    return self.readers[number].value().map(Some);
+                }
+                self.at += 1;
+            }
+            return Ok(None);
+        };
+        let places = 0..self.heads.len();
+        let least = places.reduce(|a, b| match order(&self.heads[b], &self.heads[a]).is_lt() {
+            true => b,
+            false => a,
+        });
+        let Some(least) = least else {
+            return Ok(None);
+        };
+        // Readers that have no values left stand behind the others, so that `heads` and the
+        // front of `group` go together.
+        let reader = &mut self.readers[self.group[least]];
+        if reader.values > 0 {
+            let next = reader.value()?;
+            return Ok(Some(std::mem::replace(&mut self.heads[least], next)));
+        }
+        let empty = self.group.remove(least);
+        self.group.push(empty);
+        Ok(Some(self.heads.remove(least)))
+    }
+}
+
+impl<J: Job> Iterator for GroupValues<'_, J> {
+    type Item = J::Value;
+
+    #[inline]
+    fn next(&mut self) -> Option<J::Value> {
+        match self.next_value() {
+            Ok(value) => value,
+            Err(error) => {
+                // Nothing is read behind what cannot be.
+                self.at = self.group.len();
+                self.heads.clear();
+                self.failed.get_or_insert(error);
+                None
+            }
+        }
+    }
+}
+
+/// Merges neighbouring runs into one.
+pub(crate) fn merge_runs<J: Job>(
+    runs: &[Run],
+    order: Option<Order<J::Value>>,
+    mut into: RunWriter,
+) -> Result<Run> {
+    let mut merge = Merge::<J>::new(runs, None, None, order)?;
+    while merge.next_group()? {
+        into.group(merge.part, &merge.key, merge.pairs())?;
+        let (_, mut values) = merge.group()?;
+        for value in &mut values {
+            into.encode(&value)?;
+        }
+        if let Some(error) = values.failed {
+            return Err(error);
+        }
+    }
+    into.finish()
+}

@@ -1,0 +1,67 @@
+//! MapReduce: jobs over collections, typed and in parallel (Dean and Ghemawat, OSDI 2004).
+//!
+//! A [`Job`] maps every record of an [`Input`] to pairs of key and value, and reduces the values of
+//! each key to outputs. It may combine values early, order the values of a key by a secondary key,
+//! and say which partition a key belongs to. A runner ([`Threads`]) does the rest.
+//!
+//! Pairs travel as *runs*: sorted by partition and key, in memory or in files, marked so that a
+//! reader can begin at any key. A map task takes a split and leaves runs and a note; a reduce task
+//! takes all runs and two cuts. Both are described by what can be written down, so that a runner
+//! can give them to other processes as well.
+//!
+//! ```
+//! use tokapi::mapreduce::{Emitter, Job, Line, Lines, Threads};
+//!
+//! struct LongestLine;
+//!
+//! impl Job for LongestLine {
+//!     type Input = Lines;
+//!     type Key<'a> = char;
+//!     type Value = u64;
+//!     type Note = ();
+//!     type Output<'a> = (char, u64);
+//!
+//!     fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
+//!         emit.pair(line.text.chars().next().unwrap_or(' '), line.text.len() as u64);
+//!     }
+//!
+//!     fn reduce(&self, first: char, lengths: impl Iterator<Item = u64>, write: &mut impl FnMut((char, u64))) {
+//!         write((first, lengths.max().unwrap_or(0)));
+//!     }
+//! }
+//!
+//! # fn main() -> tokapi::Result<()> {
+//! let lines = Lines::of_text("be\nto be\nto\nbye", 1);
+//! let (longest, _) = Threads::default().collect(&mut LongestLine, lines, |output| output)?;
+//! assert_eq!(longest, [('b', 3), ('t', 5)]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod codec;
+mod cuts;
+mod documents;
+mod emit;
+mod guard;
+mod input;
+mod items;
+mod job;
+pub mod jobs;
+mod keys;
+mod lines;
+mod merge;
+mod report;
+mod run;
+mod spill;
+mod threads;
+
+pub use cuts::Partitions;
+pub use documents::{Document, DocumentPlace, DocumentReader, Documents};
+pub use emit::Emitter;
+pub use guard::catches_panic;
+pub use input::{Input, Reader, Record};
+pub use items::{Item, ItemReader, Items};
+pub use job::{Combine, Job, Order, prefix};
+pub use lines::{Line, LineReader, Lines};
+pub use report::Report;
+pub use threads::Threads;

@@ -1,0 +1,286 @@
+//! Sorted runs: the pairs of a map task, grouped by key, in memory or in a scratch file.
+//!
+//! A run is a sequence of groups: partition, key, number of values, values. Groups ascend by
+//! partition and key. Some of them are marked, so that a reader can begin near any key.
+
+use std::sync::Arc;
+
+use super::codec;
+use crate::error::{Error, Result};
+use crate::scratch::frames::{FrameFile, FrameReader, FrameWriter};
+use crate::varint;
+
+/// About so many bytes stand between two marks, and in a frame of a file.
+pub(crate) const FRAME_BYTES: usize = 32 << 10;
+
+/// A group that a reader can begin at.
+#[derive(Debug, Clone)]
+pub(crate) struct Mark {
+    pub part: u32,
+    pub key: Vec<u8>,
+    /// Where it stands: a byte in memory, a frame of a file.
+    at: u64,
+    /// Bytes of the run before it.
+    pub before_bytes: u64,
+}
+
+/// A whole run.
+#[derive(Clone)]
+pub(crate) struct Run {
+    pub marks: Vec<Mark>,
+    pub bytes: u64,
+    pub pairs: u64,
+    place: Place,
+}
+
+#[derive(Clone)]
+enum Place {
+    Memory(Arc<Vec<u8>>),
+    File(FrameFile),
+}
+
+impl Run {
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(self.place, Place::File(_))
+    }
+
+    /// A reader that begins at the mark numbered `mark`; it is to be advanced to its first group.
+    pub(crate) fn read_from(&self, mark: usize) -> RunReader {
+        let at = self.marks.get(mark).map(|mark| mark.at);
+        let source = match &self.place {
+            Place::Memory(bytes) => Source::Memory(Arc::clone(bytes)),
+            Place::File(file) => {
+                let from = at.unwrap_or(file.length);
+                Source::File(file.read(from, file.length, FRAME_BYTES + 64), Vec::new())
+            }
+        };
+        let next = match &self.place {
+            Place::Memory(bytes) => at.map_or(bytes.len(), |at| at as usize),
+            Place::File(_) => 0,
+        };
+        RunReader {
+            source,
+            next,
+            part: 0,
+            key: 0..0,
+            prefix: 0,
+            values: 0,
+        }
+    }
+
+    /// Removes the file, if it is in one.
+    pub(crate) fn remove(self) {
+        if let Place::File(file) = self.place {
+            // What cannot be removed now goes with its folder.
+            let _ = std::fs::remove_file(file.path);
+        }
+    }
+}
+
+/// A run that is being written.
+pub(crate) struct RunWriter {
+    marks: Vec<Mark>,
+    /// What is not in the file yet; all where there is none.
+    pending: Vec<u8>,
+    file: Option<FrameWriter>,
+    /// Bytes in the file already.
+    written_bytes: u64,
+    /// Where the next mark is due.
+    next_mark: u64,
+    pairs: u64,
+}
+
+impl RunWriter {
+    /// A run in memory, of about so many bytes, or in `file`.
+    pub(crate) fn new(file: Option<FrameWriter>, expected_bytes: usize) -> Self {
+        let pending = match file {
+            Some(_) => Vec::with_capacity(2 * FRAME_BYTES),
+            None => Vec::with_capacity(expected_bytes),
+        };
+        RunWriter {
+            marks: Vec::new(),
+            pending,
+            file,
+            written_bytes: 0,
+            next_mark: 0,
+            pairs: 0,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.written_bytes + self.pending.len() as u64
+    }
+
+    /// Begins a group of `count` values, which must follow.
+    pub(crate) fn group(&mut self, part: u32, key: &[u8], count: u64) -> Result<()> {
+        if self.bytes() >= self.next_mark {
+            self.flush()?;
+            let at = match &self.file {
+                Some(file) => file.at(),
+                None => self.bytes(),
+            };
+            self.marks.push(Mark {
+                part,
+                key: key.to_vec(),
+                at,
+                before_bytes: self.bytes(),
+            });
+            self.next_mark = self.bytes() + FRAME_BYTES as u64;
+        }
+        self.pairs += count;
+        varint::push(part.into(), &mut self.pending);
+        varint::push(key.len() as u64, &mut self.pending);
+        self.pending.extend_from_slice(key);
+        varint::push(count, &mut self.pending);
+        Ok(())
+    }
+
+    /// Adds a value that has been encoded.
+    #[inline]
+    pub(crate) fn value(&mut self, bytes: &[u8]) -> Result<()> {
+        self.pending.extend_from_slice(bytes);
+        self.after_value()
+    }
+
+    /// Adds a value.
+    pub(crate) fn encode(&mut self, value: &impl serde::Serialize) -> Result<()> {
+        codec::encode(value, &mut self.pending)?;
+        self.after_value()
+    }
+
+    /// Frames end after values, so that none is torn.
+    #[inline]
+    fn after_value(&mut self) -> Result<()> {
+        match self.file.is_some() && self.pending.len() >= FRAME_BYTES {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        file.push(|bytes| bytes.extend_from_slice(&self.pending))?;
+        self.written_bytes += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Ends the run.
+    pub(crate) fn finish(mut self) -> Result<Run> {
+        self.flush()?;
+        let bytes = self.bytes();
+        let place = match self.file {
+            Some(file) => Place::File(file.finish()?),
+            None => Place::Memory(Arc::new(self.pending)),
+        };
+        Ok(Run {
+            marks: self.marks,
+            bytes,
+            pairs: self.pairs,
+            place,
+        })
+    }
+}
+
+/// Reads a run, group by group, value by value.
+pub(crate) struct RunReader {
+    source: Source,
+    /// Where in the window the next unread byte stands.
+    next: usize,
+    /// Of the current group: its partition, where its key stands in the window, a number that
+    /// orders keys, and how many of its values have not been taken.
+    pub part: u32,
+    key: std::ops::Range<usize>,
+    pub prefix: u64,
+    pub values: u64,
+}
+
+enum Source {
+    Memory(Arc<Vec<u8>>),
+    File(FrameReader, Vec<u8>),
+}
+
+impl RunReader {
+    #[inline]
+    fn window(&self) -> &[u8] {
+        match &self.source {
+            Source::Memory(bytes) => bytes,
+            Source::File(_, frame) => frame,
+        }
+    }
+
+    /// The key of the current group, until its first value is taken.
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.window()[self.key.clone()]
+    }
+
+    /// Goes to the next frame where the window has been read; false at the end.
+    #[inline]
+    fn refill(&mut self) -> Result<bool> {
+        if self.next < self.window().len() {
+            return Ok(true);
+        }
+        match &mut self.source {
+            Source::Memory(_) => Ok(false),
+            Source::File(frames, frame) => match frames.next()? {
+                Some(content) => {
+                    frame.clear();
+                    frame.extend_from_slice(content);
+                    self.next = 0;
+                    Ok(true)
+                }
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Goes to the next group, all values of this one having been taken; false at the end.
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        debug_assert_eq!(self.values, 0, "a group is left when its values are taken");
+        if !self.refill()? {
+            return Ok(false);
+        }
+        let from = self.next;
+        let window = self.window();
+        let mut rest = &window[from..];
+        let mut number = || varint::take(&mut rest);
+        let header = number().zip(number());
+        let (part, length) = header.ok_or_else(torn)?;
+        let start = window.len() - rest.len();
+        let end = start + usize::try_from(length).unwrap_or(usize::MAX - start);
+        let mut rest = window.get(end..).ok_or_else(torn)?;
+        let values = varint::take(&mut rest).ok_or_else(torn)?;
+        let next = window.len() - rest.len();
+        self.part = u32::try_from(part).map_err(|_| torn())?;
+        self.key = start..end;
+        self.values = values;
+        self.next = next;
+        Ok(true)
+    }
+
+    /// Takes the next value of the group, decoded.
+    #[inline]
+    pub(crate) fn value<V: serde::de::DeserializeOwned>(&mut self) -> Result<V> {
+        self.refill()?;
+        let window = self.window();
+        let mut rest = &window[self.next..];
+        let value = codec::take(&mut rest)?;
+        self.next = window.len() - rest.len();
+        self.values -= 1;
+        Ok(value)
+    }
+}
+
+/// A frame is checked, so this is a value type that does not read what it wrote.
+#[cold]
+fn torn() -> Error {
+    Error::Verification(
+        "a value of the job reads more or less than it wrote; mend its serialization".into(),
+    )
+}

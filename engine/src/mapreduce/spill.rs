@@ -1,0 +1,77 @@
+//! Where runs are kept: in memory while they fit, then in scratch files.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::run::{Run, RunWriter};
+use crate::error::{Error, Result};
+use crate::output::StagedFolder;
+use crate::scratch::frames::FrameWriter;
+
+/// The place for the runs of one job.
+pub(crate) struct Spill {
+    /// Runs that may be held in memory.
+    most_bytes: u64,
+    held_bytes: AtomicU64,
+    pub(crate) spilled_bytes: AtomicU64,
+    parent: PathBuf,
+    /// Made when the first run goes there; vanishes with all that is in it.
+    folder: OnceLock<StagedFolder>,
+    files: AtomicU64,
+    stamp: u64,
+}
+
+impl Spill {
+    /// Holds runs of `most_bytes` in memory; others go to a folder below `parent`.
+    pub(crate) fn new(most_bytes: u64, parent: &Path) -> Self {
+        Spill {
+            most_bytes,
+            held_bytes: AtomicU64::new(0),
+            spilled_bytes: AtomicU64::new(0),
+            parent: parent.to_path_buf(),
+            folder: OnceLock::new(),
+            files: AtomicU64::new(1),
+            stamp: std::process::id().into(),
+        }
+    }
+
+    /// Writes a run of about `bytes` in memory, or in a file where there is no room.
+    pub(crate) fn write(
+        &self,
+        bytes: usize,
+        write: impl FnOnce(&mut RunWriter) -> Result<()>,
+    ) -> Result<Run> {
+        let before = self.held_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        let fits = before + bytes as u64 <= self.most_bytes;
+        let file = (!fits).then(|| self.create()).transpose()?;
+        let mut run = RunWriter::new(file, bytes);
+        write(&mut run)?;
+        let run = run.finish()?;
+        self.held_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+        match run.is_on_disk() {
+            true => self.spilled_bytes.fetch_add(run.bytes, Ordering::Relaxed),
+            false => self.held_bytes.fetch_add(run.bytes, Ordering::Relaxed),
+        };
+        Ok(run)
+    }
+
+    /// A writer of a run in a file.
+    pub(crate) fn create(&self) -> Result<FrameWriter> {
+        let folder = match self.folder.get() {
+            Some(folder) => folder,
+            None => {
+                let folder = StagedFolder::create(&self.parent.join("tokapi-mapreduce"));
+                let folder = folder.map_err(|error| match error {
+                    Error::Write { path, source } => Error::Scratch { path, source },
+                    other => other,
+                })?;
+                // Another thread may have made one meanwhile: this one vanishes then.
+                self.folder.get_or_init(|| folder)
+            }
+        };
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        let path = folder.temporary().join(format!("run-{number}"));
+        FrameWriter::create(path, self.stamp)
+    }
+}

@@ -1,0 +1,352 @@
+//! The runner `threads`: map and reduce tasks on the threads of this process.
+//!
+//! Map workers take splits from a queue, each with a container of its own. Full containers become
+//! sorted runs. Reduce workers take partitions, and merge the runs of each. Outputs leave in the
+//! order of partitions; they depend on neither threads, splits nor memory.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::cuts::{Cut, Partitions, cuts};
+use super::emit::Emitter;
+use super::guard::guarded;
+use super::input::{Input, Reader};
+use super::job::{Combine, Job};
+use super::merge::{Merge, merge_runs};
+use super::report::Report;
+use super::run::{FRAME_BYTES, Run};
+use super::spill::Spill;
+use crate::corpus::Skipped;
+use crate::error::{Error, Result};
+use crate::pipeline::Stages;
+
+/// How jobs are run.
+#[derive(Debug, Clone)]
+pub struct Threads {
+    /// The number of threads.
+    pub threads: usize,
+    /// What pairs may take in memory; beyond, they go through scratch files.
+    pub memory_bytes: u64,
+    /// The folder for scratch files.
+    pub scratch: PathBuf,
+    /// How keys are dealt out to reduce tasks.
+    pub partitions: Partitions,
+    /// Whether the job's combiner, if it has one, is used.
+    pub combine: bool,
+    /// Whether records at which `map` panics are left out, and reported; otherwise the job stops.
+    pub skip_bad: bool,
+}
+
+impl Default for Threads {
+    /// All cores, a gigabyte, combiners; ranges of keys, eight a thread.
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Threads {
+            threads,
+            memory_bytes: 1 << 30,
+            scratch: std::env::temp_dir(),
+            partitions: Partitions::Ranges(u32::try_from(8 * threads).unwrap_or(u32::MAX)),
+            combine: true,
+            skip_bad: false,
+        }
+    }
+}
+
+/// A run, and what orders it among others: the number of its split, and which of its it is.
+type Numbered = ((u32, u32), Run);
+
+/// A map worker: what reads, and what holds the pairs.
+struct Worker<J: Job> {
+    reader: <J::Input as Input>::Reader,
+    emitter: Emitter<J>,
+}
+
+/// What a map task leaves.
+struct Mapped<J: Job> {
+    runs: Vec<Numbered>,
+    note: J::Note,
+    emitted: u64,
+    skipped: Skipped,
+}
+
+impl Threads {
+    /// Runs `job` on `input`. Every partition's outputs are put into what `part` makes, by `push`,
+    /// and `take` gets the parts in order.
+    ///
+    /// # Errors
+    /// The input cannot be read; `map` panicked, unless such records are skipped, or `reduce` did;
+    /// scratch files cannot be written; what `push` and `take` say.
+    pub fn run<J: Job, P: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        take: impl FnMut(P) -> Result<()>,
+    ) -> Result<Report> {
+        let mut report = Report::default();
+        // Half for the runs, the rest for the containers and what is under way.
+        let spill = Spill::new(self.memory_bytes / 2, &self.scratch);
+        let started = Instant::now();
+        let runs = self.map(job, input, &spill, &mut report)?;
+        report.map = started.elapsed();
+        log::info!("mapped: {} runs, {:.3?}", runs.len(), report.map);
+        let started = Instant::now();
+        let runs = self.merge_many::<J>(job, runs, &spill)?;
+        self.reduce(job, &runs, &mut report, part, push, take)?;
+        report.spilled_bytes = spill.spilled_bytes.into_inner();
+        report.reduce = started.elapsed();
+        log::info!("reduced: {} keys, {:.3?}", report.keys, report.reduce);
+        Ok(report)
+    }
+
+    /// As [`Threads::run`], with what `own` makes of every output in one list.
+    ///
+    /// # Errors
+    /// As [`Threads::run`].
+    pub fn collect<J: Job, T: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        own: impl Fn(J::Output<'_>) -> T + Sync,
+    ) -> Result<(Vec<T>, Report)> {
+        let mut all = Vec::new();
+        let push = |part: &mut Vec<T>, output: J::Output<'_>| {
+            part.push(own(output));
+            Ok(())
+        };
+        let take = |mut part: Vec<T>| {
+            all.append(&mut part);
+            Ok(())
+        };
+        let report = self.run(job, input, Vec::new, push, take)?;
+        Ok((all, report))
+    }
+
+    fn combiner<J: Job>(&self, job: &J) -> Option<Combine<J::Value>> {
+        job.combiner().filter(|_| self.combine)
+    }
+
+    fn map<J: Job>(
+        &self,
+        job: &mut J,
+        mut input: J::Input,
+        spill: &Spill,
+        report: &mut Report,
+    ) -> Result<Vec<Run>> {
+        let threads = self.threads.max(1);
+        let workers: Vec<Mutex<Worker<J>>> = (0..threads)
+            .map(|_| {
+                Mutex::new(Worker {
+                    reader: input.reader(),
+                    emitter: Emitter::new(self.combiner(job), self.skip_bad),
+                })
+            })
+            .collect();
+        let mut numbers = 0..;
+        let read = || {
+            Ok(input
+                .next_split()?
+                .and_then(|split| numbers.next().zip(Some(split))))
+        };
+        let next_worker = AtomicUsize::new(0);
+        let this = &*job;
+        let worker = || {
+            let worker = &workers[next_worker.fetch_add(1, Ordering::Relaxed) % threads];
+            move |(number, split)| self.map_split(this, &mut lock(worker), number, split, spill)
+        };
+        let (mut runs, mut notes) = (Vec::new(), Vec::new());
+        let keep = |mut mapped: Mapped<J>| {
+            runs.append(&mut mapped.runs);
+            notes.push(mapped.note);
+            report.emitted_pairs += mapped.emitted;
+            report.skipped.append(mapped.skipped);
+            report.splits += 1;
+            Ok(())
+        };
+        Stages::new(threads, true).run(read, worker, keep)?;
+        // Containers that combine have held the pairs of all splits until now.
+        let rest = Mutex::new(Vec::new());
+        let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
+            let emitter = &mut lock(worker).emitter;
+            if !emitter.is_empty() {
+                let run = self.write(this, emitter, spill)?;
+                lock(&rest).push(((u32::MAX, 0), run));
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let flush = &flush;
+            let flushing: Vec<_> = workers
+                .iter()
+                .map(|worker| scope.spawn(move || flush(worker)))
+                .collect();
+            flushing.into_iter().try_for_each(|thread| {
+                let outcome = thread.join();
+                outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })?;
+        drop(workers);
+        runs.append(&mut rest.into_inner().unwrap_or_else(PoisonError::into_inner));
+        runs.sort_by_key(|&(number, _)| number);
+        let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
+        report.runs = runs.len() as u64;
+        report.shuffled_pairs = runs.iter().map(|run| run.pairs).sum();
+        report.shuffled_bytes = runs.iter().map(|run| run.bytes).sum();
+        job.all_mapped(notes)?;
+        Ok(runs)
+    }
+
+    fn map_split<J: Job>(
+        &self,
+        job: &J,
+        worker: &mut Worker<J>,
+        number: u32,
+        split: <J::Input as Input>::Split,
+        spill: &Spill,
+    ) -> Result<Mapped<J>> {
+        let most_bytes = self.memory_bytes / 4 / self.threads.max(1) as u64;
+        let Worker { reader, emitter } = worker;
+        let (mut runs, mut bad) = (Vec::new(), Skipped::default());
+        let mut skipped = reader.read(number, split, &mut |record| {
+            match guarded(|| job.map(record, emitter)) {
+                Ok(()) => emitter.end_record()?,
+                Err(what) => {
+                    let input = record.to_string();
+                    let error = Error::Map { input, what };
+                    if !self.skip_bad {
+                        return Err(error);
+                    }
+                    bad.add(|| error);
+                    emitter.take_back();
+                }
+            }
+            if emitter.memory_bytes() as u64 > most_bytes {
+                runs.push((
+                    (number, runs.len() as u32),
+                    self.write(job, emitter, spill)?,
+                ));
+            }
+            Ok(())
+        })?;
+        skipped.append(bad);
+        if !emitter.combines() && !emitter.is_empty() {
+            runs.push((
+                (number, runs.len() as u32),
+                self.write(job, emitter, spill)?,
+            ));
+        }
+        let (note, emitted) = emitter.end_task();
+        Ok(Mapped {
+            runs,
+            note,
+            emitted,
+            skipped,
+        })
+    }
+
+    /// Makes a run of what a container holds.
+    fn write<J: Job>(&self, job: &J, emitter: &mut Emitter<J>, spill: &Spill) -> Result<Run> {
+        let partition = |key: &J::Key<'_>, hash| match self.partitions {
+            Partitions::Hashed(count) => job.partition(key, hash, count.max(1)),
+            Partitions::Ranges(_) => 0,
+        };
+        let order = job.value_order();
+        spill.write(emitter.run_bytes(), |run| {
+            emitter.write(run, order, partition)
+        })
+    }
+
+    /// Merges neighbouring runs until all can be read at the same time.
+    fn merge_many<J: Job>(&self, job: &J, mut runs: Vec<Run>, spill: &Spill) -> Result<Vec<Run>> {
+        let readers = self.memory_bytes / 8 / (2 * FRAME_BYTES) as u64;
+        let most = usize::try_from(readers).unwrap_or(usize::MAX) / self.threads.max(1);
+        let most = most.max(8);
+        while runs.iter().filter(|run| run.is_on_disk()).count() > most {
+            log::info!("{} runs are merged, {most} at a time", runs.len());
+            let mut merged = Vec::new();
+            for some in runs.chunks(most) {
+                let into = super::run::RunWriter::new(Some(spill.create()?), 0);
+                let run = merge_runs::<J>(some, job.value_order(), into)?;
+                spill.spilled_bytes.fetch_add(run.bytes, Ordering::Relaxed);
+                some.iter().for_each(|run| run.clone().remove());
+                merged.push(run);
+            }
+            runs = merged;
+        }
+        Ok(runs)
+    }
+
+    fn reduce<J: Job, P: Send>(
+        &self,
+        job: &J,
+        runs: &[Run],
+        report: &mut Report,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        mut take: impl FnMut(P) -> Result<()>,
+    ) -> Result<()> {
+        let cuts = cuts::<J>(self.partitions, runs);
+        let mut partitions = 0..=cuts.len();
+        let read = || Ok(partitions.next());
+        let reduced = |partition: usize| {
+            let from = partition.checked_sub(1).map(|before| &cuts[before]);
+            let mut part = part();
+            let counts = reduce_range(job, runs, (from, cuts.get(partition)), |output| {
+                push(&mut part, output)
+            })?;
+            Ok((part, counts))
+        };
+        let keep = |(part, counts): (P, Counts)| {
+            report.keys += counts.keys;
+            report.outputs += counts.outputs;
+            report.partition_pairs.push(counts.pairs);
+            take(part)
+        };
+        Stages::new(self.threads.max(1), true).run(read, || &reduced, keep)?;
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    keys: u64,
+    pairs: u64,
+    outputs: u64,
+}
+
+/// Reduces the keys between two cuts.
+fn reduce_range<J: Job>(
+    job: &J,
+    runs: &[Run],
+    (from, until): (Option<&Cut>, Option<&Cut>),
+    mut push: impl FnMut(J::Output<'_>) -> Result<()>,
+) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let mut merge = Merge::<J>::new(runs, from, until, job.value_order())?;
+    let mut pushed = Ok(());
+    while merge.next_group()? {
+        counts.keys += 1;
+        counts.pairs += merge.pairs();
+        let (key, mut values) = merge.group()?;
+        let mut write = |output: J::Output<'_>| {
+            counts.outputs += 1;
+            if pushed.is_ok() {
+                pushed = push(output);
+            }
+        };
+        let reduced = guarded(|| job.reduce(key, &mut values, &mut write));
+        if let Some(error) = values.failed {
+            return Err(error);
+        }
+        reduced.map_err(|what| merge.failed(what))?;
+        std::mem::replace(&mut pushed, Ok(()))?;
+    }
+    Ok(counts)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,4 @@
+//! MapReduce: the laws of the framework, and every job against its straightforward answer.
+
+mod framework;
+mod input;
