@@ -110,7 +110,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     }
     args.formula.bm25().check()?;
     let mut target = Target::open(args, threads)?;
-    if let Some(file) = args.input.ciff()? {
+    if let Some(file) = args.input.reading.ciff()? {
         return import(args, file, threads);
     }
     let analyzer = target.analyzer(args)?;
@@ -178,7 +178,7 @@ fn import(args: &Args, file: &Path, threads: usize) -> Result<(), Error> {
             "a CIFF file is indexed as it is; then reorder it with `tokapi merge --reorder`".into(),
         ));
     }
-    let analyzer = args.input.analyzer()?;
+    let analyzer = args.input.reading.analyzer()?;
     let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
     // What a compressed file holds is not known yet.
     let total = (Compression::of_name(file) == Compression::None).then_some(bytes);
@@ -229,7 +229,7 @@ impl Target {
     }
 
     fn analyzer(&self, args: &Args) -> Result<Analyzer, Error> {
-        let asked = args.input.analyzer()?;
+        let asked = args.input.reading.analyzer()?;
         let Target::There(writer) = self else {
             return Ok(asked);
         };
@@ -292,7 +292,7 @@ impl Target {
             Index::build_with(collection, analyzer, path, options)?;
             return Ok(("wrote".into(), Value::Null));
         };
-        let repeated = match (args.replace, args.input.skips()) {
+        let repeated = match (args.replace, args.input.reading.skips()) {
             (true, _) => Repeated::Replace,
             (false, true) => Repeated::Skip,
             (false, false) => Repeated::Stop,

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
 use tokapi::collection::{Storage, Stored};
-use tokapi::corpus::{Format, OnError, Skipped};
+use tokapi::corpus::{DEFAULT_CHUNK_BYTES, Format, OnError, Skipped};
 use tokapi::index::is_ciff;
 use tokapi::output::check_apart;
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
@@ -19,9 +19,21 @@ use crate::storage;
 use crate::summary::note;
 use crate::tune;
 
+/// The documents, the terms, and who inverts.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
+    #[command(flatten)]
+    pub reading: Reading,
+
+    #[command(flatten)]
+    engine: engine::Args,
+}
+
+/// Which documents are read, and how they are cut into terms.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Reading {
     /// Files, folders, globs, or - for standard input, in any mixture
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -84,9 +96,6 @@ pub struct Args {
     /// Drop terms of more characters
     #[arg(long, value_name = "COUNT", help_heading = "Terms")]
     max_length: Option<usize>,
-
-    #[command(flatten)]
-    engine: engine::Args,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -129,14 +138,6 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// The one input, which is an index.
-    pub fn index(&self) -> Result<&Path, Error> {
-        match &self.inputs[..] {
-            [index] => Ok(index),
-            _ => Err(Error::Usage("give one index".into())),
-        }
-    }
-
     /// Reads and inverts the whole input, cut by `analyzer`, for `output`, within the memory of `storage`, when
     /// `check`, which may also change how it is read, has nothing against it; shows how far it is.
     pub fn read(
@@ -150,7 +151,7 @@ impl Args {
         let storage_options = storage.storage(output)?;
         let stored = self.read_checked(threads, check, |corpus, mut options| {
             options.no_overlap = storage.no_overlap;
-            if let ChunkSize::Auto = self.chunk_size {
+            if let ChunkSize::Auto = self.reading.chunk_size {
                 options.tuned = tune::load(&options);
             }
             Stored::build(corpus, analyzer, &options, &storage_options)
@@ -162,7 +163,7 @@ impl Args {
     /// Reads and inverts the whole input into memory; `output` must not overwrite it.
     pub fn read_apart_from(&self, threads: usize, output: &Path) -> Result<Collection, Error> {
         let check = |corpus: &mut Corpus| check_apart(&[output], corpus);
-        let analyzer = self.analyzer()?;
+        let analyzer = self.reading.analyzer()?;
         let collection = self.read_checked(threads, check, |corpus, options| {
             Collection::build(corpus, &analyzer, &options)
         })?;
@@ -172,7 +173,9 @@ impl Args {
 
     /// The lines of the whole input as they are, but for empty ones, and what was left out.
     pub fn read_lines(&self, output: &Path) -> Result<(Strings, Skipped), Error> {
-        let mut corpus = self.corpus(Some(Format::Terms), self.chunk_size)?;
+        let mut corpus = self
+            .reading
+            .corpus(Some(Format::Terms), self.reading.chunk_size)?;
         check_apart(&[output], &corpus)?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
@@ -202,7 +205,7 @@ impl Args {
         check: impl FnOnce(&mut Corpus) -> Result<(), Error>,
         build: impl FnOnce(Corpus, BuildOptions) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut corpus = self.corpus(None, self.chunk_size)?;
+        let mut corpus = self.reading.corpus(None, self.reading.chunk_size)?;
         check(&mut corpus)?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
@@ -216,12 +219,12 @@ impl Args {
 
     /// What it takes to read the beginning of the input again and again.
     pub fn sample(&self, threads: usize) -> Result<Sample<'_>, Error> {
-        if let ChunkSize::Bytes(_) = self.chunk_size {
+        if let ChunkSize::Bytes(_) = self.reading.chunk_size {
             return Err(Error::Usage(
                 "--chunk-size is what is to be found; leave it away".into(),
             ));
         }
-        let corpus = self.corpus(None, ChunkSize::Auto)?;
+        let corpus = self.reading.corpus(None, ChunkSize::Auto)?;
         if corpus.inputs().any(|input| input.is_stdin()) {
             return Err(Error::Usage(
                 "standard input cannot be read again; put some of it into a file".into(),
@@ -230,7 +233,7 @@ impl Args {
         let bytes = corpus.total_bytes();
         Ok(Sample {
             args: self,
-            analyzer: self.analyzer()?,
+            analyzer: self.reading.analyzer()?,
             options: BuildOptions {
                 // What is measured is this engine, and no other.
                 or_cpu: false,
@@ -239,6 +242,16 @@ impl Args {
             files: corpus.inputs().map(|input| input.path.clone()).collect(),
             bytes,
         })
+    }
+}
+
+impl Reading {
+    /// The one input, which is an index.
+    pub fn index(&self) -> Result<&Path, Error> {
+        match &self.inputs[..] {
+            [index] => Ok(index),
+            _ => Err(Error::Usage("give one index".into())),
+        }
     }
 
     /// The input, where it is an index in the Common Index File Format.
@@ -251,6 +264,16 @@ impl Args {
             ))),
             file => Ok(file.map(PathBuf::as_path)),
         }
+    }
+
+    /// Opens the inputs, all as `format` where one is named, in chunks of at most `most` bytes
+    /// unless their size is asked for.
+    pub fn corpus_within(&self, most: u64, format: Option<Format>) -> Result<Corpus, Error> {
+        let chunk_size = match self.chunk_size {
+            ChunkSize::Auto if most < DEFAULT_CHUNK_BYTES as u64 => ChunkSize::Bytes(most),
+            asked => asked,
+        };
+        self.corpus(format, chunk_size)
     }
 
     /// Opens the inputs, all as `format` where one is named.
@@ -316,7 +339,10 @@ pub struct Sample<'a> {
 impl Sample<'_> {
     /// Reads and inverts the first `bytes` bytes in chunks of `chunk_bytes`.
     pub fn read(&self, bytes: u64, chunk_bytes: u64, storage: &Storage) -> Result<Stored, Error> {
-        let mut corpus = self.args.corpus(None, ChunkSize::Bytes(chunk_bytes))?;
+        let mut corpus = self
+            .args
+            .reading
+            .corpus(None, ChunkSize::Bytes(chunk_bytes))?;
         corpus.limit(bytes);
         Stored::build(corpus, &self.analyzer, &self.options, storage).map_err(suggest_skipping)
     }

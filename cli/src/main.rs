@@ -15,6 +15,7 @@ mod index;
 mod input;
 mod inspect;
 mod man;
+mod mapreduce;
 mod progress;
 mod queries;
 mod reorder;
@@ -61,6 +62,7 @@ enum Command {
     Generate(generate::Args),
     Stats(stats::Args),
     Sort(sort::Verb),
+    Mapreduce(mapreduce::Args),
     Index(index::Args),
     Search(search::Args),
     Delete(update::DeleteArgs),
@@ -94,6 +96,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::run(args, threads),
         Command::Stats(args) => stats::run(args, threads),
         Command::Sort(args) => sort::run(&args, threads),
+        Command::Mapreduce(args) => mapreduce::run(&args, threads),
         Command::Index(args) => index::run(&args, threads),
         Command::Search(args) => search::run(&args, threads),
         Command::Delete(args) => update::delete(&args, threads),
@@ -135,7 +138,7 @@ fn line(text: &str) -> String {
 
 /// One line on a panic, none where the library makes an error of it.
 fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
-    if !tokapi::corpus::catches_panic() {
+    if !tokapi::corpus::catches_panic() && !tokapi::mapreduce::catches_panic() {
         note(&line(&format!("a bug, please report it: {panic}")));
     }
 }

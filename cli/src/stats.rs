@@ -30,7 +30,7 @@ pub struct Args {
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    let analyzer = args.input.analyzer()?;
+    let analyzer = args.input.reading.analyzer()?;
     let collection = args
         .input
         .read(&analyzer, threads, None, |_| Ok(()), &args.storage)?;

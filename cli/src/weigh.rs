@@ -122,7 +122,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         Some(output) => output.check_apart(corpus),
         None => Ok(()),
     };
-    let analyzer = args.input.analyzer()?;
+    let analyzer = args.input.reading.analyzer()?;
     let mut collection = args
         .input
         .read(&analyzer, threads, path, check, &args.storage)?;

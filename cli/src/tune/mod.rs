@@ -111,7 +111,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         return sort::run(&sort, threads);
     }
     if let Some(queries) = &args.queries {
-        return queries::run(args.input.index()?, queries, &args.how, threads);
+        return queries::run(args.input.reading.index()?, queries, &args.how, threads);
     }
     let sample = args.input.sample(threads)?;
     let bench = Bench::new(&args, &sample)?;

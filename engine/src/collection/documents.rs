@@ -81,7 +81,7 @@ impl Documents {
     }
 
     /// Every document whose id an earlier one has, with the first that has it, ascending.
-    pub(super) fn repeated(&self) -> Vec<(u32, u32)> {
+    pub(crate) fn repeated(&self) -> Vec<(u32, u32)> {
         if self.numbered {
             return Vec::new();
         }
@@ -110,7 +110,7 @@ impl Documents {
     }
 
     /// Removes the documents numbered `gone`, ascending.
-    pub(super) fn remove(&mut self, gone: &[u32]) {
+    pub(crate) fn remove(&mut self, gone: &[u32]) {
         let kept = |&document: &u32| gone.binary_search(&document).is_err();
         let numbers = (0..self.len() as u32).filter(kept);
         self.ids = numbers
@@ -128,7 +128,7 @@ impl Documents {
         self.lengths.iter().map(norm).collect()
     }
 
-    pub(super) fn statistics(&self) -> Statistics {
+    pub(crate) fn statistics(&self) -> Statistics {
         Statistics {
             documents: self.len() as u64,
             total_length: self.lengths.iter().map(|&length| u64::from(length)).sum(),

@@ -31,7 +31,8 @@ pub struct Document<'a> {
     pub id: &'a str,
     /// Its text; ASCII letters are lower-cased if the analyzer does that.
     pub text: &'a str,
-    file: &'a Path,
+    /// The file that it stands in.
+    pub file: &'a Path,
     /// Where raw terms start and end.
     edges: &'a [u32],
     /// What raw terms become, where not all stay as they are.

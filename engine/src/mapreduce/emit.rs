@@ -16,6 +16,8 @@ pub struct Emitter<J: Job> {
     note: J::Note,
     /// The first pair that could not be taken.
     failed: Option<Error>,
+    /// Why the record cannot be mapped, if it cannot.
+    rejected: Option<String>,
     emitted: u64,
     /// What it was like before the record that is being mapped.
     mark: Position,
@@ -75,6 +77,7 @@ impl<J: Job> Emitter<J> {
             values,
             note: J::Note::default(),
             failed: None,
+            rejected: None,
             emitted: 0,
             mark: Position::default(),
         }
@@ -90,6 +93,17 @@ impl<J: Job> Emitter<J> {
         if let Err(error) = taken {
             self.failed.get_or_insert(error);
         }
+    }
+
+    /// Says that the record cannot be mapped, and why: the job stops with the record named, or
+    /// leaves it out with all its pairs. A panic does the same.
+    pub fn reject(&mut self, why: impl Into<String>) {
+        self.rejected.get_or_insert(why.into());
+    }
+
+    /// Why the record was rejected.
+    pub(crate) fn take_rejected(&mut self) -> Option<String> {
+        self.rejected.take()
     }
 
     /// What the task has to tell beside its pairs.
@@ -117,6 +131,7 @@ impl<J: Job> Emitter<J> {
     /// Forgets the pairs since the last record ended.
     pub(crate) fn take_back(&mut self) {
         self.failed = None;
+        self.rejected = None;
         self.emitted = self.mark.emitted;
         self.keys.truncate(self.mark.keys);
         match &mut self.values {

@@ -31,7 +31,7 @@ pub trait Job: Sync {
     /// What `reduce` makes.
     type Output<'a>;
 
-    /// Gives the pairs of one record to `emit`.
+    /// Gives the pairs of one record to `emit`, or rejects the record ([`Emitter::reject`]).
     fn map(&self, record: Record<'_, Self>, emit: &mut Emitter<Self>)
     where
         Self: Sized;

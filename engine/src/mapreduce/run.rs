@@ -10,8 +10,10 @@ use crate::error::{Error, Result};
 use crate::scratch::frames::{FrameFile, FrameReader, FrameWriter};
 use crate::varint;
 
-/// About so many bytes stand between two marks, and in a frame of a file.
+/// About so many bytes are in a frame of a file, each of which is marked.
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
+/// About so many bytes stand between two marks in memory.
+const MARKED_BYTES: u64 = 4 << 10;
 
 /// A group that a reader can begin at.
 #[derive(Debug, Clone)]
@@ -115,9 +117,9 @@ impl RunWriter {
     pub(crate) fn group(&mut self, part: u32, key: &[u8], count: u64) -> Result<()> {
         if self.bytes() >= self.next_mark {
             self.flush()?;
-            let at = match &self.file {
-                Some(file) => file.at(),
-                None => self.bytes(),
+            let (at, distance) = match &self.file {
+                Some(file) => (file.at(), FRAME_BYTES as u64),
+                None => (self.bytes(), MARKED_BYTES),
             };
             self.marks.push(Mark {
                 part,
@@ -125,7 +127,7 @@ impl RunWriter {
                 at,
                 before_bytes: self.bytes(),
             });
-            self.next_mark = self.bytes() + FRAME_BYTES as u64;
+            self.next_mark = self.bytes() + distance;
         }
         self.pairs += count;
         varint::push(part.into(), &mut self.pending);

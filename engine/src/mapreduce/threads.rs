@@ -172,7 +172,7 @@ impl Threads {
         let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
             let emitter = &mut lock(worker).emitter;
             if !emitter.is_empty() {
-                let run = self.write(this, emitter, spill)?;
+                let run = self.make_run(this, emitter, spill)?;
                 lock(&rest).push(((u32::MAX, 0), run));
             }
             Ok(())
@@ -211,9 +211,10 @@ impl Threads {
         let Worker { reader, emitter } = worker;
         let (mut runs, mut bad) = (Vec::new(), Skipped::default());
         let mut skipped = reader.read(number, split, &mut |record| {
-            match guarded(|| job.map(record, emitter)) {
-                Ok(()) => emitter.end_record()?,
-                Err(what) => {
+            let mapped = guarded(|| job.map(record, emitter));
+            match mapped.err().or_else(|| emitter.take_rejected()) {
+                None => emitter.end_record()?,
+                Some(what) => {
                     let input = record.to_string();
                     let error = Error::Map { input, what };
                     if !self.skip_bad {
@@ -226,7 +227,7 @@ impl Threads {
             if emitter.memory_bytes() as u64 > most_bytes {
                 runs.push((
                     (number, runs.len() as u32),
-                    self.write(job, emitter, spill)?,
+                    self.make_run(job, emitter, spill)?,
                 ));
             }
             Ok(())
@@ -235,7 +236,7 @@ impl Threads {
         if !emitter.combines() && !emitter.is_empty() {
             runs.push((
                 (number, runs.len() as u32),
-                self.write(job, emitter, spill)?,
+                self.make_run(job, emitter, spill)?,
             ));
         }
         let (note, emitted) = emitter.end_task();
@@ -248,7 +249,7 @@ impl Threads {
     }
 
     /// Makes a run of what a container holds.
-    fn write<J: Job>(&self, job: &J, emitter: &mut Emitter<J>, spill: &Spill) -> Result<Run> {
+    fn make_run<J: Job>(&self, job: &J, emitter: &mut Emitter<J>, spill: &Spill) -> Result<Run> {
         let partition = |key: &J::Key<'_>, hash| match self.partitions {
             Partitions::Hashed(count) => job.partition(key, hash, count.max(1)),
             Partitions::Ranges(_) => 0,

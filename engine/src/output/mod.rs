@@ -61,6 +61,7 @@ pub(crate) use parquet::into_io;
 pub use staged::{Staged, StagedFolder, remove_unfinished};
 pub(crate) use staged::{remove_left_over, sync_folder, unless_closed};
 pub(crate) use streamed::Streamed;
+pub(crate) use tables::push_field;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -92,7 +92,7 @@ fn lines(names: &Strings, number: impl Fn(usize) -> u64, rows: Range<usize>) -> 
 }
 
 /// Adds a field of tab-separated text, escaped.
-pub(super) fn push_field(text: &mut Vec<u8>, field: &[u8]) {
+pub(crate) fn push_field(text: &mut Vec<u8>, field: &[u8]) {
     if !needs_escape(field) {
         text.extend_from_slice(field);
         return;

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use tokapi::Error;
-use tokapi::mapreduce::jobs::WordCount;
 use tokapi::mapreduce::{
     Combine, Emitter, Item, Items, Job, Line, Lines, Order, Partitions, Threads,
 };
 
-use crate::input::{CHUNKS, corpora, documents, plain, runners};
+use crate::input::runners;
 
 /// All values of each key, as they come: what every other job is made of.
 struct Grouped {
@@ -265,36 +264,5 @@ fn a_map_that_panics_stops_the_job_or_is_left_out_without_a_trace() {
             error.contains("worse") && error.contains("nor that one"),
             "{error}"
         );
-    }
-}
-
-#[test]
-fn words_are_counted_with_and_without_combiner() {
-    for chunk_bytes in CHUNKS {
-        for (corpus, again) in corpora(chunk_bytes).into_iter().zip(corpora(chunk_bytes)) {
-            let mut expected: BTreeMap<String, u64> = BTreeMap::new();
-            for term in plain(corpus).into_iter().flat_map(|(_, terms)| terms) {
-                *expected.entry(term).or_default() += 1;
-            }
-            let expected: Vec<(String, u64)> = expected.into_iter().collect();
-            let mut again = Some(again);
-            for (number, runner) in runners().into_iter().enumerate() {
-                let corpus = again.take().unwrap_or_else(|| {
-                    let [random, cranfield] = corpora(chunk_bytes);
-                    if expected[0].0.starts_with('w') {
-                        random
-                    } else {
-                        cranfield
-                    }
-                });
-                let own = |(term, count): (&str, u64)| (term.to_owned(), count);
-                let (counts, report) = runner
-                    .collect(&mut WordCount, documents(corpus), own)
-                    .unwrap();
-                assert!(counts == expected, "runner {number}");
-                let combined = report.shuffled_pairs < report.emitted_pairs;
-                assert_eq!(combined, runner.combine);
-            }
-        }
     }
 }

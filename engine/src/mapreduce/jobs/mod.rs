@@ -1,5 +1,27 @@
 //! Jobs, each a file: the examples of the framework, and what `tokapi mapreduce` runs.
 
+mod average_length;
+mod between;
+mod bm25;
+mod cooccurrence;
+mod duplicates;
+mod inverted_index;
+mod pagerank;
+mod sort;
+mod table;
+mod tsv;
+mod two_pass;
 mod wordcount;
 
+pub use average_length::{AverageLength, Lengths};
+pub use between::{local_files, open_global, write_local};
+pub use bm25::{Posting, WeighOnePass};
+pub use cooccurrence::Cooccurrence;
+pub use duplicates::{Duplicate, Duplicates};
+pub use inverted_index::InvertedIndex;
+pub use pagerank::{PageRank, Ranks};
+pub use sort::SortLines;
+pub use table::DocumentNotes;
+pub use tsv::Tsv;
+pub use two_pass::{DocumentFrequencies, GlobalPass, LocalPass, LocalPosting};
 pub use wordcount::WordCount;

@@ -1,0 +1,159 @@
+//! Every job with its input and its output.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokapi::corpus::{Format, OnError};
+use tokapi::mapreduce::jobs::{
+    AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, Tsv, WeighOnePass,
+    WordCount, local_files, open_global, write_local,
+};
+use tokapi::mapreduce::{Documents, Job, Lines, Report, TextWriter, Threads};
+use tokapi::output::{check_apart, check_file_apart};
+use tokapi::{Corpus, Error};
+
+use super::{Args, JobName};
+use crate::progress::with_bar;
+
+pub fn run(args: &Args, runner: &Threads) -> Result<Report, Error> {
+    let on_error = match args.reading.skips() {
+        true => OnError::Skip,
+        false => OnError::Stop,
+    };
+    let bm25 = args.formula.bm25();
+    let output = &args.output;
+    match args.job {
+        JobName::Bm25 => {
+            let mut job = WeighOnePass::new(bm25, on_error);
+            let mut report = over_documents(args, runner, &mut job, |posting, text| {
+                posting.push(text);
+            })?;
+            report.skipped.append(job.skipped().clone());
+            Ok(report)
+        }
+        JobName::InvertedIndex => {
+            let mut job = InvertedIndex::new(on_error);
+            let mut report = over_documents(args, runner, &mut job, |posting, text| {
+                posting.push(text);
+            })?;
+            report.skipped.append(job.skipped().clone());
+            Ok(report)
+        }
+        JobName::Wordcount => over_documents(args, runner, &mut WordCount, |count, text| {
+            count.push(text);
+        }),
+        JobName::AverageLength => {
+            over_documents(args, runner, &mut AverageLength, |lengths, text| {
+                lengths.push(text);
+            })
+        }
+        JobName::Cooccurrence => over_documents(args, runner, &mut Cooccurrence, |pair, text| {
+            pair.push(text);
+        }),
+        JobName::Bm25Local => {
+            let corpus = args.corpus(runner, None)?;
+            followed(corpus, |corpus| {
+                let documents = args.documents(corpus, runner)?;
+                write_local(runner, documents, on_error, output)
+            })
+        }
+        JobName::Bm25Global => {
+            let folder = args.reading.index()?;
+            for file in local_files(folder) {
+                check_file_apart(output, &file)?;
+            }
+            let (mut job, lists) = open_global(folder, bm25, runner.threads)?;
+            write(runner, &mut job, lists, output, |posting, text| {
+                posting.push(text);
+            })
+        }
+        JobName::Sort => followed(args.corpus(runner, Some(Format::Terms))?, |corpus| {
+            let lines = Lines::of(corpus, runner.threads);
+            write(runner, &mut SortLines, lines, output, |line, text| {
+                text.extend_from_slice(line.as_bytes());
+                text.push(b'\n');
+            })
+        }),
+        JobName::Pagerank => followed(args.corpus(runner, Some(Format::Terms))?, |corpus| {
+            let edges = Lines::of(corpus, runner.threads);
+            let (ranks, report) = PageRank::default().run(runner, edges)?;
+            write_all(&ranks.nodes, output)?;
+            Ok(report)
+        }),
+        JobName::Duplicates => followed(args.corpus(runner, None)?, |mut corpus| {
+            // The input is read twice.
+            let _spooled = corpus.spool(output)?;
+            let job = Duplicates {
+                on_error,
+                ..Duplicates::default()
+            };
+            let again = || args.documents(corpus.again(), runner);
+            let (found, report) = job.run(runner, again)?;
+            write_all(&found, output)?;
+            Ok(report)
+        }),
+    }
+}
+
+/// Runs a job over the documents of the input.
+fn over_documents<J: Job<Input = Documents>>(
+    args: &Args,
+    runner: &Threads,
+    job: &mut J,
+    format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
+) -> Result<Report, Error> {
+    followed(args.corpus(runner, None)?, |corpus| {
+        let documents = args.documents(corpus, runner)?;
+        write(runner, job, documents, &args.output, format)
+    })
+}
+
+fn write<J: Job>(
+    runner: &Threads,
+    job: &mut J,
+    input: J::Input,
+    output: &Path,
+    format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
+) -> Result<Report, Error> {
+    let (staged, report) = runner.write(job, input, output, format)?;
+    staged.commit()?;
+    Ok(report)
+}
+
+fn write_all(rows: &[impl Tsv], output: &Path) -> Result<(), Error> {
+    let mut writer = TextWriter::create(output)?;
+    let mut text = Vec::new();
+    for row in rows {
+        text.clear();
+        row.push(&mut text);
+        writer.push(&text)?;
+    }
+    writer.finish()?.commit()
+}
+
+/// Does `work` while a bar shows how much of the corpus has been read.
+fn followed<T>(corpus: Corpus, work: impl FnOnce(Corpus) -> Result<T, Error>) -> Result<T, Error> {
+    let progress = corpus.progress();
+    let total = progress.total_bytes.load(Ordering::Relaxed);
+    with_bar((total > 0).then_some(total), &progress.read_bytes, || {
+        work(corpus)
+    })
+}
+
+impl Args {
+    /// The input, which the output must not overwrite, in chunks that go with the memory.
+    fn corpus(&self, runner: &Threads, format: Option<Format>) -> Result<Corpus, Error> {
+        // Every thread has a block and a chunk; some blocks wait.
+        let chunks = 2 * runner.threads as u64 + 4;
+        let most = runner.memory_bytes / 2 / chunks;
+        let corpus = self.reading.corpus_within(most, format)?;
+        check_apart(&[&self.output], &corpus)?;
+        Ok(corpus)
+    }
+
+    fn documents(&self, corpus: Corpus, runner: &Threads) -> Result<Documents, Error> {
+        let analyzer = Arc::new(self.reading.analyzer()?);
+        Ok(Documents::new(corpus, analyzer, runner.threads))
+    }
+}

@@ -1,0 +1,209 @@
+//! `tokapi mapreduce`: a job over a collection.
+
+mod jobs;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use tokapi::Error;
+use tokapi::mapreduce::{Partitions, Report, Threads};
+
+use crate::formula;
+use crate::input::Reading;
+use crate::storage::Room;
+use crate::summary::{grouped, note, peak_memory_bytes, print, skipped_text};
+
+/// Run a MapReduce job over a collection
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Jobs and what they write, tab-separated, in key order:
+  bm25            term, document, tf, weight: as `tokapi weigh -o weights.tsv`, in one pass
+  bm25-local      a folder of term lists and a df table, chunk by chunk
+  bm25-global     that folder in; term, document, tf, weight out
+  wordcount       term, count
+  average-length  documents, terms, average
+  cooccurrence    t2, t1, Pr[t1 | t2]: the share of documents with t2 that have t1
+  inverted-index  term, document, tf
+  sort            the lines of the input, but for empty ones, in the order of their bytes
+  duplicates      document, an earlier one, identical or near, similarity
+  pagerank        node, rank; the input has an edge on each line: two names
+
+Examples:
+  tokapi mapreduce wordcount docs.jsonl -o counts.tsv
+  tokapi mapreduce wordcount docs.jsonl -o counts.tsv --no-combiner --json
+  tokapi mapreduce bm25 docs/ -o weights.tsv.zst --memory 2GB --scratch /disk2
+  tokapi mapreduce bm25-local docs/ -o lists && tokapi mapreduce bm25-global lists -o weights.tsv
+  tokapi mapreduce pagerank edges.txt -o ranks.tsv --skip-bad")]
+pub struct Args {
+    /// The job
+    #[arg(value_enum)]
+    job: JobName,
+
+    #[command(flatten)]
+    reading: Reading,
+
+    /// The file to write, or the folder of bm25-local; - is standard output
+    ///
+    /// .gz or .zst at the end of the name compresses. It appears under its name when it is whole.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: PathBuf,
+
+    /// Print the summary as one JSON object
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// What runs the tasks
+    #[arg(long, value_enum, default_value = "threads", help_heading = "Runner")]
+    runner: RunnerName,
+
+    /// Ranges of keys that are reduced in parallel [default: eight a thread]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
+    partitions: Option<u32>,
+
+    /// Do without the job's combiner: for comparison
+    #[arg(long, help_heading = "Runner")]
+    no_combiner: bool,
+
+    /// Leave out records that the job cannot map, and report them, instead of stopping
+    #[arg(long, help_heading = "Runner")]
+    skip_bad: bool,
+
+    #[command(flatten)]
+    room: Room,
+
+    #[command(flatten)]
+    formula: formula::Args,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum JobName {
+    /// BM25 weights, in one pass
+    Bm25,
+    /// The local pass of BM25: term lists and df table
+    Bm25Local,
+    /// The global pass of BM25, from what the local one has left
+    Bm25Global,
+    /// How often each term occurs
+    Wordcount,
+    /// The average length of documents
+    AverageLength,
+    /// How likely a term is where another is
+    Cooccurrence,
+    /// The documents of each term
+    InvertedIndex,
+    /// Lines in order
+    Sort,
+    /// Identical and near-identical documents
+    Duplicates,
+    /// Ranks of the nodes of a graph
+    Pagerank,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RunnerName {
+    /// Threads of this process
+    Threads,
+}
+
+pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+    let started = Instant::now();
+    let weighs = matches!(args.job, JobName::Bm25 | JobName::Bm25Global);
+    if args.formula.is_given() && !weighs {
+        return Err(Error::Usage(
+            "the formula and its parameters go with bm25 and bm25-global".into(),
+        ));
+    }
+    args.formula.bm25().check()?;
+    let runner = args.runner(threads)?;
+    let report = jobs::run(args, &runner).map_err(suggest_skipping)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let to_stdout = args.output == Path::new("-");
+    match (args.json, to_stdout) {
+        (true, false) => print((as_json(&report, seconds) + "\n").as_bytes()),
+        (true, true) => {
+            note(&(as_json(&report, seconds) + "\n"));
+            Ok(())
+        }
+        (false, _) => {
+            note(&as_text(&report, seconds));
+            Ok(())
+        }
+    }
+}
+
+impl Args {
+    fn runner(&self, threads: usize) -> Result<Threads, Error> {
+        match self.runner {
+            RunnerName::Threads => {}
+        }
+        if let Some(folder) = self.room.scratch.iter().find(|folder| !folder.is_dir()) {
+            return Err(Error::Usage(format!(
+                "{}: there is no such folder for scratch files",
+                folder.display()
+            )));
+        }
+        let beside = match self.output.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let usual = u32::try_from(8 * threads).unwrap_or(u32::MAX);
+        Ok(Threads {
+            threads,
+            // The rest is for what is read, parsed and written meanwhile.
+            memory_bytes: self.room.memory()?.bytes() / 2,
+            scratch: self.room.scratch.first().cloned().unwrap_or(beside),
+            partitions: Partitions::Ranges(self.partitions.unwrap_or(usual)),
+            combine: !self.no_combiner,
+            skip_bad: self.skip_bad,
+        })
+    }
+}
+
+fn suggest_skipping(error: Error) -> Error {
+    match error {
+        Error::Map { input, what } => Error::Map {
+            input,
+            what: what + " (or leave it out: --skip-bad)",
+        },
+        Error::Input { place, what } => Error::Input {
+            place,
+            what: what + " (or leave it out: --on-error skip)",
+        },
+        other => other,
+    }
+}
+
+fn as_json(report: &Report, seconds: f64) -> String {
+    let mut object = json!(report);
+    if let Value::Object(fields) = &mut object {
+        fields.insert("seconds".into(), json!(seconds));
+        fields.insert("peak_memory_bytes".into(), json!(peak_memory_bytes()));
+        fields.insert("skipped_reasons".into(), json!(report.skipped.reasons));
+    }
+    object.to_string()
+}
+
+fn as_text(report: &Report, seconds: f64) -> String {
+    let mut text = String::new();
+    let counts = [
+        ("splits", report.splits),
+        ("pairs emitted", report.emitted_pairs),
+        ("pairs shuffled", report.shuffled_pairs),
+        ("bytes shuffled", report.shuffled_bytes),
+        ("bytes spilled", report.spilled_bytes),
+        ("keys", report.keys),
+        ("outputs", report.outputs),
+        ("partitions", report.partition_pairs.len() as u64),
+    ];
+    for (name, count) in counts {
+        text += &format!("{name:<15} {:>15}\n", grouped(count));
+    }
+    text += &format!("{:<15} {:>15.2}\n", "reduce skew", report.skew());
+    text += &format!("{:<15} {seconds:>15.3}\n", "seconds");
+    if let Some(bytes) = peak_memory_bytes() {
+        text += &format!("{:<15} {:>12.0} MB\n", "peak memory", bytes as f64 / 1e6);
+    }
+    text + &skipped_text(&report.skipped)
+}

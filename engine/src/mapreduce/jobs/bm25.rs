@@ -1,0 +1,130 @@
+//! BM25 in one pass: map emits (term, document), reduce counts tf and df, and weighs.
+
+use super::super::{Document, DocumentPlace, Documents, Emitter, Job, prefix};
+use super::table::{DocumentNotes, DocumentTable};
+use crate::corpus::{OnError, Skipped};
+use crate::error::Result;
+use crate::weigh::Bm25;
+
+/// The one-pass job of the literature; gives what `tokapi weigh` gives, to the last bit.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokapi::mapreduce::{Documents, Threads, jobs::{Posting, WeighOnePass}};
+/// use tokapi::{Bm25, Corpus, CorpusOptions, analyze::Analyzer, corpus::OnError};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let corpus = Corpus::from_bytes("a.tsv", "1\tto be or not\n2\tto be\n", CorpusOptions::default());
+/// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
+/// let mut job = WeighOnePass::new(Bm25::default(), OnError::Stop);
+/// let own = |posting: Posting<'_>| (posting.term.to_owned(), posting.weight);
+/// let (weights, _) = Threads::default().collect(&mut job, documents, own)?;
+/// assert_eq!(weights[0], ("be".into(), 0.073_852_09));
+/// # Ok(())
+/// # }
+/// ```
+pub struct WeighOnePass {
+    bm25: Bm25,
+    on_error: OnError,
+    table: DocumentTable,
+    /// L of every document.
+    norms: Vec<f64>,
+}
+
+/// A weighed posting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Posting<'a> {
+    /// The term.
+    pub term: &'a str,
+    /// The document's id.
+    pub id: &'a [u8],
+    /// How often the term occurs in it.
+    pub tf: u32,
+    /// The weight.
+    pub weight: f32,
+}
+
+impl WeighOnePass {
+    /// A job that weighs by `bm25`; where errors are skipped, documents whose id is taken are left
+    /// out.
+    pub fn new(bm25: Bm25, on_error: OnError) -> Self {
+        WeighOnePass {
+            bm25,
+            on_error,
+            table: DocumentTable::default(),
+            norms: Vec::new(),
+        }
+    }
+
+    /// Documents that were left out because their id was taken.
+    pub fn skipped(&self) -> &Skipped {
+        &self.table.skipped
+    }
+}
+
+impl Job for WeighOnePass {
+    type Input = Documents;
+    type Key<'a> = &'a str;
+    type Value = DocumentPlace;
+    type Note = DocumentNotes;
+    type Output<'a> = Posting<'a>;
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        let mut length = 0;
+        for term in document.terms() {
+            emit.pair(term, document.place);
+            length += 1;
+        }
+        emit.note().push(&document, length);
+    }
+
+    fn all_mapped(&mut self, notes: Vec<DocumentNotes>) -> Result<()> {
+        self.table = DocumentTable::new(&notes, self.on_error)?;
+        let statistics = self.table.statistics();
+        self.norms = self.table.documents.norms(&self.bm25, &statistics);
+        Ok(())
+    }
+
+    fn reduce(
+        &self,
+        term: &str,
+        places: impl Iterator<Item = DocumentPlace>,
+        write: &mut impl FnMut(Posting<'_>),
+    ) {
+        // Places come in the order of the input: those of a document are neighbours.
+        let (mut documents, mut tfs): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+        let mut last = None;
+        for place in places {
+            match tfs.last_mut() {
+                Some(tf) if last == Some(place) => *tf += 1,
+                _ => {
+                    last = None;
+                    if let Some(number) = self.table.number(place) {
+                        last = Some(place);
+                        documents.push(number);
+                        tfs.push(1);
+                    }
+                }
+            }
+        }
+        let idf = self
+            .bm25
+            .idf(self.norms.len() as u64, documents.len() as u64);
+        let mut weights = vec![0.0; documents.len()];
+        self.bm25
+            .weigh(idf, &documents, &tfs, &self.norms, &mut weights);
+        for ((&document, &tf), &weight) in documents.iter().zip(&tfs).zip(&weights) {
+            let id = self.table.ids().get(document as usize);
+            write(Posting {
+                term,
+                id,
+                tf,
+                weight,
+            });
+        }
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}

@@ -1,0 +1,82 @@
+//! How likely is a term in a document that has another one?
+
+use super::super::{Document, Documents, Emitter, Job, Order, prefix};
+
+/// Pr[t1 | t2]: the share of the documents with t2 that have t1 too.
+///
+/// The values of t2 are a mark for every document that has it and the other terms of that
+/// document. The secondary key puts the marks first, so that their number is known when the
+/// first t1 comes, and equal t1 together: nothing need be held.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokapi::mapreduce::{Documents, Threads, jobs::Cooccurrence};
+/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let corpus = Corpus::from_bytes("a.tsv", "1\tto be\n2\tto do\n", CorpusOptions::default());
+/// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
+/// let own = |(given, term, pr): (&str, &str, f64)| format!("Pr[{term} | {given}] = {pr}");
+/// let (all, _) = Threads::default().collect(&mut Cooccurrence, documents, own)?;
+/// assert_eq!(all[1], "Pr[to | do] = 1");
+/// assert_eq!(all[2], "Pr[be | to] = 0.5");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Cooccurrence;
+
+impl Job for Cooccurrence {
+    type Input = Documents;
+    type Key<'a> = &'a str;
+    /// None is the mark, and less than any term.
+    type Value = Option<Box<str>>;
+    type Note = ();
+    /// t2, t1, Pr[t1 | t2].
+    type Output<'a> = (&'a str, &'a str, f64);
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        let mut terms: Vec<&str> = document.terms().collect();
+        terms.sort_unstable();
+        terms.dedup();
+        for &given in &terms {
+            emit.pair(given, None);
+            for &term in terms.iter().filter(|&&term| term != given) {
+                emit.pair(given, Some(term.into()));
+            }
+        }
+    }
+
+    fn reduce(
+        &self,
+        given: &str,
+        values: impl Iterator<Item = Option<Box<str>>>,
+        write: &mut impl FnMut(Self::Output<'_>),
+    ) {
+        let (mut documents, mut both) = (0_u64, 0_u64);
+        let mut current: Option<Box<str>> = None;
+        let mut end = |term: &Option<Box<str>>, documents: u64, both: u64| {
+            if let Some(term) = term {
+                write((given, term, both as f64 / documents as f64));
+            }
+        };
+        for value in values {
+            if value.is_none() {
+                documents += 1;
+            } else if value == current {
+                both += 1;
+            } else {
+                end(&current, documents, both);
+                (current, both) = (value, 1);
+            }
+        }
+        end(&current, documents, both);
+    }
+
+    fn value_order(&self) -> Option<Order<Option<Box<str>>>> {
+        Some(Ord::cmp)
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}

@@ -1,0 +1,276 @@
+//! Which documents say the same? Identical ones by their terms, near-identical ones by MinHash
+//! signatures that agree in a band (Broder, 1997).
+
+use hashbrown::HashSet;
+
+use super::super::{
+    Combine, Document, DocumentPlace, Documents, Emitter, Item, Items, Job, Report, Threads, prefix,
+};
+use super::table::{DocumentNotes, DocumentTable};
+use crate::corpus::OnError;
+use crate::error::Result;
+
+/// Hashes in a signature.
+const HASHES: usize = 64;
+/// Hashes that agree where two documents share a band.
+const ROWS: usize = 4;
+/// Terms in a shingle.
+const SHINGLE: usize = 3;
+/// Pairs to a map task.
+const SPLIT: usize = 1 << 16;
+
+type Signature = Vec<u32>;
+
+/// Finds documents that repeat others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Duplicates {
+    /// The estimated similarity from which on documents are near-identical, 0 to 1.
+    pub similarity: f64,
+    /// What is done where two documents have one id.
+    pub on_error: OnError,
+}
+
+impl Default for Duplicates {
+    fn default() -> Self {
+        Duplicates {
+            similarity: 0.8,
+            on_error: OnError::Stop,
+        }
+    }
+}
+
+/// A document that repeats an earlier one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Duplicate {
+    /// Its id.
+    pub id: Vec<u8>,
+    /// The id of the earlier one.
+    pub of: Vec<u8>,
+    /// Whether all terms are the same, in the same order.
+    pub identical: bool,
+    /// The share of shingles that both have, estimated; 1 where they are identical.
+    pub similarity: f64,
+}
+
+impl Duplicates {
+    /// The documents that have the terms of an earlier one, with the first that has them; and of
+    /// the others all pairs that are near-identical; in the order of the input. `documents` is
+    /// asked for the input twice.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tokapi::mapreduce::{Documents, Threads, jobs::Duplicates};
+    /// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+    ///
+    /// # fn main() -> tokapi::Result<()> {
+    /// let text = "1\tTo be, or not\n2\tnothing\n3\tto be or not!\n";
+    /// let corpus = || Corpus::from_bytes("a.tsv", text, CorpusOptions::default());
+    /// let documents = || Ok(Documents::new(corpus(), Arc::new(Analyzer::default()), 2));
+    /// let (found, _) = Duplicates::default().run(&Threads::default(), documents)?;
+    /// assert_eq!((&found[0].id[..], &found[0].of[..]), (&b"3"[..], &b"1"[..]));
+    /// assert!(found[0].identical && found.len() == 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What `documents` and the runner say; two documents with one id, if that is an error.
+    pub fn run(
+        &self,
+        runner: &Threads,
+        mut documents: impl FnMut() -> Result<Documents>,
+    ) -> Result<(Vec<Duplicate>, Report)> {
+        let mut identical = Identical {
+            on_error: self.on_error,
+            table: DocumentTable::default(),
+        };
+        let (copies, mut report) = runner.collect(&mut identical, documents()?, |copy| copy)?;
+        let table = identical.table;
+        report.skipped.append(table.skipped.clone());
+        let mut near = Near {
+            similarity: self.similarity,
+            copies: copies.iter().map(|&(copy, _)| copy).collect(),
+        };
+        let (pairs, step) = runner.collect(&mut near, documents()?, |pair| pair)?;
+        report.append(step);
+        // A pair comes once for every band that both share.
+        let input = Items::new(pairs.into(), SPLIT);
+        let (pairs, step) = runner.collect(&mut Distinct, input, |pair| pair)?;
+        report.append(step);
+        let copies = copies.into_iter().map(|(copy, of)| (copy, of, None));
+        let pairs = pairs
+            .into_iter()
+            .map(|(copy, of, agree)| (copy, of, Some(agree)));
+        let mut all: Vec<(DocumentPlace, DocumentPlace, Option<u32>)> =
+            copies.chain(pairs).collect();
+        all.sort_unstable();
+        let duplicate = |(copy, of, agree): (DocumentPlace, DocumentPlace, Option<u32>)| {
+            // Documents whose id is taken are left out.
+            Some(Duplicate {
+                id: table.id(copy)?.to_vec(),
+                of: table.id(of)?.to_vec(),
+                identical: agree.is_none(),
+                similarity: agree.map_or(1.0, similarity),
+            })
+        };
+        Ok((all.into_iter().filter_map(duplicate).collect(), report))
+    }
+}
+
+fn similarity(agree: u32) -> f64 {
+    f64::from(agree) / HASHES as f64
+}
+
+/// Groups documents by all their terms: exact, whatever hashes do.
+struct Identical {
+    on_error: OnError,
+    table: DocumentTable,
+}
+
+impl Job for Identical {
+    type Input = Documents;
+    /// The terms, a blank behind each.
+    type Key<'a> = &'a str;
+    type Value = DocumentPlace;
+    type Note = DocumentNotes;
+    /// A document, and the first with the same terms.
+    type Output<'a> = (DocumentPlace, DocumentPlace);
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        let (mut text, mut length) = (String::with_capacity(document.text.len() + 1), 0);
+        for term in document.terms() {
+            text += term;
+            text.push(' ');
+            length += 1;
+        }
+        emit.pair(&text, document.place);
+        emit.note().push(&document, length);
+    }
+
+    fn all_mapped(&mut self, notes: Vec<DocumentNotes>) -> Result<()> {
+        self.table = DocumentTable::new(&notes, self.on_error)?;
+        Ok(())
+    }
+
+    fn reduce(
+        &self,
+        _: &str,
+        places: impl Iterator<Item = DocumentPlace>,
+        write: &mut impl FnMut((DocumentPlace, DocumentPlace)),
+    ) {
+        let mut places = places.filter(|&place| self.table.number(place).is_some());
+        if let Some(first) = places.next() {
+            places.for_each(|place| write((place, first)));
+        }
+    }
+
+    fn prefix(text: &&str) -> u64 {
+        prefix(text)
+    }
+}
+
+/// Brings documents together whose signatures agree in a band.
+struct Near {
+    similarity: f64,
+    /// Documents that are identical to an earlier one: there is nothing to find.
+    copies: HashSet<DocumentPlace>,
+}
+
+impl Job for Near {
+    type Input = Documents;
+    /// A band: its number and its hashes.
+    type Key<'a> = (u32, [u32; ROWS]);
+    type Value = (DocumentPlace, Signature);
+    type Note = ();
+    /// A document, an earlier one, and how many hashes agree.
+    type Output<'a> = (DocumentPlace, DocumentPlace, u32);
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        if self.copies.contains(&document.place) {
+            return;
+        }
+        let terms: Vec<&str> = document.terms().collect();
+        if let Some(signature) = signature(&terms) {
+            let (bands, _) = signature.as_chunks::<ROWS>();
+            for (number, &band) in (0..).zip(bands) {
+                emit.pair((number, band), (document.place, signature.clone()));
+            }
+        }
+    }
+
+    fn reduce(
+        &self,
+        _: (u32, [u32; ROWS]),
+        documents: impl Iterator<Item = (DocumentPlace, Signature)>,
+        write: &mut impl FnMut((DocumentPlace, DocumentPlace, u32)),
+    ) {
+        let mut earlier: Vec<(DocumentPlace, Signature)> = Vec::new();
+        for (place, signature) in documents {
+            for (of, other) in &earlier {
+                let agree = signature.iter().zip(other).filter(|(a, b)| a == b).count() as u32;
+                if similarity(agree) >= self.similarity {
+                    write((place, *of, agree));
+                }
+            }
+            earlier.push((place, signature));
+        }
+    }
+
+    fn prefix((number, band): &(u32, [u32; ROWS])) -> u64 {
+        u64::from(*number) << 32 | u64::from(band[0])
+    }
+}
+
+/// The least of every hash over all shingles of a document; none where it has no term.
+fn signature(terms: &[&str]) -> Option<Signature> {
+    let shingles = terms.windows(SHINGLE.min(terms.len()).max(1));
+    let mut least = vec![u32::MAX; HASHES];
+    let mut any = false;
+    let mut bytes = Vec::new();
+    for shingle in shingles {
+        any = true;
+        bytes.clear();
+        for term in shingle {
+            bytes.extend_from_slice(term.as_bytes());
+            bytes.push(b' ');
+        }
+        let hash = super::super::codec::hash(&bytes);
+        for (number, least) in (0_u64..).zip(&mut least) {
+            // A hash function of its own for every place: odd multipliers, high bits.
+            let multiplier = (2 * number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mixed = (hash ^ hash >> 29 ^ number << 40).wrapping_mul(multiplier);
+            *least = (*least).min((mixed >> 32) as u32);
+        }
+    }
+    any.then_some(least)
+}
+
+/// Every pair once.
+struct Distinct;
+
+impl Job for Distinct {
+    type Input = Items<(DocumentPlace, DocumentPlace, u32)>;
+    type Key<'a> = (DocumentPlace, DocumentPlace);
+    type Value = u32;
+    type Note = ();
+    type Output<'a> = (DocumentPlace, DocumentPlace, u32);
+
+    fn map(&self, pair: Item<'_, (DocumentPlace, DocumentPlace, u32)>, emit: &mut Emitter<Self>) {
+        let (place, of, agree) = *pair.item;
+        emit.pair((place, of), agree);
+    }
+
+    fn reduce(
+        &self,
+        (place, of): (DocumentPlace, DocumentPlace),
+        agree: impl Iterator<Item = u32>,
+        write: &mut impl FnMut((DocumentPlace, DocumentPlace, u32)),
+    ) {
+        agree.take(1).for_each(|agree| write((place, of, agree)));
+    }
+
+    fn combiner(&self) -> Option<Combine<u32>> {
+        // All are the same.
+        Some(|_, _| ())
+    }
+}

@@ -1,0 +1,94 @@
+//! Which documents have a term?
+
+use hashbrown::HashMap;
+
+use super::super::{Document, DocumentPlace, Documents, Emitter, Job, Order, prefix};
+use super::table::{DocumentNotes, DocumentTable};
+use crate::corpus::{OnError, Skipped};
+use crate::error::Result;
+
+/// Posting lists, their documents in the order of the input by secondary key.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokapi::mapreduce::{Documents, Threads, jobs::InvertedIndex};
+/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer, corpus::OnError};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let corpus = Corpus::from_bytes("a.tsv", "1\tto be\n2\tto do to\n", CorpusOptions::default());
+/// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
+/// let mut job = InvertedIndex::new(OnError::Stop);
+/// let own = |(term, id, tf): (&str, &[u8], u32)| format!("{term} {} {tf}", id.escape_ascii());
+/// let (postings, _) = Threads::default().collect(&mut job, documents, own)?;
+/// assert_eq!(postings, ["be 1 1", "do 2 1", "to 1 1", "to 2 2"]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct InvertedIndex {
+    on_error: OnError,
+    table: DocumentTable,
+}
+
+impl InvertedIndex {
+    /// The job; where errors are skipped, documents whose id is taken are left out.
+    pub fn new(on_error: OnError) -> Self {
+        InvertedIndex {
+            on_error,
+            table: DocumentTable::default(),
+        }
+    }
+
+    /// Documents that were left out because their id was taken.
+    pub fn skipped(&self) -> &Skipped {
+        &self.table.skipped
+    }
+}
+
+impl Job for InvertedIndex {
+    type Input = Documents;
+    type Key<'a> = &'a str;
+    /// A document, and how often the term occurs in it.
+    type Value = (DocumentPlace, u32);
+    type Note = DocumentNotes;
+    /// Term, id, tf.
+    type Output<'a> = (&'a str, &'a [u8], u32);
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        let mut tfs: HashMap<&str, u32> = HashMap::new();
+        let mut length = 0;
+        for term in document.terms() {
+            *tfs.entry(term).or_default() += 1;
+            length += 1;
+        }
+        for (term, tf) in tfs {
+            emit.pair(term, (document.place, tf));
+        }
+        emit.note().push(&document, length);
+    }
+
+    fn all_mapped(&mut self, notes: Vec<DocumentNotes>) -> Result<()> {
+        self.table = DocumentTable::new(&notes, self.on_error)?;
+        Ok(())
+    }
+
+    fn reduce(
+        &self,
+        term: &str,
+        postings: impl Iterator<Item = (DocumentPlace, u32)>,
+        write: &mut impl FnMut(Self::Output<'_>),
+    ) {
+        for (place, tf) in postings {
+            if let Some(id) = self.table.id(place) {
+                write((term, id, tf));
+            }
+        }
+    }
+
+    fn value_order(&self) -> Option<Order<(DocumentPlace, u32)>> {
+        Some(|a, b| a.0.cmp(&b.0))
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}

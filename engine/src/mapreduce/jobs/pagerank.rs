@@ -1,0 +1,246 @@
+//! How important is a node of a graph? PageRank (Page, Brin, Motwani and Winograd, 1999), a job
+//! for the graph and one for every iteration.
+//!
+//! Ranks are fixed-point integers: their sums are the same in any order, so that combining early
+//! changes nothing.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::super::{
+    Combine, Emitter, Item, Items, Job, Line, Lines, Order, Report, Threads, prefix,
+};
+use crate::error::{Error, Result};
+
+/// The sum of all ranks.
+const ONE: u64 = 1 << 60;
+/// Nodes to a map task.
+const SPLIT: usize = 1 << 16;
+
+/// How ranks are computed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PageRank {
+    /// The share of a rank that is passed on along links, below 1.
+    pub damping: f64,
+    /// Iterations at the most.
+    pub iterations: u32,
+    /// It ends when all ranks together change by less.
+    pub tolerance: f64,
+}
+
+impl Default for PageRank {
+    fn default() -> Self {
+        PageRank {
+            damping: 0.85,
+            iterations: 100,
+            tolerance: 1e-9,
+        }
+    }
+}
+
+/// The ranks of all nodes, by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranks {
+    /// Names and ranks, which add up to 1; by name.
+    pub nodes: Vec<(Box<str>, f64)>,
+    /// Iterations that were needed.
+    pub iterations: u32,
+}
+
+impl PageRank {
+    /// The ranks of the nodes of a graph, given as lines with two names: an edge from the first to
+    /// the second. Lines that begin with `#` are left out; edges that occur again count once.
+    ///
+    /// ```
+    /// use tokapi::mapreduce::{Lines, Threads, jobs::PageRank};
+    ///
+    /// # fn main() -> tokapi::Result<()> {
+    /// let edges = Lines::of_text("a b\nb c\nc b", 2);
+    /// let (ranks, _) = PageRank::default().run(&Threads::default(), edges)?;
+    /// let names: Vec<&str> = ranks.nodes.iter().map(|(name, _)| &**name).collect();
+    /// assert_eq!(names, ["a", "b", "c"]);
+    /// assert!(ranks.nodes[1].1 > ranks.nodes[2].1 && ranks.nodes[2].1 > ranks.nodes[0].1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A line without two names; what the runner says.
+    pub fn run(&self, runner: &Threads, edges: Lines) -> Result<(Ranks, Report)> {
+        if !(0.0..1.0).contains(&self.damping) {
+            let given = self.damping;
+            return Err(Error::Usage(format!(
+                "damping is {given}; it must be from 0 to below 1"
+            )));
+        }
+        let own = |(name, targets): (&str, Vec<Box<str>>)| (Box::<str>::from(name), targets);
+        let (linked, mut report) = runner.collect(&mut Links, edges, own)?;
+        let count = u32::try_from(linked.len())
+            .map_err(|_| Error::Limit("the graph has 2^32 or more nodes; split it".into()))?;
+        let mut nodes = Arc::new(number(&linked, ONE / u64::from(count.max(1))));
+        let mut job = Iteration::new(self.damping, count);
+        let (mut iterations, mut change) = (0, u64::MAX);
+        // Below 2^53 where it matters, so exact.
+        let tolerance = (self.tolerance * ONE as f64) as u64;
+        while iterations < self.iterations && change > tolerance && count > 0 {
+            let input = Items::new(Arc::clone(&nodes), SPLIT);
+            let (ranks, step) = runner.collect(&mut job, input, |(_, rank)| rank)?;
+            report.append(step);
+            change = 0;
+            let nodes = Arc::get_mut(&mut nodes).ok_or_else(|| {
+                Error::Verification("a map task still reads the graph after its end".into())
+            })?;
+            for (node, rank) in nodes.iter_mut().zip(ranks) {
+                change += node.rank.abs_diff(rank);
+                node.rank = rank;
+            }
+            iterations += 1;
+        }
+        let ranks: Vec<f64> = nodes
+            .iter()
+            .map(|node| node.rank as f64 / ONE as f64)
+            .collect();
+        let names = linked.into_iter().map(|(name, _)| name);
+        let nodes = names.zip(ranks).collect();
+        Ok((Ranks { nodes, iterations }, report))
+    }
+}
+
+/// Nodes by number, each of the given rank.
+fn number(linked: &[(Box<str>, Vec<Box<str>>)], rank: u64) -> Vec<Node> {
+    let names = linked.iter().map(|(name, _)| &**name);
+    let numbers: HashMap<&str, u32> = names.zip(0..).collect();
+    let node = |(_, targets): &(_, Vec<Box<str>>)| Node {
+        rank,
+        // Every target is a node: it was a key.
+        targets: targets.iter().map(|name| numbers[&**name]).collect(),
+    };
+    linked.iter().map(node).collect()
+}
+
+/// A node, and where its edges lead.
+struct Node {
+    rank: u64,
+    targets: Vec<u32>,
+}
+
+/// From edges to nodes with all that they link to.
+struct Links;
+
+impl Job for Links {
+    type Input = Lines;
+    type Key<'a> = &'a str;
+    /// Where an edge leads; none for the node that it leads to, which may have no other edge.
+    type Value = Option<Box<str>>;
+    type Note = u64;
+    type Output<'a> = (&'a str, Vec<Box<str>>);
+
+    fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
+        if line.text.starts_with('#') {
+            return;
+        }
+        let mut names = line.text.split_whitespace();
+        match (names.next(), names.next(), names.next()) {
+            (Some(from), Some(to), None) => {
+                emit.pair(from, Some(to.into()));
+                emit.pair(to, None);
+            }
+            (None, None, None) => {}
+            _ => emit.reject("an edge is two names on a line"),
+        }
+    }
+
+    fn reduce(
+        &self,
+        name: &str,
+        targets: impl Iterator<Item = Option<Box<str>>>,
+        write: &mut impl FnMut((&str, Vec<Box<str>>)),
+    ) {
+        let mut targets: Vec<Box<str>> = targets.flatten().collect();
+        targets.dedup();
+        write((name, targets));
+    }
+
+    fn value_order(&self) -> Option<Order<Option<Box<str>>>> {
+        Some(Ord::cmp)
+    }
+
+    fn prefix(name: &&str) -> u64 {
+        prefix(name)
+    }
+}
+
+/// One step: every node passes its rank on.
+struct Iteration {
+    damping: f64,
+    count: u32,
+    /// What every node gets whatever links to it.
+    base: u64,
+}
+
+impl Iteration {
+    fn new(damping: f64, count: u32) -> Self {
+        Iteration {
+            damping,
+            count,
+            base: 0,
+        }
+    }
+
+    /// The part of a rank that is passed on.
+    fn passed(&self, rank: u64) -> u64 {
+        // Damping in units of 2^-32: the product is below 2^92.
+        let damping = (self.damping * (1_u64 << 32) as f64) as u128;
+        (u128::from(rank) * damping >> 32) as u64
+    }
+}
+
+impl Job for Iteration {
+    type Input = Items<Node>;
+    type Key<'a> = u32;
+    type Value = u64;
+    /// The ranks of nodes that link nowhere.
+    type Note = u64;
+    type Output<'a> = (u32, u64);
+
+    fn map(&self, node: Item<'_, Node>, emit: &mut Emitter<Self>) {
+        // Nodes are fewer than 2^32. Every node is a key, whether anything links to it or not.
+        emit.pair(node.number as u32, 0);
+        let Node { rank, targets } = node.item;
+        match targets.len() as u64 {
+            0 => *emit.note() += rank,
+            links => targets
+                .iter()
+                .for_each(|&target| emit.pair(target, rank / links)),
+        }
+    }
+
+    fn all_mapped(&mut self, dangling: Vec<u64>) -> Result<()> {
+        let dangling = dangling.iter().sum();
+        let shared = ONE - self.passed(ONE) + self.passed(dangling);
+        self.base = shared / u64::from(self.count.max(1));
+        Ok(())
+    }
+
+    fn reduce(
+        &self,
+        node: u32,
+        ranks: impl Iterator<Item = u64>,
+        write: &mut impl FnMut((u32, u64)),
+    ) {
+        write((node, self.base + self.passed(ranks.sum())));
+    }
+
+    fn combiner(&self) -> Option<Combine<u64>> {
+        Some(|sum, rank| *sum += rank)
+    }
+
+    fn prefix(node: &u32) -> u64 {
+        u64::from(*node)
+    }
+
+    fn place(node: &u32) -> Option<usize> {
+        Some(*node as usize)
+    }
+}

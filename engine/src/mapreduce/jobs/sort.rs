@@ -1,0 +1,45 @@
+//! Lines in order.
+
+use super::super::{Combine, Emitter, Job, Line, Lines, prefix};
+
+/// Sorts lines by their bytes. The framework sorts; run with [`Partitions::Ranges`], whose cuts are
+/// sampled from the sorted runs, partitions of about equal size are in order one after the other.
+/// Equal lines travel as one with their number.
+///
+/// [`Partitions::Ranges`]: crate::mapreduce::Partitions::Ranges
+///
+/// ```
+/// use tokapi::mapreduce::{Lines, Threads, jobs::SortLines};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let lines = Lines::of_text("to\nbe\nor\nbe\n", 2);
+/// let (sorted, _) = Threads::default().collect(&mut SortLines, lines, str::to_owned)?;
+/// assert_eq!(sorted, ["be", "be", "or", "to"]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct SortLines;
+
+impl Job for SortLines {
+    type Input = Lines;
+    type Key<'a> = &'a str;
+    type Value = u64;
+    type Note = ();
+    type Output<'a> = &'a str;
+
+    fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
+        emit.pair(line.text, 1);
+    }
+
+    fn reduce(&self, line: &str, counts: impl Iterator<Item = u64>, write: &mut impl FnMut(&str)) {
+        (0..counts.sum()).for_each(|_| write(line));
+    }
+
+    fn combiner(&self) -> Option<Combine<u64>> {
+        Some(|sum, count| *sum += count)
+    }
+
+    fn prefix(line: &&str) -> u64 {
+        prefix(line)
+    }
+}
