@@ -6,6 +6,7 @@ mod gpu;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_gpu.rs"]
 mod gpu;
+mod mapreduce;
 #[cfg(feature = "cuda")]
 mod queries;
 #[cfg(not(feature = "cuda"))]
@@ -23,6 +24,7 @@ use tokapi::Error;
 Examples:
   tokapi bench weigh --size 100MB --size 500MB
   tokapi bench weigh --size 4GB --method hash --json
+  tokapi bench mapreduce --size 100MB
   tokapi bench sort --count 1e9 --type u32 --algorithm radix")]
 pub struct Args {
     #[command(subcommand)]
@@ -31,6 +33,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    Mapreduce(mapreduce::Args),
     Queries(queries::Args),
     Search(search::Args),
     Sort(sort::Args),
@@ -39,6 +42,7 @@ enum What {
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     match args.what {
+        What::Mapreduce(args) => mapreduce::run(&args, threads),
         What::Queries(args) => queries::run(&args, threads),
         What::Search(args) => search::run(&args, threads),
         What::Sort(args) => sort::run(&args),

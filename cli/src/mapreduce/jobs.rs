@@ -26,8 +26,8 @@ pub fn run(args: &Args, runner: &Threads) -> Result<Report, Error> {
     match args.job {
         JobName::Bm25 => {
             let mut job = WeighOnePass::new(bm25, on_error);
-            let mut report = over_documents(args, runner, &mut job, |posting, text| {
-                posting.push(text);
+            let mut report = over_documents(args, runner, &mut job, |weighed, text| {
+                weighed.push(text);
             })?;
             report.skipped.append(job.skipped().clone());
             Ok(report)
@@ -64,8 +64,8 @@ pub fn run(args: &Args, runner: &Threads) -> Result<Report, Error> {
                 check_file_apart(output, &file)?;
             }
             let (mut job, lists) = open_global(folder, bm25, runner.threads)?;
-            write(runner, &mut job, lists, output, |posting, text| {
-                posting.push(text);
+            write(runner, &mut job, lists, output, |weighed, text| {
+                weighed.push(text);
             })
         }
         JobName::Sort => followed(args.corpus(runner, Some(Format::Terms))?, |corpus| {

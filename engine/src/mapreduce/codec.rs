@@ -8,14 +8,16 @@ use crate::error::{Error, Result};
 /// Adds `value` to `bytes`.
 #[inline]
 pub(crate) fn encode(value: &impl Serialize, bytes: &mut Vec<u8>) -> Result<()> {
-    let mut serializer = postcard::Serializer {
-        output: Append(bytes),
-    };
-    value.serialize(&mut serializer).map_err(|error| {
-        Error::Usage(format!(
-            "a key or a value of the job cannot be stored: {error}; use types of known length"
-        ))
-    })
+    let output = Append(bytes);
+    let mut serializer = postcard::Serializer { output };
+    value.serialize(&mut serializer).map_err(unwritable)
+}
+
+#[cold]
+fn unwritable(error: postcard::Error) -> Error {
+    Error::Usage(format!(
+        "a key or a value of the job cannot be stored: {error}; use types of known length"
+    ))
 }
 
 /// Takes a value off the front of `bytes`.
@@ -53,7 +55,13 @@ impl Flavor for Append<'_> {
 
     #[inline]
     fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.0.extend_from_slice(bytes);
+        // Numbers are of a few bytes, for which no call is worth its while.
+        match bytes {
+            [a] => self.0.push(*a),
+            [a, b] => self.0.extend_from_slice(&[*a, *b]),
+            [a, b, c] => self.0.extend_from_slice(&[*a, *b, *c]),
+            bytes => self.0.extend_from_slice(bytes),
+        }
         Ok(())
     }
 
@@ -62,33 +70,132 @@ impl Flavor for Append<'_> {
     }
 }
 
-/// A hash of `bytes`, the same everywhere and always: partitions depend on it.
-#[inline]
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    const A: u64 = 0x9e37_79b9_7f4a_7c15;
-    const B: u64 = 0xd6e8_feb8_6659_fd93;
-    let mut state = A ^ bytes.len() as u64;
-    let mut rest = bytes;
-    while let Some((word, behind)) = rest.split_first_chunk::<16>() {
-        let word = u128::from_le_bytes(*word);
-        state = fold(state ^ word as u64, (word >> 64) as u64 ^ B);
-        rest = behind;
+/// Encoded bytes: up to 15 in one word with their number, more in a buffer.
+#[derive(Default)]
+pub(crate) struct Word {
+    word: u128,
+    length: usize,
+    /// All bytes, once there are more than 15.
+    long: Vec<u8>,
+}
+
+/// The most bytes in a word.
+const SHORT: usize = 15;
+
+impl Word {
+    /// Makes it the bytes of `value`.
+    #[inline]
+    pub(crate) fn encode(&mut self, value: &impl Serialize) -> Result<()> {
+        (self.word, self.length) = (0, 0);
+        let output = Fill(self);
+        let mut serializer = postcard::Serializer { output };
+        value.serialize(&mut serializer).map_err(unwritable)
     }
-    // Two words that overlap hold what is left, whatever its length.
-    let (low, high) = match (rest.first_chunk::<8>(), rest.last_chunk::<8>()) {
-        (Some(low), Some(high)) => (u64::from_le_bytes(*low), u64::from_le_bytes(*high)),
-        _ => match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
-            (Some(low), Some(high)) => {
-                let word = |half: &[u8; 4]| u64::from(u32::from_le_bytes(*half));
-                (word(low), word(high))
+
+    /// Bytes and number in one word, if they fit.
+    #[inline]
+    pub(crate) fn short(&self) -> Option<u128> {
+        (self.length <= SHORT).then_some(self.word | (self.length as u128) << 120)
+    }
+
+    /// The bytes, where they do not fit into a word.
+    pub(crate) fn long(&self) -> &[u8] {
+        &self.long
+    }
+
+    /// The hash of the bytes.
+    pub(crate) fn hash(&self) -> u64 {
+        match self.short() {
+            Some(word) => hash_word(word),
+            None => hash(&self.long),
+        }
+    }
+
+    #[cold]
+    fn lengthen(&mut self, bytes: &[u8]) {
+        if self.length <= SHORT {
+            self.long.clear();
+            let word = self.word.to_le_bytes();
+            self.long.extend_from_slice(&word[..self.length]);
+        }
+        self.long.extend_from_slice(bytes);
+        self.length = self.long.len();
+    }
+}
+
+/// Where [`Word::encode`] puts bytes.
+struct Fill<'a>(&'a mut Word);
+
+impl Flavor for Fill<'_> {
+    type Output = ();
+
+    #[inline]
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.try_extend(&[byte])
+    }
+
+    #[inline]
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        let length = self.0.length;
+        match length + bytes.len() <= SHORT {
+            true => {
+                self.0.word |= low_bytes(bytes) << (8 * length);
+                self.0.length = length + bytes.len();
             }
-            _ => {
-                let byte = |place: usize| rest.get(place).map_or(0, |&byte| u64::from(byte));
-                (byte(0) | byte(1) << 8 | byte(2) << 16, 0)
-            }
-        },
+            false => self.0.lengthen(bytes),
+        }
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}
+
+/// Up to 16 bytes as a number, by two loads that overlap, whatever their number.
+#[inline]
+fn low_bytes(bytes: &[u8]) -> u128 {
+    let count = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        return u128::from(first) | u128::from(last) << (8 * (count - 8));
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return u128::from(u64::from(first) | u64::from(last) << (8 * (count - 4)));
+    }
+    let byte = |place: usize| {
+        bytes
+            .get(place)
+            .map_or(0, |&byte| u128::from(byte) << (8 * place))
     };
-    fold(fold(state ^ low, high ^ B), A)
+    byte(0) | byte(1) | byte(2)
+}
+
+const A: u64 = 0x9e37_79b9_7f4a_7c15;
+const B: u64 = 0xd6e8_feb8_6659_fd93;
+
+/// A hash of what [`Word::short`] gives.
+#[inline]
+pub(crate) fn hash_word(word: u128) -> u64 {
+    fold(word as u64 ^ A, (word >> 64) as u64 ^ B)
+}
+
+/// A hash of bytes of any number: that of the word, where they fit into one. The same everywhere
+/// and always: partitions depend on it.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    let state = match bytes.len() <= SHORT {
+        true => low_bytes(bytes) | (bytes.len() as u128) << 120,
+        false => {
+            let blocks = bytes.chunks(16);
+            let state = blocks.fold(A, |state, block| {
+                let word = low_bytes(block);
+                fold(state ^ word as u64, (word >> 64) as u64 ^ B)
+            });
+            u128::from(state) | (bytes.len() as u128) << 64
+        }
+    };
+    hash_word(state)
 }
 
 #[inline]
@@ -112,6 +219,26 @@ mod tests {
         assert_eq!(read, pair);
         assert_eq!(take::<u8>(&mut rest).unwrap(), 1);
         assert!(take::<u8>(&mut rest).is_err());
+    }
+
+    #[test]
+    fn a_word_holds_the_same_bytes() {
+        let mut word = Word::default();
+        for length in 0..40 {
+            let text = &"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqr"[..length];
+            let mut bytes = Vec::new();
+            encode(&(text, 7_u8), &mut bytes).unwrap();
+            word.encode(&(text, 7_u8)).unwrap();
+            match word.short() {
+                Some(short) => {
+                    let short = short.to_le_bytes();
+                    assert_eq!(&short[..usize::from(short[15])], bytes);
+                }
+                None => assert_eq!(word.long(), bytes),
+            }
+            assert_eq!(word.short().is_some(), bytes.len() <= 15);
+            assert_eq!(word.hash(), hash(&bytes));
+        }
     }
 
     #[test]

@@ -61,12 +61,13 @@ pub(crate) fn cuts<J: Job>(partitions: Partitions, runs: &[Run]) -> Vec<Cut> {
     sample.sort_by(|a, b| compare::<J>(a.0, b.0));
     let total: u64 = sample.iter().map(|(_, bytes)| bytes).sum();
     let mut cuts: Vec<Cut> = Vec::new();
+    let first = sample.first().map(|&(key, _)| key);
     let (mut sum, mut shares) = (0, 0);
     for (key, bytes) in sample {
         // As many shares of the whole as stand before the key.
         let before = u128::from(sum) * u128::from(count) / u128::from(total.max(1));
         let last = cuts.last().and_then(|cut| cut.key.as_deref());
-        if before > shares && last != Some(key) {
+        if before > shares && last != Some(key) && first != Some(key) {
             shares = before;
             let key = Some(key.to_vec());
             cuts.push(Cut { part: 0, key });

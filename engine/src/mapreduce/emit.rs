@@ -3,9 +3,9 @@
 //! Every key is held once. With a combiner a key has one value, to which others are added on
 //! insert; without, values are logged as bytes and grouped by a counting sort at the end.
 
-use super::codec;
+use super::codec::{self, Word};
 use super::job::{Combine, Job, Order};
-use super::keys::Keys;
+use super::keys::{BATCH, Keys};
 use super::run::RunWriter;
 use crate::error::{Error, Result};
 
@@ -13,6 +13,11 @@ use crate::error::{Error, Result};
 pub struct Emitter<J: Job> {
     keys: Keys,
     values: Values<J::Value>,
+    /// The key that is being taken.
+    word: Word,
+    /// The values of keys that are looked up together, and the numbers of these keys.
+    staged: Vec<J::Value>,
+    ids: Vec<u32>,
     note: J::Note,
     /// The first pair that could not be taken.
     failed: Option<Error>,
@@ -27,21 +32,20 @@ pub struct Emitter<J: Job> {
 enum Values<V> {
     Combined {
         combine: Combine<V>,
-        /// The value of every key, of those that had one before `staged`.
+        /// The value of every key.
         combined: Vec<V>,
-        /// The latest pairs: key and value.
-        staged: Vec<(u32, V)>,
-        /// So many are staged before they are combined; the pairs of one record where these may
-        /// have to be taken back.
-        most_staged: usize,
+        /// The pairs of the record that is being mapped, where they may have to be taken back.
+        held: Option<Vec<(u32, V)>>,
     },
     Logged {
         /// The key of every pair.
         keys: Vec<u32>,
         /// Where the value of every pair ends.
-        ends: Vec<usize>,
+        ends: Vec<u32>,
         /// All values end to end.
         bytes: Vec<u8>,
+        /// The same by key, when a run is made; kept for the next.
+        groups: Groups,
     },
 }
 
@@ -53,9 +57,6 @@ struct Position {
     emitted: u64,
 }
 
-/// A few kilobytes of pairs: they stay in the cache.
-const STAGED: usize = 512;
-
 impl<J: Job> Emitter<J> {
     /// An empty container. With `takes_back`, [`Emitter::take_back`] works.
     pub(crate) fn new(combiner: Option<Combine<J::Value>>, takes_back: bool) -> Self {
@@ -63,18 +64,21 @@ impl<J: Job> Emitter<J> {
             Some(combine) => Values::Combined {
                 combine,
                 combined: Vec::new(),
-                staged: Vec::new(),
-                most_staged: if takes_back { usize::MAX } else { STAGED },
+                held: takes_back.then(Vec::new),
             },
             None => Values::Logged {
                 keys: Vec::new(),
                 ends: Vec::new(),
                 bytes: Vec::new(),
+                groups: Groups::default(),
             },
         };
         Emitter {
             keys: Keys::default(),
             values,
+            word: Word::default(),
+            staged: Vec::with_capacity(BATCH),
+            ids: Vec::with_capacity(BATCH),
             note: J::Note::default(),
             failed: None,
             rejected: None,
@@ -86,13 +90,51 @@ impl<J: Job> Emitter<J> {
     /// Takes a pair.
     #[inline]
     pub fn pair(&mut self, key: J::Key<'_>, value: J::Value) {
-        let place = J::place(&key);
-        let id = self.keys.id(place, |bytes| codec::encode(&key, bytes));
-        let taken = id.and_then(|id| self.values.push(id, value));
         self.emitted += 1;
-        if let Err(error) = taken {
+        if let Err(error) = self.take(&key, value) {
             self.failed.get_or_insert(error);
         }
+    }
+
+    #[inline]
+    fn take(&mut self, key: &J::Key<'_>, value: J::Value) -> Result<()> {
+        if let Some(place) = J::place(key) {
+            let id = match self.keys.at(place) {
+                Some(id) => id,
+                None => {
+                    self.word.encode(key)?;
+                    self.keys.add_at(place, &self.word)
+                }
+            };
+            return self.values.push(id, value);
+        }
+        self.word.encode(key)?;
+        match self.word.short() {
+            Some(word) => {
+                self.staged.push(value);
+                match self.keys.stage(word) {
+                    true => self.look_up(),
+                    false => Ok(()),
+                }
+            }
+            None => {
+                // Pairs stay in order.
+                self.look_up()?;
+                let id = self.keys.id(&self.word);
+                self.values.push(id, value)
+            }
+        }
+    }
+
+    /// Looks the staged keys up, and takes their values.
+    fn look_up(&mut self) -> Result<()> {
+        self.ids.clear();
+        self.keys.look_up(&mut self.ids);
+        let pairs = self.ids.iter().zip(self.staged.drain(..));
+        for (&id, value) in pairs {
+            self.values.push(id, value)?;
+        }
+        Ok(())
     }
 
     /// Says that the record cannot be mapped, and why: the job stops with the record named, or
@@ -116,7 +158,8 @@ impl<J: Job> Emitter<J> {
     /// # Errors
     /// One of them could not be taken.
     pub(crate) fn end_record(&mut self) -> Result<()> {
-        self.values.combine_staged();
+        self.look_up()?;
+        self.values.combine_held();
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -133,13 +176,17 @@ impl<J: Job> Emitter<J> {
         self.failed = None;
         self.rejected = None;
         self.emitted = self.mark.emitted;
+        self.staged.clear();
+        self.keys.unstage();
         self.keys.truncate(self.mark.keys);
         match &mut self.values {
-            Values::Combined { staged, .. } => staged.clear(),
-            Values::Logged { keys, ends, bytes } => {
+            Values::Combined { held, .. } => held.iter_mut().for_each(Vec::clear),
+            Values::Logged {
+                keys, ends, bytes, ..
+            } => {
                 keys.truncate(self.mark.pairs);
                 ends.truncate(self.mark.pairs);
-                bytes.truncate(ends.last().copied().unwrap_or(0));
+                bytes.truncate(ends.last().map_or(0, |&end| end as usize));
             }
         }
     }
@@ -168,7 +215,7 @@ impl<J: Job> Emitter<J> {
         let keys = self.keys.len() * size_of::<Sorted>() + self.keys.memory_bytes();
         keys + match &self.values {
             Values::Combined { combined, .. } => combined.len() * size_of::<J::Value>(),
-            Values::Logged { keys, bytes, .. } => bytes.len() + keys.len() * LOGGED_BYTES,
+            Values::Logged { keys, bytes, .. } => 2 * bytes.len() + keys.len() * LOGGED_BYTES,
         }
     }
 
@@ -190,29 +237,34 @@ impl<J: Job> Emitter<J> {
         partition: impl Fn(&J::Key<'_>, u64) -> u32,
     ) -> Result<()> {
         let sorted = sorted::<J>(&self.keys, partition)?;
+        let mut word = [0; 16];
         match &mut self.values {
             Values::Combined { combined, .. } => {
                 for key in sorted {
-                    run.group(key.part, self.keys.get(key.id as usize), 1)?;
+                    let bytes = self.keys.get(key.id as usize, &mut word);
+                    run.group(key.part, bytes, 1)?;
                     run.encode(&combined[key.id as usize])?;
                 }
                 combined.clear();
             }
-            Values::Logged { keys, ends, bytes } => {
-                let groups = Groups::new(keys, self.keys.len());
+            Values::Logged {
+                keys,
+                ends,
+                bytes,
+                groups,
+            } => {
+                groups.fill(keys, ends, bytes, self.keys.len());
                 let mut values: Vec<J::Value> = Vec::new();
                 for key in sorted {
-                    let pairs = groups.of(key.id as usize);
-                    run.group(key.part, self.keys.get(key.id as usize), pairs.len() as u64)?;
-                    let encoded = pairs.iter().map(|&pair| {
-                        let start = pair.checked_sub(1).map_or(0, |pair| ends[pair as usize]);
-                        &bytes[start..ends[pair as usize]]
-                    });
+                    let group = groups.of(key.id as usize);
+                    let bytes = self.keys.get(key.id as usize, &mut word);
+                    run.group(key.part, bytes, group.pairs.into())?;
                     match order {
-                        None => encoded.into_iter().try_for_each(|value| run.value(value))?,
+                        None => run.values::<J::Value>(group)?,
                         Some(order) => {
-                            for value in encoded {
-                                values.push(codec::decode(value)?);
+                            let mut rest = group.bytes;
+                            for _ in 0..group.pairs {
+                                values.push(codec::take(&mut rest)?);
                             }
                             values.sort_by(order);
                             values.drain(..).try_for_each(|value| run.encode(&value))?;
@@ -233,48 +285,41 @@ impl<J: Job> Emitter<J> {
     }
 }
 
-/// What a logged pair takes beside its value: its key, where it ends, its place in a group.
-const LOGGED_BYTES: usize = size_of::<u32>() + size_of::<usize>() + size_of::<u32>();
+/// What a logged pair takes beside its value: its key and where it ends; when the log is grouped,
+/// its value again.
+const LOGGED_BYTES: usize = 2 * size_of::<u32>();
 
 impl<V: serde::Serialize> Values<V> {
     #[inline]
     fn push(&mut self, id: u32, value: V) -> Result<()> {
         match self {
             Values::Combined {
-                staged,
-                most_staged,
-                ..
+                held: Some(held), ..
+            } => held.push((id, value)),
+            Values::Combined {
+                combine, combined, ..
+            } => add(combined, *combine, id, value),
+            Values::Logged {
+                keys, ends, bytes, ..
             } => {
-                staged.push((id, value));
-                if staged.len() >= *most_staged {
-                    self.combine_staged();
-                }
-            }
-            Values::Logged { keys, ends, bytes } => {
                 codec::encode(&value, bytes)?;
+                ends.push(u32::try_from(bytes.len()).map_err(|_| too_much())?);
                 keys.push(id);
-                ends.push(bytes.len());
             }
         }
         Ok(())
     }
 
-    #[inline]
-    fn combine_staged(&mut self) {
-        let Values::Combined {
+    /// Combines the pairs of a record that has ended well.
+    fn combine_held(&mut self) {
+        if let Values::Combined {
             combine,
             combined,
-            staged,
-            ..
+            held: Some(held),
         } = self
-        else {
-            return;
-        };
-        for (id, value) in staged.drain(..) {
-            // Keys are numbered in the order in which they first come.
-            match combined.get_mut(id as usize) {
-                Some(held) => combine(held, value),
-                None => combined.push(value),
+        {
+            for (id, value) in held.drain(..) {
+                add(combined, *combine, id, value);
             }
         }
     }
@@ -286,6 +331,21 @@ impl<V: serde::Serialize> Values<V> {
             Values::Logged { keys, .. } => keys.len(),
         }
     }
+}
+
+/// Adds a value to that of its key.
+#[inline]
+fn add<V>(combined: &mut Vec<V>, combine: Combine<V>, id: u32, value: V) {
+    // Keys are numbered in the order in which they first come.
+    match combined.get_mut(id as usize) {
+        Some(held) => combine(held, value),
+        None => combined.push(value),
+    }
+}
+
+#[cold]
+fn too_much() -> Error {
+    Error::Limit("a record has pairs of 4 GiB and more; split it".into())
 }
 
 /// A key on its way to its place in a run.
@@ -300,7 +360,8 @@ fn sorted<J: Job>(keys: &Keys, partition: impl Fn(&J::Key<'_>, u64) -> u32) -> R
     let mut sorted = Vec::with_capacity(keys.len());
     // There are fewer than 2^32 keys.
     for id in 0..keys.len() as u32 {
-        let bytes = keys.get(id as usize);
+        let mut word = [0; 16];
+        let bytes = keys.get(id as usize, &mut word);
         let key: J::Key<'_> = codec::decode(bytes)?;
         sorted.push(Sorted {
             prefix: J::prefix(&key),
@@ -308,10 +369,17 @@ fn sorted<J: Job>(keys: &Keys, partition: impl Fn(&J::Key<'_>, u64) -> u32) -> R
             id,
         });
     }
+    let compared = |a: &Sorted, b: &Sorted| {
+        let (mut x, mut y) = ([0; 16], [0; 16]);
+        let (x, y) = (
+            keys.get(a.id as usize, &mut x),
+            keys.get(b.id as usize, &mut y),
+        );
+        compare::<J>(x, y)
+    };
     sorted.sort_unstable_by(|a, b| {
-        (a.part, a.prefix)
-            .cmp(&(b.part, b.prefix))
-            .then_with(|| compare::<J>(keys.get(a.id as usize), keys.get(b.id as usize)))
+        let order = (a.part, a.prefix).cmp(&(b.part, b.prefix));
+        order.then_with(|| compared(a, b))
     });
     Ok(sorted)
 }
@@ -324,37 +392,71 @@ pub(crate) fn compare<J: Job>(a: &[u8], b: &[u8]) -> std::cmp::Ordering {
     key(a).cmp(&key(b))
 }
 
-/// The pairs of every key, in the order in which they came.
+/// The values of every key, in the order in which they came.
+#[derive(Default)]
 struct Groups {
-    /// Where the pairs of each key begin, and where the last end.
-    starts: Vec<u32>,
-    pairs: Vec<u32>,
+    /// Where the values of each key end.
+    ends: Vec<u32>,
+    /// How many each has.
+    counts: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+/// The values of one key.
+#[derive(Clone, Copy)]
+pub(crate) struct Group<'a> {
+    pub pairs: u32,
+    pub bytes: &'a [u8],
 }
 
 impl Groups {
-    /// Groups pairs by their `keys`, of which there are `count`: a counting sort.
-    fn new(keys: &[u32], count: usize) -> Self {
-        let mut starts = vec![0; count + 1];
-        for &key in keys {
-            starts[key as usize] += 1;
+    /// Groups the values that end at `ends` in `bytes` by their `keys`, of which there are `count`:
+    /// a counting sort.
+    fn fill(&mut self, keys: &[u32], ends: &[u32], bytes: &[u8], count: usize) {
+        let Groups {
+            ends: next,
+            counts,
+            bytes: grouped,
+        } = self;
+        for numbers in [&mut *counts, &mut *next] {
+            numbers.clear();
+            numbers.resize(count, 0);
+        }
+        let mut start = 0;
+        for (&key, &end) in keys.iter().zip(ends) {
+            counts[key as usize] += 1;
+            next[key as usize] += end - start;
+            start = end;
         }
         let mut sum = 0;
-        for start in &mut starts {
-            sum += std::mem::replace(start, sum);
+        for next in next.iter_mut() {
+            sum += std::mem::replace(next, sum);
         }
-        let mut pairs = vec![0; keys.len()];
-        for (pair, &key) in (0..).zip(keys) {
-            let next = &mut starts[key as usize];
-            pairs[*next as usize] = pair;
-            *next += 1;
+        grouped.resize(bytes.len().max(grouped.len()), 0);
+        let mut start = 0;
+        for (&key, &end) in keys.iter().zip(ends) {
+            let value = &bytes[start as usize..end as usize];
+            let next = &mut next[key as usize];
+            let into = &mut grouped[*next as usize..][..value.len()];
+            // Most values are of a few bytes: no call is worth its while.
+            match value {
+                [a] => into[0] = *a,
+                [a, b] => into.copy_from_slice(&[*a, *b]),
+                [a, b, c] => into.copy_from_slice(&[*a, *b, *c]),
+                [a, b, c, d] => into.copy_from_slice(&[*a, *b, *c, *d]),
+                value => into.copy_from_slice(value),
+            }
+            *next += end - start;
+            start = end;
         }
-        // Every start has moved to the end, which is the start of the next.
-        starts.rotate_right(1);
-        starts[0] = 0;
-        Groups { starts, pairs }
+        // Every start has moved to the end.
     }
 
-    fn of(&self, key: usize) -> &[u32] {
-        &self.pairs[self.starts[key] as usize..self.starts[key + 1] as usize]
+    fn of(&self, key: usize) -> Group<'_> {
+        let start = key.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Group {
+            pairs: self.counts[key],
+            bytes: &self.bytes[start as usize..self.ends[key] as usize],
+        }
     }
 }

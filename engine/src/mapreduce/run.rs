@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::codec;
+use super::emit::Group;
 use crate::error::{Error, Result};
 use crate::scratch::frames::{FrameFile, FrameReader, FrameWriter};
 use crate::varint;
@@ -137,11 +138,24 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Adds a value that has been encoded.
-    #[inline]
-    pub(crate) fn value(&mut self, bytes: &[u8]) -> Result<()> {
-        self.pending.extend_from_slice(bytes);
-        self.after_value()
+    /// Adds values that have been encoded, all of a group.
+    pub(crate) fn values<V: serde::de::DeserializeOwned>(
+        &mut self,
+        group: Group<'_>,
+    ) -> Result<()> {
+        if self.file.is_none() || group.bytes.len() <= FRAME_BYTES {
+            self.pending.extend_from_slice(group.bytes);
+            return self.after_value();
+        }
+        let mut rest = group.bytes;
+        for _ in 0..group.pairs {
+            let value = rest;
+            codec::take::<V>(&mut rest)?;
+            let length = value.len() - rest.len();
+            self.pending.extend_from_slice(&value[..length]);
+            self.after_value()?;
+        }
+        Ok(())
     }
 
     /// Adds a value.

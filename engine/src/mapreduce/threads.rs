@@ -208,6 +208,8 @@ impl Threads {
         spill: &Spill,
     ) -> Result<Mapped<J>> {
         let most_bytes = self.memory_bytes / 4 / self.threads.max(1) as u64;
+        // Places in a container have 32 bits.
+        let most_bytes = most_bytes.min(1 << 31);
         let Worker { reader, emitter } = worker;
         let (mut runs, mut bad) = (Vec::new(), Skipped::default());
         let mut skipped = reader.read(number, split, &mut |record| {

@@ -4,20 +4,21 @@ use super::super::{Document, DocumentPlace, Documents, Emitter, Job, prefix};
 use super::table::{DocumentNotes, DocumentTable};
 use crate::corpus::{OnError, Skipped};
 use crate::error::Result;
+use crate::strings::Strings;
 use crate::weigh::Bm25;
 
 /// The one-pass job of the literature; gives what `tokapi weigh` gives, to the last bit.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tokapi::mapreduce::{Documents, Threads, jobs::{Posting, WeighOnePass}};
+/// use tokapi::mapreduce::{Documents, Threads, jobs::{Weighed, WeighOnePass}};
 /// use tokapi::{Bm25, Corpus, CorpusOptions, analyze::Analyzer, corpus::OnError};
 ///
 /// # fn main() -> tokapi::Result<()> {
 /// let corpus = Corpus::from_bytes("a.tsv", "1\tto be or not\n2\tto be\n", CorpusOptions::default());
 /// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
 /// let mut job = WeighOnePass::new(Bm25::default(), OnError::Stop);
-/// let own = |posting: Posting<'_>| (posting.term.to_owned(), posting.weight);
+/// let own = |weighed: Weighed<'_>| (weighed.term.to_owned(), weighed.weights[0]);
 /// let (weights, _) = Threads::default().collect(&mut job, documents, own)?;
 /// assert_eq!(weights[0], ("be".into(), 0.073_852_09));
 /// # Ok(())
@@ -31,17 +32,28 @@ pub struct WeighOnePass {
     norms: Vec<f64>,
 }
 
-/// A weighed posting.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Posting<'a> {
+/// The weighed postings of a term, in the order of documents.
+#[derive(Debug, Clone, Copy)]
+pub struct Weighed<'a> {
     /// The term.
     pub term: &'a str,
-    /// The document's id.
-    pub id: &'a [u8],
-    /// How often the term occurs in it.
-    pub tf: u32,
-    /// The weight.
-    pub weight: f32,
+    /// The numbers of the documents that have it.
+    pub documents: &'a [u32],
+    /// How often it occurs in each.
+    pub tfs: &'a [u32],
+    /// Its weight in each.
+    pub weights: &'a [f32],
+    /// The ids of all documents, by number.
+    pub ids: &'a Strings,
+}
+
+impl<'a> Weighed<'a> {
+    /// Id, tf and weight of every posting.
+    pub fn postings(&self) -> impl Iterator<Item = (&'a [u8], u32, f32)> + use<'a> {
+        let ids = self.ids;
+        let postings = self.documents.iter().zip(self.tfs).zip(self.weights);
+        postings.map(move |((&document, &tf), &weight)| (ids.get(document as usize), tf, weight))
+    }
 }
 
 impl WeighOnePass {
@@ -67,7 +79,7 @@ impl Job for WeighOnePass {
     type Key<'a> = &'a str;
     type Value = DocumentPlace;
     type Note = DocumentNotes;
-    type Output<'a> = Posting<'a>;
+    type Output<'a> = Weighed<'a>;
 
     fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
         let mut length = 0;
@@ -89,7 +101,7 @@ impl Job for WeighOnePass {
         &self,
         term: &str,
         places: impl Iterator<Item = DocumentPlace>,
-        write: &mut impl FnMut(Posting<'_>),
+        write: &mut impl FnMut(Weighed<'_>),
     ) {
         // Places come in the order of the input: those of a document are neighbours.
         let (mut documents, mut tfs): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
@@ -113,13 +125,13 @@ impl Job for WeighOnePass {
         let mut weights = vec![0.0; documents.len()];
         self.bm25
             .weigh(idf, &documents, &tfs, &self.norms, &mut weights);
-        for ((&document, &tf), &weight) in documents.iter().zip(&tfs).zip(&weights) {
-            let id = self.table.ids().get(document as usize);
-            write(Posting {
+        if !documents.is_empty() {
+            write(Weighed {
                 term,
-                id,
-                tf,
-                weight,
+                documents: &documents,
+                tfs: &tfs,
+                weights: &weights,
+                ids: self.table.ids(),
             });
         }
     }

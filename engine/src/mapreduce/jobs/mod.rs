@@ -15,7 +15,7 @@ mod wordcount;
 
 pub use average_length::{AverageLength, Lengths};
 pub use between::{local_files, open_global, write_local};
-pub use bm25::{Posting, WeighOnePass};
+pub use bm25::{WeighOnePass, Weighed};
 pub use cooccurrence::Cooccurrence;
 pub use duplicates::{Duplicate, Duplicates};
 pub use inverted_index::InvertedIndex;

@@ -1,11 +1,11 @@
 //! The outputs of the jobs as tab-separated text.
 
-use super::{Duplicate, Lengths, LocalPosting, Posting};
+use super::{Duplicate, Lengths, LocalPosting, Weighed};
 use crate::output::push_field;
 
-/// An output that is a line of fields.
+/// An output that is lines of fields.
 pub trait Tsv {
-    /// Adds the line to `text`. Tabs, line ends and backslashes in a field are escaped.
+    /// Adds the lines to `text`. Tabs, line ends and backslashes in a field are escaped.
     fn push(&self, text: &mut Vec<u8>);
 }
 
@@ -23,17 +23,21 @@ fn decimal(number: impl zmij::Float, text: &mut Vec<u8>) {
     text.extend_from_slice(zmij::Buffer::new().format(number).as_bytes());
 }
 
-/// As `tokapi weigh` writes it: term, document, tf, weight.
-impl Tsv for Posting<'_> {
+/// As `tokapi weigh` writes it: term, document, tf and weight on a line for every posting.
+impl Tsv for Weighed<'_> {
     fn push(&self, text: &mut Vec<u8>) {
-        push_field(text, self.term.as_bytes());
-        tab(text);
-        push_field(text, self.id);
-        tab(text);
-        number(self.tf, text);
-        tab(text);
-        decimal(self.weight, text);
-        text.push(b'\n');
+        let mut prefix = Vec::new();
+        push_field(&mut prefix, self.term.as_bytes());
+        tab(&mut prefix);
+        for (id, tf, weight) in self.postings() {
+            text.extend_from_slice(&prefix);
+            push_field(text, id);
+            tab(text);
+            number(tf, text);
+            tab(text);
+            decimal(weight, text);
+            text.push(b'\n');
+        }
     }
 }
 

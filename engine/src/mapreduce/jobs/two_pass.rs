@@ -7,7 +7,7 @@
 use hashbrown::HashMap;
 
 use super::super::{Combine, Document, Documents, Emitter, Job, Line, Lines, prefix};
-use super::bm25::Posting;
+use super::bm25::Weighed;
 use super::table::{DocumentNotes, DocumentTable};
 use crate::collection::Statistics;
 use crate::corpus::{OnError, Skipped};
@@ -210,7 +210,7 @@ impl Job for GlobalPass {
     /// Document, tf, weight.
     type Value = (u32, u32, f32);
     type Note = ();
-    type Output<'a> = Posting<'a>;
+    type Output<'a> = Weighed<'a>;
 
     fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
         match self.weigh(line.text) {
@@ -223,17 +223,21 @@ impl Job for GlobalPass {
         &self,
         term: &str,
         postings: impl Iterator<Item = (u32, u32, f32)>,
-        write: &mut impl FnMut(Posting<'_>),
+        write: &mut impl FnMut(Weighed<'_>),
     ) {
+        let (mut documents, mut tfs, mut weights) = (Vec::new(), Vec::new(), Vec::new());
         for (document, tf, weight) in postings {
-            let id = self.ids.get(document as usize);
-            write(Posting {
-                term,
-                id,
-                tf,
-                weight,
-            });
+            documents.push(document);
+            tfs.push(tf);
+            weights.push(weight);
         }
+        write(Weighed {
+            term,
+            documents: &documents,
+            tfs: &tfs,
+            weights: &weights,
+            ids: &self.ids,
+        });
     }
 
     fn prefix(term: &&str) -> u64 {
