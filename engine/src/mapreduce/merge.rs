@@ -22,6 +22,8 @@ pub(crate) struct Merge<'a, J: Job> {
     group: Vec<usize>,
     /// The next value of each reader in `group`, where values are ordered.
     heads: Vec<J::Value>,
+    /// Why the values of the group ended early.
+    failed: Option<Error>,
 }
 
 impl<'a, J: Job> Merge<'a, J> {
@@ -42,6 +44,7 @@ impl<'a, J: Job> Merge<'a, J> {
             key: Vec::new(),
             group: Vec::new(),
             heads: Vec::new(),
+            failed: None,
         };
         for run in runs {
             let mark = from.map_or(0, |from| from.last_mark_before::<J>(&run.marks));
@@ -77,7 +80,13 @@ impl<'a, J: Job> Merge<'a, J> {
     }
 
     /// Goes to the next group; false at the end. What is left of the last one is passed over.
+    ///
+    /// # Errors
+    /// A run cannot be read, or could not be when the values of the last group were taken.
     pub(crate) fn next_group(&mut self) -> Result<bool> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         self.heads.clear();
         let mut group = std::mem::take(&mut self.group);
         for number in group.drain(..) {
@@ -127,15 +136,16 @@ impl<'a, J: Job> Merge<'a, J> {
             heads: &mut self.heads,
             order: self.order,
             at: 0,
-            failed: None,
+            failed: &mut self.failed,
         };
         Ok((codec::decode(&self.key)?, values))
     }
 
-    /// The error that `reduce` panicked at this group.
-    pub(crate) fn failed(&self, what: String) -> Error {
+    /// The error that `reduce` panicked at this group, or that its values could not be read.
+    pub(crate) fn failure(&mut self, what: String) -> Error {
         let key = self.key.escape_ascii().to_string();
-        Error::Reduce { key, what }
+        let panicked = Error::Reduce { key, what };
+        self.failed.take().unwrap_or(panicked)
     }
 
     /// The order of readers by their groups; of equal ones the earlier run is less.
@@ -192,10 +202,18 @@ pub(crate) struct GroupValues<'m, J: Job> {
     /// The reader in the group that is read, where values are not ordered.
     at: usize,
     /// Why there are no more.
-    pub failed: Option<Error>,
+    failed: &'m mut Option<Error>,
 }
 
 impl<J: Job> GroupValues<'_, J> {
+    /// Nothing is read behind what cannot be.
+    #[cold]
+    fn fail(&mut self, error: Error) {
+        self.at = self.group.len();
+        self.heads.clear();
+        self.failed.get_or_insert(error);
+    }
+
     fn next_value(&mut self) -> Result<Option<J::Value>> {
         let Some(order) = self.order else {
             while let Some(&number) = self.group.get(self.at) {
@@ -235,13 +253,31 @@ impl<J: Job> Iterator for GroupValues<'_, J> {
         match self.next_value() {
             Ok(value) => value,
             Err(error) => {
-                // Nothing is read behind what cannot be.
-                self.at = self.group.len();
-                self.heads.clear();
-                self.failed.get_or_insert(error);
+                self.fail(error);
                 None
             }
         }
+    }
+
+    /// All that are left, run by run, without asking for each which run it comes from.
+    #[inline]
+    fn fold<B, F: FnMut(B, J::Value) -> B>(mut self, init: B, mut f: F) -> B {
+        let mut folded = Some(init);
+        let mut each = |value| folded = folded.take().map(|before| f(before, value));
+        if self.order.is_some() {
+            for value in self.by_ref() {
+                each(value);
+            }
+        } else {
+            for &number in &self.group[self.at.min(self.group.len())..] {
+                if let Err(error) = self.readers[number].for_each_value(&mut each) {
+                    self.failed.get_or_insert(error);
+                    break;
+                }
+            }
+        }
+        // It was put back after every value.
+        folded.expect("every value gives the next")
     }
 }
 
@@ -254,12 +290,9 @@ pub(crate) fn merge_runs<J: Job>(
     let mut merge = Merge::<J>::new(runs, None, None, order)?;
     while merge.next_group()? {
         into.group(merge.part, &merge.key, merge.pairs())?;
-        let (_, mut values) = merge.group()?;
-        for value in &mut values {
+        let (_, values) = merge.group()?;
+        for value in values {
             into.encode(&value)?;
-        }
-        if let Some(error) = values.failed {
-            return Err(error);
         }
     }
     into.finish()

@@ -55,6 +55,7 @@ mod report;
 mod run;
 mod spill;
 mod threads;
+mod values;
 
 pub use cuts::Partitions;
 pub use documents::{Document, DocumentPlace, DocumentReader, Documents};

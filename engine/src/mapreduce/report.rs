@@ -15,7 +15,9 @@ pub struct Report {
     pub emitted_pairs: u64,
     /// Pairs that went from map to reduce: fewer where they were combined.
     pub shuffled_pairs: u64,
-    /// The bytes of these pairs, a key counted once a run.
+    /// The bytes of these pairs, each with its key.
+    pub pair_bytes: u64,
+    /// The bytes as they travelled, a key once a run.
     pub shuffled_bytes: u64,
     /// Bytes that went through scratch files.
     pub spilled_bytes: u64,
@@ -52,6 +54,7 @@ impl Report {
         self.splits += other.splits;
         self.emitted_pairs += other.emitted_pairs;
         self.shuffled_pairs += other.shuffled_pairs;
+        self.pair_bytes += other.pair_bytes;
         self.shuffled_bytes += other.shuffled_bytes;
         self.spilled_bytes += other.spilled_bytes;
         self.runs += other.runs;
@@ -68,10 +71,11 @@ impl Report {
 impl Serialize for Report {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut object = serializer.serialize_struct("Report", 13)?;
+        let mut object = serializer.serialize_struct("Report", 14)?;
         object.serialize_field("splits", &self.splits)?;
         object.serialize_field("emitted_pairs", &self.emitted_pairs)?;
         object.serialize_field("shuffled_pairs", &self.shuffled_pairs)?;
+        object.serialize_field("pair_bytes", &self.pair_bytes)?;
         object.serialize_field("shuffled_bytes", &self.shuffled_bytes)?;
         object.serialize_field("spilled_bytes", &self.spilled_bytes)?;
         object.serialize_field("runs", &self.runs)?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::codec;
-use super::emit::Group;
+use super::values::Group;
 use crate::error::{Error, Result};
 use crate::scratch::frames::{FrameFile, FrameReader, FrameWriter};
 use crate::varint;
@@ -33,6 +33,8 @@ pub(crate) struct Run {
     pub marks: Vec<Mark>,
     pub bytes: u64,
     pub pairs: u64,
+    /// The bytes of all pairs, were each to have its key with it.
+    pub pair_bytes: u64,
     place: Place,
 }
 
@@ -91,6 +93,10 @@ pub(crate) struct RunWriter {
     /// Where the next mark is due.
     next_mark: u64,
     pairs: u64,
+    /// What stands before the values of all groups.
+    header_bytes: u64,
+    /// The keys of all pairs.
+    key_bytes: u64,
 }
 
 impl RunWriter {
@@ -107,6 +113,8 @@ impl RunWriter {
             written_bytes: 0,
             next_mark: 0,
             pairs: 0,
+            header_bytes: 0,
+            key_bytes: 0,
         }
     }
 
@@ -131,10 +139,13 @@ impl RunWriter {
             self.next_mark = self.bytes() + distance;
         }
         self.pairs += count;
+        self.key_bytes += count * key.len() as u64;
+        let before = self.pending.len();
         varint::push(part.into(), &mut self.pending);
         varint::push(key.len() as u64, &mut self.pending);
         self.pending.extend_from_slice(key);
         varint::push(count, &mut self.pending);
+        self.header_bytes += (self.pending.len() - before) as u64;
         Ok(())
     }
 
@@ -198,6 +209,7 @@ impl RunWriter {
             marks: self.marks,
             bytes,
             pairs: self.pairs,
+            pair_bytes: self.key_bytes + bytes - self.header_bytes,
             place,
         })
     }
@@ -290,6 +302,28 @@ impl RunReader {
         self.next = window.len() - rest.len();
         self.values -= 1;
         Ok(value)
+    }
+}
+
+impl RunReader {
+    /// Gives all values of the group that are left to `each`.
+    #[inline]
+    pub(crate) fn for_each_value<V: serde::de::DeserializeOwned>(
+        &mut self,
+        mut each: impl FnMut(V),
+    ) -> Result<()> {
+        while self.values > 0 {
+            // One by the way that goes to the next frame, and also takes values of no bytes.
+            each(self.value()?);
+            let window = self.window();
+            let (mut rest, mut left) = (&window[self.next..], self.values);
+            while left > 0 && !rest.is_empty() {
+                each(codec::take(&mut rest)?);
+                left -= 1;
+            }
+            (self.next, self.values) = (window.len() - rest.len(), left);
+        }
+        Ok(())
     }
 }
 

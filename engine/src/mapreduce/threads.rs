@@ -194,6 +194,7 @@ impl Threads {
         let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
         report.runs = runs.len() as u64;
         report.shuffled_pairs = runs.iter().map(|run| run.pairs).sum();
+        report.pair_bytes = runs.iter().map(|run| run.pair_bytes).sum();
         report.shuffled_bytes = runs.iter().map(|run| run.bytes).sum();
         job.all_mapped(notes)?;
         Ok(runs)
@@ -333,18 +334,15 @@ fn reduce_range<J: Job>(
     while merge.next_group()? {
         counts.keys += 1;
         counts.pairs += merge.pairs();
-        let (key, mut values) = merge.group()?;
+        let (key, values) = merge.group()?;
         let mut write = |output: J::Output<'_>| {
             counts.outputs += 1;
             if pushed.is_ok() {
                 pushed = push(output);
             }
         };
-        let reduced = guarded(|| job.reduce(key, &mut values, &mut write));
-        if let Some(error) = values.failed {
-            return Err(error);
-        }
-        reduced.map_err(|what| merge.failed(what))?;
+        let reduced = guarded(|| job.reduce(key, values, &mut write));
+        reduced.map_err(|what| merge.failure(what))?;
         std::mem::replace(&mut pushed, Ok(()))?;
     }
     Ok(counts)

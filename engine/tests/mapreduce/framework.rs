@@ -71,7 +71,7 @@ impl Job for Grouped {
 fn pairs(count: u64, keys: u64) -> Vec<(u64, u64)> {
     let mut random = crate::input::Random(count);
     // Half of all pairs have one key.
-    let key = |n: u64, other: u64| if n % 2 == 0 { keys / 2 } else { other };
+    let key = |n: u64, other: u64| if n.is_multiple_of(2) { keys / 2 } else { other };
     (0..count)
         .map(|n| (key(n, random.below(keys)), random.below(1000)))
         .collect()

@@ -60,11 +60,12 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         );
         text += &as_table("BM25, weights in memory", &weighing, bytes);
         text += &as_table("word count", &counting, bytes);
-        let mut table = Table::new(&["wordcount", "pairs shuffled", "bytes shuffled", "skew"]);
+        let mut table = Table::new(&["wordcount", "pairs", "bytes as pairs", "bytes", "skew"]);
         for (name, report) in ["with combiner", "without"].into_iter().zip(&combining) {
             table.push(vec![
                 name.to_owned(),
                 grouped(report.shuffled_pairs),
+                grouped(report.pair_bytes),
                 grouped(report.shuffled_bytes),
                 format!("{:.2}", report.skew()),
             ]);

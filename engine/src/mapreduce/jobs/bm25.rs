@@ -106,19 +106,17 @@ impl Job for WeighOnePass {
         // Places come in the order of the input: those of a document are neighbours.
         let (mut documents, mut tfs): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
         let mut last = None;
-        for place in places {
-            match tfs.last_mut() {
-                Some(tf) if last == Some(place) => *tf += 1,
-                _ => {
-                    last = None;
-                    if let Some(number) = self.table.number(place) {
-                        last = Some(place);
-                        documents.push(number);
-                        tfs.push(1);
-                    }
+        places.for_each(|place| match tfs.last_mut() {
+            Some(tf) if last == Some(place) => *tf += 1,
+            _ => {
+                last = None;
+                if let Some(number) = self.table.number(place) {
+                    last = Some(place);
+                    documents.push(number);
+                    tfs.push(1);
                 }
             }
-        }
+        });
         let idf = self
             .bm25
             .idf(self.norms.len() as u64, documents.len() as u64);

@@ -192,7 +192,7 @@ impl Iteration {
     fn passed(&self, rank: u64) -> u64 {
         // Damping in units of 2^-32: the product is below 2^92.
         let damping = (self.damping * (1_u64 << 32) as f64) as u128;
-        (u128::from(rank) * damping >> 32) as u64
+        ((u128::from(rank) * damping) >> 32) as u64
     }
 }
 
