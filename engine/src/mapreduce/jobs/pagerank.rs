@@ -190,9 +190,9 @@ impl Iteration {
 
     /// The part of a rank that is passed on.
     fn passed(&self, rank: u64) -> u64 {
-        // Damping in units of 2^-32: the product is below 2^92.
-        let damping = (self.damping * (1_u64 << 32) as f64) as u128;
-        ((u128::from(rank) * damping) >> 32) as u64
+        // Both in units of 2^-60: the product is at most 2^120.
+        let damping = (self.damping * ONE as f64) as u128;
+        ((u128::from(rank) * damping) >> 60) as u64
     }
 }
 
