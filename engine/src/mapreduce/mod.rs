@@ -6,8 +6,7 @@
 //!
 //! Pairs travel as *runs*: sorted by partition and key, in memory or in files, marked so that a
 //! reader can begin at any key. A map task takes a split and leaves runs and a note; a reduce task
-//! takes all runs and two cuts. Both are described by what can be written down, so that a runner
-//! can give them to other processes as well.
+//! takes all runs and two cuts.
 //!
 //! ```
 //! use tokapi::mapreduce::{Emitter, Job, Line, Lines, Threads};
