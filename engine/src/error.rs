@@ -73,6 +73,14 @@ pub enum Error {
         /// What it said.
         what: String,
     },
+    /// A worker process could not be started, or a task ended worker after worker.
+    #[error("{task}: {what}")]
+    Worker {
+        /// The program, or the task and its input.
+        task: String,
+        /// What happened.
+        what: String,
+    },
     /// An option, or a combination of options, that cannot be served.
     #[error("{0}")]
     Usage(String),
@@ -107,7 +115,7 @@ pub struct Place {
 }
 
 /// A position within one input file; lines and documents count from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Position {
     /// The file as a whole.
     Whole,

@@ -63,6 +63,7 @@ pub mod lexicon;
 pub mod mapreduce;
 mod memory;
 pub mod output;
+mod paths;
 mod pipeline;
 pub mod postings;
 mod prefetch;

@@ -3,7 +3,7 @@
 /// A list of byte strings laid end to end.
 ///
 /// Costs the bytes plus 8 per string.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Strings {
     bytes: Vec<u8>,
     /// `offsets[i]..offsets[i + 1]` is string `i`; the first entry is 0.

@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::reader::{FileReader, RecordRange};
 use super::{Chunk, CorpusOptions, Format, PADDING, jsonl, parquet, terms, text, trec, tsv};
 use crate::error::{Error, Place, Position, Result};
 
 /// What to do with a document that cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum OnError {
     /// Stop with the error.
     #[default]
@@ -18,7 +20,7 @@ pub enum OnError {
 }
 
 /// What was left out under [`OnError::Skip`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// How many documents or broken files.
     pub count: u64,
@@ -49,7 +51,8 @@ impl Skipped {
 }
 
 /// Raw records, perhaps of several files, in input order. Reused from one fill to the next.
-#[derive(Default)]
+/// Stored elsewhere, it names the files that are not read yet.
+#[derive(Default, Serialize, Deserialize)]
 pub struct Block {
     pub(super) bytes: Vec<u8>,
     segments: Vec<Segment>,
@@ -64,6 +67,7 @@ pub struct Block {
 }
 
 /// Which line, or row, of its file comes first in a segment.
+#[derive(Serialize, Deserialize)]
 pub(super) enum First {
     /// The one of this number.
     Number(u64),
@@ -72,7 +76,9 @@ pub(super) enum First {
 }
 
 /// The records of one file within a block.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Segment {
+    #[serde(with = "crate::paths")]
     pub path: Arc<Path>,
     pub format: Format,
     start: usize,
@@ -148,6 +154,15 @@ impl Block {
     /// The place of this block among all of its corpus.
     pub fn sequence(&self) -> u64 {
         self.sequence
+    }
+
+    /// Where its first record stands, for whoever must find it.
+    pub(crate) fn place(&self) -> String {
+        let place = self.segments.first().map(|first| {
+            let number = first.first();
+            format!("{}, from line or row {number} on", first.path.display())
+        });
+        place.unwrap_or_else(|| "nothing".into())
     }
 
     /// Reads the records, where that has been left to whoever parses them.

@@ -95,7 +95,8 @@ pub(super) fn open(
             let seen = input.bytes.min(PEEK_BYTES);
             progress.read_bytes.fetch_sub(seen, Ordering::Relaxed);
             let at = if bom { 3 } else { 0 };
-            Reader::File(FileReader::new(file, at, input.bytes, progress))
+            let path = input.file().into();
+            Reader::File(FileReader::new(file, path, at, input.bytes, progress))
         }
         None => Reader::Stream(reader),
     };

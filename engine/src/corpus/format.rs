@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::compress::stem;
 
 /// How documents stand in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// One JSON object a line.
     Jsonl,

@@ -34,6 +34,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use source::Source;
 
@@ -42,7 +44,7 @@ use source::Source;
 pub const DEFAULT_CHUNK_BYTES: usize = 16 << 20;
 
 /// How a corpus is read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CorpusOptions {
     /// The format of all inputs; told from the name and the first bytes of each where not given.
     pub format: Option<Format>,

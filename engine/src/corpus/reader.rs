@@ -6,7 +6,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde::{Deserialize, Serialize};
 
 use super::{Format, Progress};
 
@@ -29,9 +32,12 @@ impl Read for Reader {
 }
 
 /// An uncompressed file, from a place on.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "FilePlace", into = "FilePlace")]
 pub(super) struct FileReader {
-    file: Arc<File>,
+    /// Opened when it is first read, where it comes from another process.
+    file: Arc<OnceLock<File>>,
+    path: Arc<Path>,
     at: u64,
     /// The file's length when it was opened.
     length: u64,
@@ -40,14 +46,57 @@ pub(super) struct FileReader {
     lines: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
 
-impl FileReader {
-    pub(super) fn new(file: File, at: u64, length: u64, progress: &Arc<Progress>) -> Self {
+/// Where a reader of a file stands.
+#[derive(Clone, Serialize, Deserialize)]
+struct FilePlace {
+    #[serde(with = "crate::paths")]
+    path: Arc<Path>,
+    at: u64,
+    length: u64,
+}
+
+impl From<FileReader> for FilePlace {
+    fn from(reader: FileReader) -> Self {
+        FilePlace {
+            path: reader.path,
+            at: reader.at,
+            length: reader.length,
+        }
+    }
+}
+
+impl From<FilePlace> for FileReader {
+    fn from(place: FilePlace) -> Self {
         FileReader {
-            file: Arc::new(file),
+            file: Arc::default(),
+            path: place.path,
+            at: place.at,
+            length: place.length,
+            progress: Arc::default(),
+            lines: Arc::new(Mutex::new(BTreeMap::from([(0, 1)]))),
+        }
+    }
+}
+
+impl FileReader {
+    pub(super) fn new(file: File, path: Arc<Path>, at: u64, length: u64, progress: &Arc<Progress>) -> Self {
+        FileReader {
+            file: Arc::new(OnceLock::from(file)),
+            path,
             at,
             length,
             progress: Arc::clone(progress),
             lines: Arc::new(Mutex::new(BTreeMap::from([(0, 1)]))),
+        }
+    }
+
+    fn file(&self) -> io::Result<&File> {
+        match self.file.get() {
+            Some(file) => Ok(file),
+            None => {
+                let file = File::open(&self.path)?;
+                Ok(self.file.get_or_init(|| file))
+            }
         }
     }
 
@@ -70,7 +119,8 @@ impl FileReader {
         let length = loop {
             window.resize(size, 0);
             let from = room - size;
-            self.file
+            self.file()
+                .ok()?
                 .read_exact_at(&mut window, self.at + from as u64)
                 .ok()?;
             match format.last_record_end_within(&window) {
@@ -97,10 +147,12 @@ impl FileReader {
             return line;
         }
         let mut buffer = vec![0; 1 << 20];
-        while at < self.at {
+        while let Ok(file) = self.file()
+            && at < self.at
+        {
             let wanted =
                 usize::try_from(self.at - at).map_or(buffer.len(), |n| n.min(buffer.len()));
-            match self.file.read_at(&mut buffer[..wanted], at) {
+            match file.read_at(&mut buffer[..wanted], at) {
                 Ok(read) if read > 0 => {
                     line += memchr::memchr_iter(b'\n', &buffer[..read]).count() as u64;
                     at += read as u64;
@@ -115,7 +167,7 @@ impl FileReader {
 
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.at)?;
+        let count = self.file()?.read_at(buffer, self.at)?;
         self.at += count as u64;
         self.progress
             .read_bytes
@@ -125,6 +177,7 @@ impl Read for FileReader {
 }
 
 /// Whole records of a file that have not been read yet.
+#[derive(Serialize, Deserialize)]
 pub(super) struct RecordRange {
     reader: FileReader,
     length: usize,
@@ -163,7 +216,7 @@ mod tests {
         std::fs::write(&path, record.repeat(7)).unwrap();
         let file = File::open(&path).unwrap();
         let length = file.metadata().unwrap().len();
-        let mut reader = FileReader::new(file, 0, length, &Arc::default());
+        let mut reader = FileReader::new(file, path.into(), 0, length, &Arc::default());
         // Room for two records and most of a third.
         let room = 3 * record.len() - 5;
         for line in [1, 3, 5, 7] {

@@ -1,11 +1,13 @@
 //! Where partitions begin: at partition numbers, or at keys sampled from the runs.
 
+use serde::{Deserialize, Serialize};
+
 use super::emit::compare;
 use super::job::Job;
 use super::run::{Mark, Run};
 
 /// How keys are dealt out to reduce tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Partitions {
     /// By [`Job::partition`], into so many: each is in key order.
     Hashed(u32),
@@ -15,7 +17,7 @@ pub enum Partitions {
 }
 
 /// The beginning of a partition.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Cut {
     part: u32,
     /// The first key; none where it begins with the first of its number.

@@ -8,7 +8,8 @@ use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::input::{Input, Reader};
-use crate::analyze::Analyzer;
+use super::portable::PortableInput;
+use crate::analyze::{Analyzer, AnalyzerOptions};
 use crate::analyze::cut::{Cutter, State};
 use crate::corpus::{Block, Chunk, Corpus, Skipped};
 use crate::error::{Error, Place, Position, Result};
@@ -107,14 +108,28 @@ impl Input for Documents {
     }
 
     fn reader(&self) -> DocumentReader {
-        DocumentReader {
-            cutter: self.analyzer.cutter(),
-            analyzer: Arc::clone(&self.analyzer),
-            spare: Arc::clone(&self.spare),
-            chunk: Chunk::default(),
-            edges: Vec::new(),
-            names: Names::default(),
-        }
+        DocumentReader::new(Arc::clone(&self.analyzer), Some(Arc::clone(&self.spare)))
+    }
+}
+
+impl PortableInput for Documents {
+    type Reading = AnalyzerOptions;
+
+    fn reading(&self) -> AnalyzerOptions {
+        self.analyzer.options()
+    }
+
+    fn reader_of(reading: AnalyzerOptions) -> Result<DocumentReader> {
+        let analyzer = Arc::new(Analyzer::new(&reading)?);
+        Ok(DocumentReader::new(analyzer, None))
+    }
+
+    fn passed(&self, block: &Block) {
+        self.corpus.pass_over(block);
+    }
+
+    fn place(block: &Block) -> String {
+        block.place()
     }
 }
 
@@ -122,10 +137,24 @@ impl Input for Documents {
 pub struct DocumentReader {
     analyzer: Arc<Analyzer>,
     cutter: Cutter,
-    spare: Arc<Mutex<Vec<Block>>>,
+    /// Where blocks go that are used again, if there is use for them.
+    spare: Option<Arc<Mutex<Vec<Block>>>>,
     chunk: Chunk,
     edges: Vec<u32>,
     names: Names,
+}
+
+impl DocumentReader {
+    fn new(analyzer: Arc<Analyzer>, spare: Option<Arc<Mutex<Vec<Block>>>>) -> Self {
+        DocumentReader {
+            cutter: analyzer.cutter(),
+            analyzer,
+            spare,
+            chunk: Chunk::default(),
+            edges: Vec::new(),
+            names: Names::default(),
+        }
+    }
 }
 
 /// Raw terms whose names are remembered: some 100 MB.
@@ -142,8 +171,10 @@ impl Reader for DocumentReader {
         each: &mut impl FnMut(Document<'_>) -> Result<()>,
     ) -> Result<Skipped> {
         let skipped = block.parse(&mut self.chunk)?;
-        let spare = self.spare.lock();
-        spare.unwrap_or_else(PoisonError::into_inner).push(block);
+        if let Some(spare) = &self.spare {
+            let spare = spare.lock();
+            spare.unwrap_or_else(PoisonError::into_inner).push(block);
+        }
         if self.names.len() > MOST_NAMES {
             self.names = Names::default();
         }

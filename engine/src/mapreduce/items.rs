@@ -1,10 +1,15 @@
 //! What is in memory as the records of jobs: for jobs that run again and again.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
 use super::input::{Input, Reader};
+use super::portable::PortableInput;
 use crate::corpus::Skipped;
 use crate::error::Result;
 
@@ -48,36 +53,92 @@ impl<T> Items<T> {
     }
 }
 
+/// Some neighbours of a list.
+#[derive(Serialize, Deserialize)]
+#[serde(from = "(usize, Vec<T>)", bound(deserialize = "T: DeserializeOwned"))]
+#[serde(into = "(usize, Vec<T>)", bound(serialize = "T: Clone + Serialize"))]
+pub struct ItemSplit<T> {
+    /// The number of the first.
+    first: usize,
+    items: Arc<Vec<T>>,
+    /// Where they stand in `items`.
+    range: Range<usize>,
+}
+
+impl<T> Clone for ItemSplit<T> {
+    fn clone(&self) -> Self {
+        ItemSplit {
+            first: self.first,
+            items: Arc::clone(&self.items),
+            range: self.range.clone(),
+        }
+    }
+}
+
+impl<T> From<(usize, Vec<T>)> for ItemSplit<T> {
+    fn from((first, items): (usize, Vec<T>)) -> Self {
+        ItemSplit {
+            first,
+            range: 0..items.len(),
+            items: items.into(),
+        }
+    }
+}
+
+impl<T: Clone> From<ItemSplit<T>> for (usize, Vec<T>) {
+    fn from(split: ItemSplit<T>) -> Self {
+        (split.first, split.items[split.range].to_vec())
+    }
+}
+
 impl<T: Send + Sync + 'static> Input for Items<T> {
-    type Split = Range<usize>;
+    type Split = ItemSplit<T>;
     type Reader = ItemReader<T>;
 
-    fn next_split(&mut self) -> Result<Option<Range<usize>>> {
-        let from = self.next;
-        self.next = self.items.len().min(from + self.split);
-        Ok((from < self.next).then_some(from..self.next))
+    fn next_split(&mut self) -> Result<Option<ItemSplit<T>>> {
+        let first = self.next;
+        self.next = self.items.len().min(first + self.split);
+        Ok((first < self.next).then(|| ItemSplit {
+            first,
+            items: Arc::clone(&self.items),
+            range: first..self.next,
+        }))
     }
 
     fn reader(&self) -> ItemReader<T> {
-        ItemReader(Arc::clone(&self.items))
+        ItemReader(PhantomData)
+    }
+}
+
+impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> PortableInput for Items<T> {
+    type Reading = ();
+
+    fn reading(&self) {}
+
+    fn reader_of((): ()) -> Result<ItemReader<T>> {
+        Ok(ItemReader(PhantomData))
+    }
+
+    fn place(split: &ItemSplit<T>) -> String {
+        let last = split.first + split.range.len();
+        format!("records {} to {last}", split.first + 1)
     }
 }
 
 /// Reads records of a list.
-pub struct ItemReader<T>(Arc<Vec<T>>);
+pub struct ItemReader<T>(PhantomData<fn() -> T>);
 
 impl<T: Send + Sync + 'static> Reader for ItemReader<T> {
-    type Split = Range<usize>;
+    type Split = ItemSplit<T>;
     type Record<'a> = Item<'a, T>;
 
     fn read(
         &mut self,
         _: u32,
-        split: Range<usize>,
+        split: ItemSplit<T>,
         each: &mut impl FnMut(Item<'_, T>) -> Result<()>,
     ) -> Result<Skipped> {
-        for number in split {
-            let item = &self.0[number];
+        for (number, item) in (split.first..).zip(&split.items[split.range]) {
             each(Item { number, item })?;
         }
         Ok(Skipped::default())

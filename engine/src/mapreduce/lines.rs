@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::input::{Input, Reader};
+use super::portable::PortableInput;
 use crate::corpus::{Block, Chunk, Corpus, CorpusOptions, Format, OnError, Skipped};
 use crate::error::{Error, Place, Position, Result};
 
@@ -70,6 +71,24 @@ impl Input for Lines {
 
     fn reader(&self) -> LineReader {
         LineReader::default()
+    }
+}
+
+impl PortableInput for Lines {
+    type Reading = ();
+
+    fn reading(&self) {}
+
+    fn reader_of((): ()) -> Result<LineReader> {
+        Ok(LineReader::default())
+    }
+
+    fn passed(&self, block: &Block) {
+        self.corpus.pass_over(block);
+    }
+
+    fn place(block: &Block) -> String {
+        block.place()
     }
 }
 

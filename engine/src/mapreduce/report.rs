@@ -29,6 +29,10 @@ pub struct Report {
     pub outputs: u64,
     /// Pairs reduced in each partition.
     pub partition_pairs: Vec<u64>,
+    /// Tasks that were run again because a worker died, hung or could not do them.
+    pub reruns: u64,
+    /// Tasks that were run twice near the end because they took long.
+    pub stragglers: u64,
     /// Inputs that were left out.
     pub skipped: Skipped,
     /// How long the map tasks took.
@@ -61,6 +65,8 @@ impl Report {
         self.keys += other.keys;
         self.outputs += other.outputs;
         self.partition_pairs = other.partition_pairs;
+        self.reruns += other.reruns;
+        self.stragglers += other.stragglers;
         self.skipped.append(other.skipped);
         self.map += other.map;
         self.reduce += other.reduce;
@@ -71,7 +77,7 @@ impl Report {
 impl Serialize for Report {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut object = serializer.serialize_struct("Report", 14)?;
+        let mut object = serializer.serialize_struct("Report", 16)?;
         object.serialize_field("splits", &self.splits)?;
         object.serialize_field("emitted_pairs", &self.emitted_pairs)?;
         object.serialize_field("shuffled_pairs", &self.shuffled_pairs)?;
@@ -85,6 +91,8 @@ impl Serialize for Report {
         object.serialize_field("skew", &self.skew())?;
         object.serialize_field("map_seconds", &self.map.as_secs_f64())?;
         object.serialize_field("reduce_seconds", &self.reduce.as_secs_f64())?;
+        object.serialize_field("reruns", &self.reruns)?;
+        object.serialize_field("stragglers", &self.stragglers)?;
         object.serialize_field("skipped", &self.skipped.count)?;
         object.end()
     }

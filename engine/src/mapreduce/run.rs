@@ -3,7 +3,10 @@
 //! A run is a sequence of groups: partition, key, number of values, values. Groups ascend by
 //! partition and key. Some of them are marked, so that a reader can begin near any key.
 
+use std::path::Path;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::codec;
 use super::values::Group;
@@ -17,7 +20,7 @@ pub(crate) const FRAME_BYTES: usize = 32 << 10;
 const MARKED_BYTES: u64 = 4 << 10;
 
 /// A group that a reader can begin at.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Mark {
     pub part: u32,
     pub key: Vec<u8>,
@@ -28,7 +31,7 @@ pub(crate) struct Mark {
 }
 
 /// A whole run.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub marks: Vec<Mark>,
     pub bytes: u64,
@@ -38,7 +41,7 @@ pub(crate) struct Run {
     place: Place,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 enum Place {
     Memory(Arc<Vec<u8>>),
     File(FrameFile),
@@ -70,6 +73,15 @@ impl Run {
             key: 0..0,
             prefix: 0,
             values: 0,
+        }
+    }
+
+    /// Takes note that its file, if it is in one, has moved to `folder`.
+    pub(crate) fn move_to(&mut self, folder: &Path) {
+        if let Place::File(file) = &mut self.place
+            && let Some(name) = file.path.file_name()
+        {
+            file.path = folder.join(name);
         }
     }
 

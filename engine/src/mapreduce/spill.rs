@@ -16,8 +16,9 @@ pub(crate) struct Spill {
     held_bytes: AtomicU64,
     pub(crate) spilled_bytes: AtomicU64,
     parent: PathBuf,
-    /// Made when the first run goes there; vanishes with all that is in it.
-    folder: OnceLock<StagedFolder>,
+    /// Made when the first run goes there; vanishes with all that is in it. Where there is none
+    /// runs go to `parent` itself.
+    folder: Option<OnceLock<StagedFolder>>,
     files: AtomicU64,
     stamp: u64,
 }
@@ -30,9 +31,17 @@ impl Spill {
             held_bytes: AtomicU64::new(0),
             spilled_bytes: AtomicU64::new(0),
             parent: parent.to_path_buf(),
-            folder: OnceLock::new(),
+            folder: Some(OnceLock::new()),
             files: AtomicU64::new(1),
             stamp: std::process::id().into(),
+        }
+    }
+
+    /// Holds nothing in memory: all runs are files in `folder`, and stay there.
+    pub(crate) fn into_folder(folder: &Path) -> Self {
+        Spill {
+            folder: None,
+            ..Spill::new(0, folder)
         }
     }
 
@@ -58,20 +67,27 @@ impl Spill {
 
     /// A writer of a run in a file.
     pub(crate) fn create(&self) -> Result<FrameWriter> {
-        let folder = match self.folder.get() {
+        let folder = match &self.folder {
+            None => &self.parent,
+            Some(folder) => self.temporary(folder)?,
+        };
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        FrameWriter::create(folder.join(format!("run-{number}")), self.stamp)
+    }
+
+    fn temporary<'a>(&self, folder: &'a OnceLock<StagedFolder>) -> Result<&'a Path> {
+        let folder = match folder.get() {
             Some(folder) => folder,
             None => {
-                let folder = StagedFolder::create(&self.parent.join("tokapi-mapreduce"));
-                let folder = folder.map_err(|error| match error {
+                let made = StagedFolder::create(&self.parent.join("tokapi-mapreduce"));
+                let made = made.map_err(|error| match error {
                     Error::Write { path, source } => Error::Scratch { path, source },
                     other => other,
                 })?;
                 // Another thread may have made one meanwhile: this one vanishes then.
-                self.folder.get_or_init(|| folder)
+                folder.get_or_init(|| made)
             }
         };
-        let number = self.files.fetch_add(1, Ordering::Relaxed);
-        let path = folder.temporary().join(format!("run-{number}"));
-        FrameWriter::create(path, self.stamp)
+        Ok(folder.temporary())
     }
 }

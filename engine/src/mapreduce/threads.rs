@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use super::cuts::{Cut, Partitions, cuts};
 use super::emit::Emitter;
 use super::guard::guarded;
@@ -58,17 +60,17 @@ impl Default for Threads {
 type Numbered = ((u32, u32), Run);
 
 /// A map worker: what reads, and what holds the pairs.
-struct Worker<J: Job> {
-    reader: <J::Input as Input>::Reader,
-    emitter: Emitter<J>,
+pub(super) struct Worker<J: Job> {
+    pub reader: <J::Input as Input>::Reader,
+    pub emitter: Emitter<J>,
 }
 
 /// What a map task leaves.
-struct Mapped<J: Job> {
-    runs: Vec<Numbered>,
-    note: J::Note,
-    emitted: u64,
-    skipped: Skipped,
+pub(super) struct Mapped<J: Job> {
+    pub runs: Vec<Numbered>,
+    pub note: J::Note,
+    pub emitted: u64,
+    pub skipped: Skipped,
 }
 
 impl Threads {
@@ -125,7 +127,7 @@ impl Threads {
         Ok((all, report))
     }
 
-    fn combiner<J: Job>(&self, job: &J) -> Option<Combine<J::Value>> {
+    pub(super) fn combiner<J: Job>(&self, job: &J) -> Option<Combine<J::Value>> {
         job.combiner().filter(|_| self.combine)
     }
 
@@ -155,7 +157,9 @@ impl Threads {
         let this = &*job;
         let worker = || {
             let worker = &workers[next_worker.fetch_add(1, Ordering::Relaxed) % threads];
-            move |(number, split)| self.map_split(this, &mut lock(worker), number, split, spill)
+            move |(number, split)| {
+                self.map_split(this, &mut lock(worker), number, split, spill, || Ok(()))
+            }
         };
         let (mut runs, mut notes) = (Vec::new(), Vec::new());
         let keep = |mut mapped: Mapped<J>| {
@@ -200,13 +204,15 @@ impl Threads {
         Ok(runs)
     }
 
-    fn map_split<J: Job>(
+    /// Maps the records of a split; `alive` is called after each.
+    pub(super) fn map_split<J: Job>(
         &self,
         job: &J,
         worker: &mut Worker<J>,
         number: u32,
         split: <J::Input as Input>::Split,
         spill: &Spill,
+        mut alive: impl FnMut() -> Result<()>,
     ) -> Result<Mapped<J>> {
         let most_bytes = self.memory_bytes / 4 / self.threads.max(1) as u64;
         // Places in a container have 32 bits.
@@ -233,7 +239,7 @@ impl Threads {
                     self.make_run(job, emitter, spill)?,
                 ));
             }
-            Ok(())
+            alive()
         })?;
         skipped.append(bad);
         if !emitter.combines() && !emitter.is_empty() {
@@ -252,7 +258,7 @@ impl Threads {
     }
 
     /// Makes a run of what a container holds.
-    fn make_run<J: Job>(&self, job: &J, emitter: &mut Emitter<J>, spill: &Spill) -> Result<Run> {
+    pub(super) fn make_run<J: Job>(&self, job: &J, emitter: &mut Emitter<J>, spill: &Spill) -> Result<Run> {
         let partition = |key: &J::Key<'_>, hash| match self.partitions {
             Partitions::Hashed(count) => job.partition(key, hash, count.max(1)),
             Partitions::Ranges(_) => 0,
@@ -263,11 +269,16 @@ impl Threads {
         })
     }
 
-    /// Merges neighbouring runs until all can be read at the same time.
-    fn merge_many<J: Job>(&self, job: &J, mut runs: Vec<Run>, spill: &Spill) -> Result<Vec<Run>> {
+    /// So many runs can be read at the same time.
+    pub(super) fn most_runs(&self) -> usize {
         let readers = self.memory_bytes / 8 / (2 * FRAME_BYTES) as u64;
         let most = usize::try_from(readers).unwrap_or(usize::MAX) / self.threads.max(1);
-        let most = most.max(8);
+        most.max(8)
+    }
+
+    /// Merges neighbouring runs until all can be read at the same time.
+    fn merge_many<J: Job>(&self, job: &J, mut runs: Vec<Run>, spill: &Spill) -> Result<Vec<Run>> {
+        let most = self.most_runs();
         while runs.iter().filter(|run| run.is_on_disk()).count() > most {
             log::info!("{} runs are merged, {most} at a time", runs.len());
             let mut merged = Vec::new();
@@ -314,15 +325,16 @@ impl Threads {
     }
 }
 
-#[derive(Default)]
-struct Counts {
-    keys: u64,
-    pairs: u64,
-    outputs: u64,
+/// What a reduce task did.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Counts {
+    pub keys: u64,
+    pub pairs: u64,
+    pub outputs: u64,
 }
 
 /// Reduces the keys between two cuts.
-fn reduce_range<J: Job>(
+pub(super) fn reduce_range<J: Job>(
     job: &J,
     runs: &[Run],
     (from, until): (Option<&Cut>, Option<&Cut>),

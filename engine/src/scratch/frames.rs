@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"tokapi\x012";
@@ -114,8 +116,9 @@ impl FrameWriter {
 }
 
 /// A whole file of frames.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FrameFile {
+    #[serde(with = "crate::paths")]
     pub path: PathBuf,
     pub stamp: u64,
     pub length: u64,
@@ -240,7 +243,7 @@ impl FrameReader {
 }
 
 /// Makes an [`Error::Scratch`] of what the system said about `path`.
-pub(super) fn scratch(path: &Path) -> impl Fn(io::Error) -> Error + Copy {
+pub(crate) fn scratch(path: &Path) -> impl Fn(io::Error) -> Error + Copy {
     move |source| Error::Scratch {
         path: path.to_path_buf(),
         source,

@@ -1,6 +1,9 @@
 //! How long is a document on average?
 
-use super::super::{Combine, Document, Documents, Emitter, Job};
+use serde::{Deserialize, Serialize};
+
+use super::super::{Combine, Document, Documents, Emitter, Job, Portable, TextJob};
+use super::Tsv;
 
 /// The average length of documents, in terms; what reduce does may be done early, as a combiner,
 /// because counts and sums, unlike averages, can be added.
@@ -18,6 +21,7 @@ use super::super::{Combine, Document, Documents, Emitter, Job};
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct AverageLength;
 
 /// The sum of some documents' lengths.
@@ -63,5 +67,15 @@ impl Job for AverageLength {
 
     fn place((): &()) -> Option<usize> {
         Some(0)
+    }
+}
+
+impl Portable for AverageLength {
+    const NAME: &'static str = "average-length";
+}
+
+impl TextJob for AverageLength {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
     }
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::{Documents, Lines, Report, TextWriter, Threads};
-use super::tsv::{Tsv, unescaped};
+use super::super::{Documents, Lines, Report, Runner, TextWriter};
+use super::tsv::unescaped;
 use super::two_pass::{DocumentFrequencies, GlobalPass, LocalPass};
 use crate::corpus::OnError;
 use crate::error::{Error, Place, Position, Result};
@@ -23,7 +23,7 @@ const DOCUMENTS: &str = "documents.tsv";
 /// # Errors
 /// What the runner says; the folder exists already or cannot be written.
 pub fn write_local(
-    runner: &Threads,
+    runner: &impl Runner,
     documents: Documents,
     on_error: OnError,
     folder: &Path,
@@ -31,22 +31,11 @@ pub fn write_local(
     let staged = StagedFolder::create(folder)?;
     let path = |name| staged.temporary().join(name);
     let mut local = LocalPass::new(on_error);
-    let (lists, mut report) =
-        runner.write(&mut local, documents, &path(LISTS), |posting, text| {
-            posting.push(text);
-        })?;
+    let (lists, mut report) = runner.text(&mut local, documents, &path(LISTS))?;
     lists.commit()?;
     report.skipped.append(local.skipped().clone());
-    let lines = Lines::open(&[path(LISTS)], OnError::Stop, runner.threads)?;
-    let (terms, step) = runner.write(
-        &mut DocumentFrequencies,
-        lines,
-        &path(TERMS),
-        |(term, df), text| {
-            text.extend_from_slice(term.as_bytes());
-            text.extend_from_slice(format!("\t{df}\n").as_bytes());
-        },
-    )?;
+    let lines = Lines::open(&[path(LISTS)], OnError::Stop, runner.tasks())?;
+    let (terms, step) = runner.text(&mut DocumentFrequencies, lines, &path(TERMS))?;
     terms.commit()?;
     report.append(step);
     let mut table = TextWriter::create(&path(DOCUMENTS))?;

@@ -1,6 +1,11 @@
 //! BM25 in one pass: map emits (term, document), reduce counts tf and df, and weighs.
 
-use super::super::{Document, DocumentPlace, Documents, Emitter, Job, prefix};
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    Document, DocumentPlace, Documents, Emitter, Job, Portable, TextJob, prefix,
+};
+use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
 use crate::corpus::{OnError, Skipped};
 use crate::error::Result;
@@ -24,11 +29,14 @@ use crate::weigh::Bm25;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct WeighOnePass {
     bm25: Bm25,
     on_error: OnError,
+    #[serde(skip)]
     table: DocumentTable,
     /// L of every document.
+    #[serde(skip)]
     norms: Vec<f64>,
 }
 
@@ -136,5 +144,15 @@ impl Job for WeighOnePass {
 
     fn prefix(term: &&str) -> u64 {
         prefix(term)
+    }
+}
+
+impl Portable for WeighOnePass {
+    const NAME: &'static str = "bm25";
+}
+
+impl TextJob for WeighOnePass {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
     }
 }

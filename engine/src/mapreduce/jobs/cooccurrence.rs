@@ -1,6 +1,9 @@
 //! How likely is a term in a document that has another one?
 
-use super::super::{Document, Documents, Emitter, Job, Order, prefix};
+use serde::{Deserialize, Serialize};
+
+use super::super::{Document, Documents, Emitter, Job, Order, Portable, TextJob, prefix};
+use super::Tsv;
 
 /// Pr[t1 | t2]: the share of the documents with t2 that have t1 too.
 ///
@@ -23,6 +26,7 @@ use super::super::{Document, Documents, Emitter, Job, Order, prefix};
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct Cooccurrence;
 
 impl Job for Cooccurrence {
@@ -78,5 +82,15 @@ impl Job for Cooccurrence {
 
     fn prefix(term: &&str) -> u64 {
         prefix(term)
+    }
+}
+
+impl Portable for Cooccurrence {
+    const NAME: &'static str = "cooccurrence";
+}
+
+impl TextJob for Cooccurrence {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
     }
 }

@@ -2,9 +2,11 @@
 //! signatures that agree in a band (Broder, 1997).
 
 use hashbrown::HashSet;
+use serde::{Deserialize, Serialize};
 
 use super::super::{
-    Combine, Document, DocumentPlace, Documents, Emitter, Item, Items, Job, Report, Threads, prefix,
+    Combine, Document, DocumentPlace, Documents, Emitter, Item, Items, Job, ListJob, Portable,
+    Report, Runner, prefix,
 };
 use super::table::{DocumentNotes, DocumentTable};
 use crate::corpus::OnError;
@@ -77,25 +79,25 @@ impl Duplicates {
     /// What `documents` and the runner say; two documents with one id, if that is an error.
     pub fn run(
         &self,
-        runner: &Threads,
+        runner: &impl Runner,
         mut documents: impl FnMut() -> Result<Documents>,
     ) -> Result<(Vec<Duplicate>, Report)> {
         let mut identical = Identical {
             on_error: self.on_error,
             table: DocumentTable::default(),
         };
-        let (copies, mut report) = runner.collect(&mut identical, documents()?, |copy| copy)?;
+        let (copies, mut report) = runner.list(&mut identical, documents()?)?;
         let table = identical.table;
         report.skipped.append(table.skipped.clone());
         let mut near = Near {
             similarity: self.similarity,
             copies: copies.iter().map(|&(copy, _)| copy).collect(),
         };
-        let (pairs, step) = runner.collect(&mut near, documents()?, |pair| pair)?;
+        let (pairs, step) = runner.list(&mut near, documents()?)?;
         report.append(step);
         // A pair comes once for every band that both share.
         let input = Items::new(pairs.into(), SPLIT);
-        let (pairs, step) = runner.collect(&mut Distinct, input, |pair| pair)?;
+        let (pairs, step) = runner.list(&mut Distinct, input)?;
         report.append(step);
         let copies = copies.into_iter().map(|(copy, of)| (copy, of, None));
         let pairs = pairs
@@ -122,8 +124,10 @@ fn similarity(agree: u32) -> f64 {
 }
 
 /// Groups documents by all their terms: exact, whatever hashes do.
-struct Identical {
+#[derive(Serialize, Deserialize)]
+pub(super) struct Identical {
     on_error: OnError,
+    #[serde(skip)]
     table: DocumentTable,
 }
 
@@ -170,7 +174,8 @@ impl Job for Identical {
 }
 
 /// Brings documents together whose signatures agree in a band.
-struct Near {
+#[derive(Serialize, Deserialize)]
+pub(super) struct Near {
     similarity: f64,
     /// Documents that are identical to an earlier one: there is nothing to find.
     copies: HashSet<DocumentPlace>,
@@ -246,7 +251,8 @@ fn signature(terms: &[&str]) -> Option<Signature> {
 }
 
 /// Every pair once.
-struct Distinct;
+#[derive(Serialize, Deserialize)]
+pub(super) struct Distinct;
 
 impl Job for Distinct {
     type Input = Items<(DocumentPlace, DocumentPlace, u32)>;
@@ -272,5 +278,41 @@ impl Job for Distinct {
     fn combiner(&self) -> Option<Combine<u32>> {
         // All are the same.
         Some(|_, _| ())
+    }
+}
+
+impl Portable for Identical {
+    const NAME: &'static str = "duplicates-identical";
+}
+
+impl ListJob for Identical {
+    type Owned = (DocumentPlace, DocumentPlace);
+
+    fn own(copy: Self::Output<'_>) -> Self::Owned {
+        copy
+    }
+}
+
+impl Portable for Near {
+    const NAME: &'static str = "duplicates-near";
+}
+
+impl ListJob for Near {
+    type Owned = (DocumentPlace, DocumentPlace, u32);
+
+    fn own(pair: Self::Output<'_>) -> Self::Owned {
+        pair
+    }
+}
+
+impl Portable for Distinct {
+    const NAME: &'static str = "duplicates-distinct";
+}
+
+impl ListJob for Distinct {
+    type Owned = (DocumentPlace, DocumentPlace, u32);
+
+    fn own(pair: Self::Output<'_>) -> Self::Owned {
+        pair
     }
 }

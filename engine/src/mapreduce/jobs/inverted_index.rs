@@ -1,8 +1,12 @@
 //! Which documents have a term?
 
 use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
 
-use super::super::{Document, DocumentPlace, Documents, Emitter, Job, Order, prefix};
+use super::super::{
+    Document, DocumentPlace, Documents, Emitter, Job, Order, Portable, TextJob, prefix,
+};
+use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
 use crate::corpus::{OnError, Skipped};
 use crate::error::Result;
@@ -24,8 +28,10 @@ use crate::error::Result;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct InvertedIndex {
     on_error: OnError,
+    #[serde(skip)]
     table: DocumentTable,
 }
 
@@ -90,5 +96,15 @@ impl Job for InvertedIndex {
 
     fn prefix(term: &&str) -> u64 {
         prefix(term)
+    }
+}
+
+impl Portable for InvertedIndex {
+    const NAME: &'static str = "inverted-index";
+}
+
+impl TextJob for InvertedIndex {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
     }
 }

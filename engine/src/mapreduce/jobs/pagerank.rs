@@ -7,9 +7,11 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
 
 use super::super::{
-    Combine, Emitter, Item, Items, Job, Line, Lines, Order, Report, Threads, prefix,
+    Combine, Emitter, Item, Items, Job, Line, Lines, ListJob, Order, Portable, Report, Runner,
+    prefix,
 };
 use crate::error::{Error, Result};
 
@@ -67,15 +69,14 @@ impl PageRank {
     ///
     /// # Errors
     /// A line without two names; what the runner says.
-    pub fn run(&self, runner: &Threads, edges: Lines) -> Result<(Ranks, Report)> {
+    pub fn run(&self, runner: &impl Runner, edges: Lines) -> Result<(Ranks, Report)> {
         if !(0.0..1.0).contains(&self.damping) {
             let given = self.damping;
             return Err(Error::Usage(format!(
                 "damping is {given}; it must be from 0 to below 1"
             )));
         }
-        let own = |(name, targets): (&str, Vec<Box<str>>)| (Box::<str>::from(name), targets);
-        let (linked, mut report) = runner.collect(&mut Links, edges, own)?;
+        let (linked, mut report) = runner.list(&mut Links, edges)?;
         let count = u32::try_from(linked.len())
             .map_err(|_| Error::Limit("the graph has 2^32 or more nodes; split it".into()))?;
         let mut nodes = Arc::new(number(&linked, ONE / u64::from(count.max(1))));
@@ -85,7 +86,7 @@ impl PageRank {
         let tolerance = (self.tolerance * ONE as f64) as u64;
         while iterations < self.iterations && change > tolerance && count > 0 {
             let input = Items::new(Arc::clone(&nodes), SPLIT);
-            let (ranks, step) = runner.collect(&mut job, input, |(_, rank)| rank)?;
+            let (ranks, step) = runner.list(&mut job, input)?;
             report.append(step);
             change = 0;
             let nodes = Arc::get_mut(&mut nodes).ok_or_else(|| {
@@ -107,11 +108,14 @@ impl PageRank {
     }
 }
 
+/// A node and where its edges lead, by name.
+type Linked = (Box<str>, Vec<Box<str>>);
+
 /// Nodes by number, each of the given rank.
-fn number(linked: &[(Box<str>, Vec<Box<str>>)], rank: u64) -> Vec<Node> {
+fn number(linked: &[Linked], rank: u64) -> Vec<Node> {
     let names = linked.iter().map(|(name, _)| &**name);
     let numbers: HashMap<&str, u32> = names.zip(0..).collect();
-    let node = |(_, targets): &(_, Vec<Box<str>>)| Node {
+    let node = |(_, targets): &Linked| Node {
         rank,
         // Every target is a node: it was a key.
         targets: targets.iter().map(|name| numbers[&**name]).collect(),
@@ -120,13 +124,15 @@ fn number(linked: &[(Box<str>, Vec<Box<str>>)], rank: u64) -> Vec<Node> {
 }
 
 /// A node, and where its edges lead.
-struct Node {
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Node {
     rank: u64,
     targets: Vec<u32>,
 }
 
 /// From edges to nodes with all that they link to.
-struct Links;
+#[derive(Serialize, Deserialize)]
+pub(super) struct Links;
 
 impl Job for Links {
     type Input = Lines;
@@ -172,10 +178,12 @@ impl Job for Links {
 }
 
 /// One step: every node passes its rank on.
-struct Iteration {
+#[derive(Serialize, Deserialize)]
+pub(super) struct Iteration {
     damping: f64,
     count: u32,
     /// What every node gets whatever links to it.
+    #[serde(skip)]
     base: u64,
 }
 
@@ -242,5 +250,29 @@ impl Job for Iteration {
 
     fn place(node: &u32) -> Option<usize> {
         Some(*node as usize)
+    }
+}
+
+impl Portable for Links {
+    const NAME: &'static str = "pagerank-links";
+}
+
+impl ListJob for Links {
+    type Owned = Linked;
+
+    fn own((name, targets): Self::Output<'_>) -> Self::Owned {
+        (name.into(), targets)
+    }
+}
+
+impl Portable for Iteration {
+    const NAME: &'static str = "pagerank-iteration";
+}
+
+impl ListJob for Iteration {
+    type Owned = u64;
+
+    fn own((_, rank): Self::Output<'_>) -> Self::Owned {
+        rank
     }
 }

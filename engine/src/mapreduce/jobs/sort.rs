@@ -1,6 +1,8 @@
 //! Lines in order.
 
-use super::super::{Combine, Emitter, Job, Line, Lines, prefix};
+use serde::{Deserialize, Serialize};
+
+use super::super::{Combine, Emitter, Job, Line, Lines, Portable, TextJob, prefix};
 
 /// Sorts lines by their bytes. The framework sorts; run with [`Partitions::Ranges`], whose cuts are
 /// sampled from the sorted runs, partitions of about equal size are in order one after the other.
@@ -18,6 +20,7 @@ use super::super::{Combine, Emitter, Job, Line, Lines, prefix};
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct SortLines;
 
 impl Job for SortLines {
@@ -41,5 +44,16 @@ impl Job for SortLines {
 
     fn prefix(line: &&str) -> u64 {
         prefix(line)
+    }
+}
+
+impl Portable for SortLines {
+    const NAME: &'static str = "sort";
+}
+
+impl TextJob for SortLines {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        text.extend_from_slice(output.as_bytes());
+        text.push(b'\n');
     }
 }

@@ -16,8 +16,12 @@ pub struct DocumentNotes {
     ids: String,
     id_ends: Vec<u64>,
     lengths: Vec<u32>,
-    files: Vec<(u32, PathBuf)>,
+    files: Vec<(u32, NotedPath)>,
 }
+
+/// The path of a file, whatever its bytes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct NotedPath(#[serde(with = "crate::paths")] PathBuf);
 
 impl DocumentNotes {
     /// Notes a document of `length` terms.
@@ -25,9 +29,9 @@ impl DocumentNotes {
         if self
             .files
             .last()
-            .is_none_or(|(_, file)| file != document.file)
+            .is_none_or(|(_, file)| file.0 != document.file)
         {
-            let file = document.file.to_path_buf();
+            let file = NotedPath(document.file.to_path_buf());
             self.files.push((document.place.index, file));
         }
         self.ids += document.id;
@@ -127,5 +131,5 @@ fn file_of(notes: &[DocumentNotes], firsts: &[u32], number: u32) -> PathBuf {
     let file = files
         .map(|(first, file)| (*first, file))
         .find(|(first, _)| *first <= index);
-    file.map(|(_, file)| file.clone()).unwrap_or_default()
+    file.map(|(_, file)| file.0.clone()).unwrap_or_default()
 }

@@ -5,8 +5,12 @@
 //! posting at once, because the table, N and the lengths are known.
 
 use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
 
-use super::super::{Combine, Document, Documents, Emitter, Job, Line, Lines, prefix};
+use super::super::{
+    Combine, Document, Documents, Emitter, Job, Line, Lines, Portable, TextJob, prefix,
+};
+use super::Tsv;
 use super::bm25::Weighed;
 use super::table::{DocumentNotes, DocumentTable};
 use crate::collection::Statistics;
@@ -16,8 +20,10 @@ use crate::strings::Strings;
 use crate::weigh::Bm25;
 
 /// The local pass: the term lists of every chunk.
+#[derive(Serialize, Deserialize)]
 pub struct LocalPass {
     on_error: OnError,
+    #[serde(skip)]
     table: DocumentTable,
 }
 
@@ -120,6 +126,7 @@ impl Job for LocalPass {
 }
 
 /// The df table, from lines `term<TAB>...`, one for every posting of a list.
+#[derive(Serialize, Deserialize)]
 pub struct DocumentFrequencies;
 
 impl Job for DocumentFrequencies {
@@ -153,6 +160,7 @@ impl Job for DocumentFrequencies {
 }
 
 /// The global pass: lines `term<TAB>document<TAB>tf` of all lists, weighed.
+#[derive(Serialize, Deserialize)]
 pub struct GlobalPass {
     bm25: Bm25,
     ids: Strings,
@@ -242,5 +250,37 @@ impl Job for GlobalPass {
 
     fn prefix(term: &&str) -> u64 {
         prefix(term)
+    }
+}
+
+impl Portable for LocalPass {
+    const NAME: &'static str = "bm25-local";
+}
+
+impl TextJob for LocalPass {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
+    }
+}
+
+impl Portable for DocumentFrequencies {
+    const NAME: &'static str = "document-frequencies";
+}
+
+impl TextJob for DocumentFrequencies {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        let (term, df) = output;
+        text.extend_from_slice(term.as_bytes());
+        text.extend_from_slice(format!("\t{df}\n").as_bytes());
+    }
+}
+
+impl Portable for GlobalPass {
+    const NAME: &'static str = "bm25-global";
+}
+
+impl TextJob for GlobalPass {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
     }
 }

@@ -1,6 +1,11 @@
 //! How often does each term occur?
 
-use super::super::{Combine, Document, Documents, Emitter, Job, prefix};
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    Combine, Document, Documents, Emitter, Job, Portable, TextJob, prefix,
+};
+use super::Tsv;
 
 /// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).
 ///
@@ -19,6 +24,7 @@ use super::super::{Combine, Document, Documents, Emitter, Job, prefix};
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct WordCount;
 
 impl Job for WordCount {
@@ -47,5 +53,15 @@ impl Job for WordCount {
 
     fn prefix(term: &&str) -> u64 {
         prefix(term)
+    }
+}
+
+impl Portable for WordCount {
+    const NAME: &'static str = "wordcount";
+}
+
+impl TextJob for WordCount {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
     }
 }
