@@ -63,6 +63,7 @@ enum Command {
     Stats(stats::Args),
     Sort(sort::Verb),
     Mapreduce(mapreduce::Args),
+    MapreduceWorker(mapreduce::WorkerArgs),
     Index(index::Args),
     Search(search::Args),
     Delete(update::DeleteArgs),
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
     // Where no handler can be set, a signal leaves a hidden temporary file behind, as a kill does.
     let _ = ctrlc::set_handler(|| {
+        tokapi::mapreduce::end_workers();
         tokapi::output::remove_unfinished();
         std::process::exit(130);
     });
@@ -97,6 +99,7 @@ fn main() -> ExitCode {
         Command::Stats(args) => stats::run(args, threads),
         Command::Sort(args) => sort::run(&args, threads),
         Command::Mapreduce(args) => mapreduce::run(&args, threads),
+        Command::MapreduceWorker(args) => mapreduce::work(&args),
         Command::Index(args) => index::run(&args, threads),
         Command::Search(args) => search::run(&args, threads),
         Command::Delete(args) => update::delete(&args, threads),

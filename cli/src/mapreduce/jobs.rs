@@ -9,14 +9,15 @@ use tokapi::mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, Tsv, WeighOnePass,
     WordCount, local_files, open_global, write_local,
 };
-use tokapi::mapreduce::{Documents, Job, Lines, Report, TextWriter, Threads};
+use tokapi::mapreduce::{Documents, Lines, Report, Runner, TextJob, TextWriter};
 use tokapi::output::{check_apart, check_file_apart};
 use tokapi::{Corpus, Error};
 
 use super::{Args, JobName};
 use crate::progress::with_bar;
 
-pub fn run(args: &Args, runner: &Threads) -> Result<Report, Error> {
+/// Runs the job that `args` name, with `memory_bytes` for what is read and its pairs.
+pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Report, Error> {
     let on_error = match args.reading.skips() {
         true => OnError::Skip,
         false => OnError::Stop,
@@ -26,33 +27,21 @@ pub fn run(args: &Args, runner: &Threads) -> Result<Report, Error> {
     match args.job {
         JobName::Bm25 => {
             let mut job = WeighOnePass::new(bm25, on_error);
-            let mut report = over_documents(args, runner, &mut job, |weighed, text| {
-                weighed.push(text);
-            })?;
+            let mut report = over_documents(args, runner, memory_bytes, &mut job)?;
             report.skipped.append(job.skipped().clone());
             Ok(report)
         }
         JobName::InvertedIndex => {
             let mut job = InvertedIndex::new(on_error);
-            let mut report = over_documents(args, runner, &mut job, |posting, text| {
-                posting.push(text);
-            })?;
+            let mut report = over_documents(args, runner, memory_bytes, &mut job)?;
             report.skipped.append(job.skipped().clone());
             Ok(report)
         }
-        JobName::Wordcount => over_documents(args, runner, &mut WordCount, |count, text| {
-            count.push(text);
-        }),
-        JobName::AverageLength => {
-            over_documents(args, runner, &mut AverageLength, |lengths, text| {
-                lengths.push(text);
-            })
-        }
-        JobName::Cooccurrence => over_documents(args, runner, &mut Cooccurrence, |pair, text| {
-            pair.push(text);
-        }),
+        JobName::Wordcount => over_documents(args, runner, memory_bytes, &mut WordCount),
+        JobName::AverageLength => over_documents(args, runner, memory_bytes, &mut AverageLength),
+        JobName::Cooccurrence => over_documents(args, runner, memory_bytes, &mut Cooccurrence),
         JobName::Bm25Local => {
-            let corpus = args.corpus(runner, None)?;
+            let corpus = args.corpus(runner, memory_bytes, None)?;
             followed(corpus, |corpus| {
                 let documents = args.documents(corpus, runner)?;
                 write_local(runner, documents, on_error, output)
@@ -63,25 +52,26 @@ pub fn run(args: &Args, runner: &Threads) -> Result<Report, Error> {
             for file in local_files(folder) {
                 check_file_apart(output, &file)?;
             }
-            let (mut job, lists) = open_global(folder, bm25, runner.threads)?;
-            write(runner, &mut job, lists, output, |weighed, text| {
-                weighed.push(text);
-            })
+            let (mut job, lists) = open_global(folder, bm25, runner.tasks())?;
+            write(runner, &mut job, lists, output)
         }
-        JobName::Sort => followed(args.corpus(runner, Some(Format::Terms))?, |corpus| {
-            let lines = Lines::of(corpus, runner.threads);
-            write(runner, &mut SortLines, lines, output, |line, text| {
-                text.extend_from_slice(line.as_bytes());
-                text.push(b'\n');
-            })
-        }),
-        JobName::Pagerank => followed(args.corpus(runner, Some(Format::Terms))?, |corpus| {
-            let edges = Lines::of(corpus, runner.threads);
-            let (ranks, report) = PageRank::default().run(runner, edges)?;
-            write_all(&ranks.nodes, output)?;
-            Ok(report)
-        }),
-        JobName::Duplicates => followed(args.corpus(runner, None)?, |mut corpus| {
+        JobName::Sort => followed(
+            args.corpus(runner, memory_bytes, Some(Format::Terms))?,
+            |corpus| {
+                let lines = Lines::of(corpus, runner.tasks());
+                write(runner, &mut SortLines, lines, output)
+            },
+        ),
+        JobName::Pagerank => followed(
+            args.corpus(runner, memory_bytes, Some(Format::Terms))?,
+            |corpus| {
+                let edges = Lines::of(corpus, runner.tasks());
+                let (ranks, report) = PageRank::default().run(runner, edges)?;
+                write_all(&ranks.nodes, output)?;
+                Ok(report)
+            },
+        ),
+        JobName::Duplicates => followed(args.corpus(runner, memory_bytes, None)?, |mut corpus| {
             // The input is read twice.
             let _spooled = corpus.spool(output)?;
             let job = Duplicates {
@@ -97,26 +87,25 @@ pub fn run(args: &Args, runner: &Threads) -> Result<Report, Error> {
 }
 
 /// Runs a job over the documents of the input.
-fn over_documents<J: Job<Input = Documents>>(
+fn over_documents<J: TextJob<Input = Documents>>(
     args: &Args,
-    runner: &Threads,
+    runner: &impl Runner,
+    memory_bytes: u64,
     job: &mut J,
-    format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
 ) -> Result<Report, Error> {
-    followed(args.corpus(runner, None)?, |corpus| {
+    followed(args.corpus(runner, memory_bytes, None)?, |corpus| {
         let documents = args.documents(corpus, runner)?;
-        write(runner, job, documents, &args.output, format)
+        write(runner, job, documents, &args.output)
     })
 }
 
-fn write<J: Job>(
-    runner: &Threads,
+fn write<J: TextJob>(
+    runner: &impl Runner,
     job: &mut J,
     input: J::Input,
     output: &Path,
-    format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
 ) -> Result<Report, Error> {
-    let (staged, report) = runner.write(job, input, output, format)?;
+    let (staged, report) = runner.text(job, input, output)?;
     staged.commit()?;
     Ok(report)
 }
@@ -143,17 +132,22 @@ fn followed<T>(corpus: Corpus, work: impl FnOnce(Corpus) -> Result<T, Error>) ->
 
 impl Args {
     /// The input, which the output must not overwrite, in chunks that go with the memory.
-    fn corpus(&self, runner: &Threads, format: Option<Format>) -> Result<Corpus, Error> {
-        // Every thread has a block and a chunk; some blocks wait.
-        let chunks = 2 * runner.threads as u64 + 4;
-        let most = runner.memory_bytes / 2 / chunks;
+    fn corpus(
+        &self,
+        runner: &impl Runner,
+        memory_bytes: u64,
+        format: Option<Format>,
+    ) -> Result<Corpus, Error> {
+        // Every thread or worker has a block and a chunk; some blocks wait.
+        let chunks = 2 * runner.tasks() as u64 + 4;
+        let most = memory_bytes / 2 / chunks;
         let corpus = self.reading.corpus_within(most, format)?;
         check_apart(&[&self.output], &corpus)?;
         Ok(corpus)
     }
 
-    fn documents(&self, corpus: Corpus, runner: &Threads) -> Result<Documents, Error> {
+    fn documents(&self, corpus: Corpus, runner: &impl Runner) -> Result<Documents, Error> {
         let analyzer = Arc::new(self.reading.analyzer()?);
-        Ok(Documents::new(corpus, analyzer, runner.threads))
+        Ok(Documents::new(corpus, analyzer, runner.tasks()))
     }
 }

@@ -3,12 +3,12 @@
 mod jobs;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokapi::Error;
-use tokapi::mapreduce::{Partitions, Report, Threads};
+use tokapi::mapreduce::{Partitions, ProcessOptions, Processes, Report, Threads, WorkerCommand};
 
 use crate::formula;
 use crate::input::Reading;
@@ -35,7 +35,8 @@ Examples:
   tokapi mapreduce wordcount docs.jsonl -o counts.tsv --no-combiner --json
   tokapi mapreduce bm25 docs/ -o weights.tsv.zst --memory 2GB --scratch /disk2
   tokapi mapreduce bm25-local docs/ -o lists && tokapi mapreduce bm25-global lists -o weights.tsv
-  tokapi mapreduce pagerank edges.txt -o ranks.tsv --skip-bad")]
+  tokapi mapreduce pagerank edges.txt -o ranks.tsv --skip-bad
+  tokapi mapreduce inverted-index docs/ -o postings.tsv --runner processes --workers 8")]
 pub struct Args {
     /// The job
     #[arg(value_enum)]
@@ -58,7 +59,15 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "threads", help_heading = "Runner")]
     runner: RunnerName,
 
-    /// Ranges of keys that are reduced in parallel [default: eight a thread]
+    /// Worker processes [default: as many as --threads]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Runner")]
+    workers: Option<u16>,
+
+    /// How long a worker may take for a record or a key before its task is given to another [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
+    task_deadline: Option<u32>,
+
+    /// Ranges of keys that are reduced in parallel [default: eight a thread or worker]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
     partitions: Option<u32>,
 
@@ -105,6 +114,8 @@ enum JobName {
 enum RunnerName {
     /// Threads of this process
     Threads,
+    /// Worker processes, whose tasks are run again where one dies or hangs
+    Processes,
 }
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
@@ -116,8 +127,13 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         ));
     }
     args.formula.bm25().check()?;
-    let runner = args.runner(threads)?;
-    let report = jobs::run(args, &runner).map_err(suggest_skipping)?;
+    let how = args.threads(threads)?;
+    let memory_bytes = how.memory_bytes;
+    let report = match args.runner {
+        RunnerName::Threads => jobs::run(args, &how, memory_bytes),
+        RunnerName::Processes => jobs::run(args, &args.processes(how)?, memory_bytes),
+    };
+    let report = report.map_err(suggest_skipping)?;
     let seconds = started.elapsed().as_secs_f64();
     let to_stdout = args.output == Path::new("-");
     match (args.json, to_stdout) {
@@ -134,10 +150,17 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 }
 
 impl Args {
-    fn runner(&self, threads: usize) -> Result<Threads, Error> {
-        match self.runner {
-            RunnerName::Threads => {}
-        }
+    /// The runner `threads`, or as many workers.
+    fn threads(&self, threads: usize) -> Result<Threads, Error> {
+        let threads = match self.runner {
+            RunnerName::Processes => self.workers.map_or(threads, usize::from),
+            RunnerName::Threads if self.workers.is_some() || self.task_deadline.is_some() => {
+                return Err(Error::Usage(
+                    "--workers and --task-deadline go with --runner processes".into(),
+                ));
+            }
+            RunnerName::Threads => threads,
+        };
         if let Some(folder) = self.room.scratch.iter().find(|folder| !folder.is_dir()) {
             return Err(Error::Usage(format!(
                 "{}: there is no such folder for scratch files",
@@ -159,6 +182,41 @@ impl Args {
             skip_bad: self.skip_bad,
         })
     }
+
+    /// The runner `processes`, with as much memory and as many workers as `how` has threads.
+    fn processes(&self, how: Threads) -> Result<Processes, Error> {
+        let program = std::env::current_exe().map_err(|error| {
+            Error::Usage(format!(
+                "this program cannot be found to start workers: {error}"
+            ))
+        })?;
+        let command = WorkerCommand {
+            program,
+            arguments: vec![WORKER.into()],
+        };
+        let options = ProcessOptions {
+            workers: how.threads,
+            deadline: Duration::from_secs(self.task_deadline.unwrap_or(300).into()),
+            memory_bytes: how.memory_bytes,
+            scratch: how.scratch,
+            partitions: how.partitions,
+            combine: how.combine,
+            skip_bad: how.skip_bad,
+        };
+        Ok(Processes::new(command, options))
+    }
+}
+
+/// The arguments that make this program a worker.
+const WORKER: &str = "mapreduce-worker";
+
+/// Does tasks of MapReduce jobs that come on standard input
+#[derive(Debug, clap::Args)]
+#[command(hide = true)]
+pub struct WorkerArgs {}
+
+pub fn work(_: &WorkerArgs) -> Result<(), Error> {
+    tokapi::mapreduce::work(&tokapi::mapreduce::jobs::registry())
 }
 
 fn suggest_skipping(error: Error) -> Error {
@@ -199,6 +257,14 @@ fn as_text(report: &Report, seconds: f64) -> String {
     ];
     for (name, count) in counts {
         text += &format!("{name:<15} {:>15}\n", grouped(count));
+    }
+    for (name, count) in [
+        ("tasks run again", report.reruns),
+        ("stragglers", report.stragglers),
+    ] {
+        if count > 0 {
+            text += &format!("{name:<15} {:>15}\n", grouped(count));
+        }
     }
     text += &format!("{:<15} {:>15.2}\n", "reduce skew", report.skew());
     text += &format!("{:<15} {seconds:>15.3}\n", "seconds");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::Ordering;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,13 @@ impl From<FilePlace> for FileReader {
 }
 
 impl FileReader {
-    pub(super) fn new(file: File, path: Arc<Path>, at: u64, length: u64, progress: &Arc<Progress>) -> Self {
+    pub(super) fn new(
+        file: File,
+        path: Arc<Path>,
+        at: u64,
+        length: u64,
+        progress: &Arc<Progress>,
+    ) -> Self {
         FileReader {
             file: Arc::new(OnceLock::from(file)),
             path,

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::input::{Input, Reader};
 use super::portable::PortableInput;
-use crate::analyze::{Analyzer, AnalyzerOptions};
 use crate::analyze::cut::{Cutter, State};
+use crate::analyze::{Analyzer, AnalyzerOptions};
 use crate::corpus::{Block, Chunk, Corpus, Skipped};
 use crate::error::{Error, Place, Position, Result};
 

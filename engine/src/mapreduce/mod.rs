@@ -2,7 +2,8 @@
 //!
 //! A [`Job`] maps every record of an [`Input`] to pairs of key and value, and reduces the values of
 //! each key to outputs. It may combine values early, order the values of a key by a secondary key,
-//! and say which partition a key belongs to. A runner ([`Threads`]) does the rest.
+//! and say which partition a key belongs to. A runner ([`Threads`]) does the rest; jobs that can be
+//! described to another process ([`Portable`]) also run in worker processes ([`Processes`]).
 //!
 //! Pairs travel as *runs*: sorted by partition and key, in memory or in files, marked so that a
 //! reader can begin at any key. A map task takes a split and leaves runs and a note; a reduce task
@@ -51,6 +52,7 @@ mod lines;
 mod merge;
 mod output;
 mod portable;
+mod processes;
 mod report;
 mod run;
 mod spill;
@@ -67,5 +69,6 @@ pub use job::{Combine, Job, Order, prefix};
 pub use lines::{Line, LineReader, Lines};
 pub use output::TextWriter;
 pub use portable::{ListJob, Portable, PortableInput, Runner, TextJob};
+pub use processes::{ProcessOptions, Processes, Registry, WorkerCommand, end_workers, work};
 pub use report::Report;
 pub use threads::Threads;

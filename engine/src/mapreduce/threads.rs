@@ -258,7 +258,12 @@ impl Threads {
     }
 
     /// Makes a run of what a container holds.
-    pub(super) fn make_run<J: Job>(&self, job: &J, emitter: &mut Emitter<J>, spill: &Spill) -> Result<Run> {
+    pub(super) fn make_run<J: Job>(
+        &self,
+        job: &J,
+        emitter: &mut Emitter<J>,
+        spill: &Spill,
+    ) -> Result<Run> {
         let partition = |key: &J::Key<'_>, hash| match self.partitions {
             Partitions::Hashed(count) => job.partition(key, hash, count.max(1)),
             Partitions::Ranges(_) => 0,
@@ -284,7 +289,7 @@ impl Threads {
             let mut merged = Vec::new();
             for some in runs.chunks(most) {
                 let into = super::run::RunWriter::new(Some(spill.create()?), 0);
-                let run = merge_runs::<J>(some, job.value_order(), into)?;
+                let run = merge_runs::<J>(some, job.value_order(), into, || Ok(()))?;
                 spill.spilled_bytes.fetch_add(run.bytes, Ordering::Relaxed);
                 some.iter().for_each(|run| run.clone().remove());
                 merged.push(run);
@@ -309,9 +314,13 @@ impl Threads {
         let reduced = |partition: usize| {
             let from = partition.checked_sub(1).map(|before| &cuts[before]);
             let mut part = part();
-            let counts = reduce_range(job, runs, (from, cuts.get(partition)), |output| {
-                push(&mut part, output)
-            })?;
+            let counts = reduce_range(
+                job,
+                runs,
+                (from, cuts.get(partition)),
+                || Ok(()),
+                |output| push(&mut part, output),
+            )?;
             Ok((part, counts))
         };
         let keep = |(part, counts): (P, Counts)| {
@@ -333,11 +342,12 @@ pub(super) struct Counts {
     pub outputs: u64,
 }
 
-/// Reduces the keys between two cuts.
+/// Reduces the keys between two cuts; `alive` is called after each.
 pub(super) fn reduce_range<J: Job>(
     job: &J,
     runs: &[Run],
     (from, until): (Option<&Cut>, Option<&Cut>),
+    mut alive: impl FnMut() -> Result<()>,
     mut push: impl FnMut(J::Output<'_>) -> Result<()>,
 ) -> Result<Counts> {
     let mut counts = Counts::default();
@@ -356,6 +366,7 @@ pub(super) fn reduce_range<J: Job>(
         let reduced = guarded(|| job.reduce(key, values, &mut write));
         reduced.map_err(|what| merge.failure(what))?;
         std::mem::replace(&mut pushed, Ok(()))?;
+        alive()?;
     }
     Ok(counts)
 }

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{
-    Document, DocumentPlace, Documents, Emitter, Job, Portable, TextJob, prefix,
-};
+use super::super::{Document, DocumentPlace, Documents, Emitter, Job, Portable, TextJob, prefix};
 use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
 use crate::corpus::{OnError, Skipped};

@@ -25,3 +25,24 @@ pub use table::DocumentNotes;
 pub use tsv::Tsv;
 pub use two_pass::{DocumentFrequencies, GlobalPass, LocalPass, LocalPosting};
 pub use wordcount::WordCount;
+
+use super::Registry;
+
+/// All jobs of this folder, for workers.
+pub fn registry() -> Registry {
+    Registry::default()
+        .text::<AverageLength>()
+        .text::<Cooccurrence>()
+        .text::<DocumentFrequencies>()
+        .text::<GlobalPass>()
+        .text::<InvertedIndex>()
+        .text::<LocalPass>()
+        .text::<SortLines>()
+        .text::<WeighOnePass>()
+        .text::<WordCount>()
+        .list::<duplicates::Distinct>()
+        .list::<duplicates::Identical>()
+        .list::<duplicates::Near>()
+        .list::<pagerank::Iteration>()
+        .list::<pagerank::Links>()
+}

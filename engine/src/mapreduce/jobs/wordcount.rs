@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{
-    Combine, Document, Documents, Emitter, Job, Portable, TextJob, prefix,
-};
+use super::super::{Combine, Document, Documents, Emitter, Job, Portable, TextJob, prefix};
 use super::Tsv;
 
 /// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).

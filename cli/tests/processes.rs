@@ -1,0 +1,229 @@
+//! `tokapi mapreduce --runner processes`: the bytes of `--runner threads`, whatever happens to the
+//! workers; one line where that cannot be; and nothing left behind.
+#![cfg(target_os = "linux")]
+
+mod folder;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use folder::{Folder, Random, TOKAPI, one_line, shell};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Workers killed or stopped in all; the full 200 where `TOKAPI_KILLS` says so.
+const KILLS: u64 = 60;
+
+/// Deaths that no task's failures can add up to what stops a job from.
+const KILLS_A_RUN: u64 = 3;
+
+/// All jobs with their inputs; what they write is `out/o`.
+const JOBS: [(&str, &str); 10] = [
+    ("bm25", "docs.jsonl"),
+    ("wordcount", "docs.jsonl"),
+    ("wordcount", "docs.jsonl --no-combiner"),
+    ("average-length", "docs.jsonl"),
+    ("cooccurrence", "few.tsv"),
+    ("inverted-index", "docs.jsonl"),
+    ("sort", "docs.jsonl"),
+    ("duplicates", "docs.jsonl"),
+    ("pagerank", "edges"),
+    ("bm25-global", "lists"),
+];
+
+/// Inputs of all jobs: generated documents and random edges.
+fn inputs(documents: &str) -> Folder {
+    let folder = Folder::new();
+    folder.generate("docs.jsonl", documents);
+    folder.generate("few.tsv", "30");
+    let mut random = Random(7);
+    let edges: String = (0..3000)
+        .map(|_| format!("n{} n{}\n", random.below(300), random.below(300)))
+        .collect();
+    folder.put("edges", edges);
+    let local = "mapreduce bm25-local docs.jsonl -o lists --chunk-size 100kB";
+    assert!(folder.run(&words(local)).status.success());
+    folder
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+fn start(folder: &Folder, arguments: &str) -> Child {
+    let mut command = Command::new(TOKAPI);
+    command.args(words(arguments)).current_dir(folder.0.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// What is written where all goes well.
+fn output(folder: &Folder, arguments: &str) -> Vec<u8> {
+    let ended = start(folder, arguments).wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{arguments}: {told}");
+    taken(folder)
+}
+
+/// The output, which is all that is there.
+fn taken(folder: &Folder) -> Vec<u8> {
+    assert_eq!(folder.written(), ["o"]);
+    let bytes = fs::read(folder.path("out/o")).unwrap();
+    fs::remove_file(folder.path("out/o")).unwrap();
+    bytes
+}
+
+/// The processes that `parent` has started.
+fn workers(parent: u32) -> Vec<Pid> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // The name, in parentheses, may hold anything; the state and the parent follow.
+        let behind = stat.rsplit_once(") ").map_or("", |(_, behind)| behind);
+        if behind.split(' ').nth(1) == Some(&parent.to_string()) {
+            let pid = entry.file_name().to_string_lossy().parse().unwrap();
+            found.push(Pid::from_raw(pid));
+        }
+    }
+    found
+}
+
+#[test]
+fn jobs_write_what_they_write_on_threads() {
+    let folder = inputs("400");
+    let cranfield = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/cranfield/docs.jsonl.zst");
+    let cranfield = cranfield.display();
+    let more = [(
+        "bm25",
+        format!("{cranfield} --stemmer english --on-error skip"),
+    )];
+    let jobs = JOBS.map(|(job, input)| (job, input.to_owned()));
+    for (job, input) in jobs.into_iter().chain(more) {
+        let job = format!("mapreduce {job} {input} -o out/o --chunk-size 50kB");
+        let expected = output(&folder, &job);
+        assert!(!expected.is_empty(), "{job}");
+        for how in ["--workers 1", "--workers 3 --partitions 5 --memory 64MB"] {
+            let found = output(&folder, &format!("{job} --runner processes {how}"));
+            assert!(found == expected, "{job} {how}");
+        }
+    }
+    let local = "mapreduce bm25-local docs.jsonl -o out/o --chunk-size 100kB --runner processes";
+    assert!(folder.run(&words(local)).status.success());
+    for name in folder.names("lists") {
+        let expected = fs::read(folder.path("lists").join(&name)).unwrap();
+        let found = fs::read(folder.path("out/o").join(&name)).unwrap();
+        assert!(found == expected, "{name}");
+    }
+    assert_eq!(folder.names("out/o"), folder.names("lists"));
+}
+
+#[test]
+fn workers_that_die_or_hang_change_nothing() {
+    let kills = std::env::var("TOKAPI_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let folder = inputs("2000");
+    let mut random = Random(kills);
+    let jobs = JOBS.map(|(job, input)| {
+        let job = format!("mapreduce {job} {input} -o out/o --chunk-size 100kB");
+        let expected = output(&folder, &job);
+        let job = format!("{job} --runner processes --workers 3 --task-deadline 2");
+        let began = Instant::now();
+        assert!(output(&folder, &job) == expected, "{job}");
+        (job, expected, began.elapsed())
+    });
+    let (mut killed, mut turn) = (0, 0);
+    while killed < kills {
+        let (job, expected, usual) = &jobs[turn % jobs.len()];
+        turn += 1;
+        let child = start(&folder, job);
+        for _ in 0..KILLS_A_RUN.min(kills - killed) {
+            let pause = usual.mul_f64(random.below(1000) as f64 / 1000.0 / KILLS_A_RUN as f64);
+            std::thread::sleep(pause);
+            let workers = workers(child.id());
+            if workers.is_empty() {
+                continue;
+            }
+            let unlucky = workers[random.below(workers.len() as u64) as usize];
+            let signal = match random.below(4) {
+                0 => Signal::SIGSTOP,
+                _ => Signal::SIGKILL,
+            };
+            // It may have ended meanwhile.
+            killed += u64::from(kill(unlucky, signal).is_ok());
+        }
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{job}: {told}");
+        assert!(taken(&folder) == *expected, "{job}");
+    }
+    eprintln!("{killed} workers killed or stopped in {turn} runs");
+}
+
+#[test]
+fn bad_records_are_named_or_skipped() {
+    let folder = Folder::new();
+    folder.put("edges", "a b\nc\nb a\n");
+    let job = "mapreduce pagerank edges -o out/o --runner processes";
+    let run = folder.run(&words(job));
+    one_line(&run, 1, &["edges, line `c`", "two names", "--skip-bad"]);
+    assert_eq!(folder.written(), [""; 0]);
+    let run = folder.run(&words(&format!("{job} --skip-bad")));
+    let told = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && told.contains("line `c`"), "{told}");
+    folder.put("bad.jsonl", "{\"id\":\"a\",\"contents\":\"x\"}\n{\"id\":\n");
+    let job = "mapreduce wordcount bad.jsonl -o out/p --runner processes";
+    one_line(
+        &folder.run(&words(job)),
+        1,
+        &["bad.jsonl, line 2", "--on-error skip"],
+    );
+}
+
+#[test]
+fn errors_are_one_line_and_leave_nothing() {
+    let folder = Folder::new();
+    folder.generate("docs.tsv", "300");
+    let run = folder.run(&words(
+        "mapreduce wordcount none -o out/o --runner processes",
+    ));
+    one_line(&run, 1, &["none"]);
+    let run = folder.run(&words("mapreduce wordcount docs.tsv -o out/o --workers 2"));
+    one_line(&run, 2, &["--runner processes"]);
+    // A limit on the size of files is to workers what a full disk is.
+    let job = "mapreduce bm25 docs.tsv -o out/o --runner processes --workers 2";
+    let run = shell(&folder, &format!("trap '' XFSZ; ulimit -f 8; $0 {job}"));
+    one_line(&run, 1, &["scratch file", "too large"]);
+    assert_eq!(folder.written(), [""; 0]);
+}
+
+#[test]
+fn an_interrupted_job_leaves_neither_files_nor_processes() {
+    let folder = inputs("2000");
+    let job = "mapreduce inverted-index docs.jsonl -o out/o --chunk-size 50kB --runner processes";
+    let job = format!("{job} --workers 3");
+    for (signal, cleans) in [
+        (Signal::SIGINT, true),
+        (Signal::SIGTERM, true),
+        (Signal::SIGKILL, false),
+    ] {
+        let child = start(&folder, &job);
+        let mut found = workers(child.id());
+        while found.len() < 3 {
+            std::thread::sleep(Duration::from_millis(1));
+            found = workers(child.id());
+        }
+        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        assert!(!ended.status.success());
+        let began = Instant::now();
+        // Ended by the coordinator, or because its end of their pipes is closed.
+        while found.iter().any(|&worker| kill(worker, None).is_ok()) {
+            assert!(began.elapsed() < Duration::from_secs(10), "{signal}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if cleans {
+            assert_eq!(folder.written(), [""; 0], "{signal}");
+        }
+    }
+}
