@@ -13,8 +13,8 @@ use folder::{Folder, Random, TOKAPI, one_line, shell};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Workers killed or stopped in all; the full 200 where `TOKAPI_KILLS` says so.
-const KILLS: u64 = 60;
+/// Workers killed or stopped in all, unless `TOKAPI_KILLS` asks for more.
+const KILLS: u64 = 40;
 
 /// Deaths that no task's failures can add up to what stops a job from.
 const KILLS_A_RUN: u64 = 3;
@@ -37,7 +37,7 @@ const JOBS: [(&str, &str); 10] = [
 fn inputs(documents: &str) -> Folder {
     let folder = Folder::new();
     folder.generate("docs.jsonl", documents);
-    folder.generate("few.tsv", "30");
+    folder.generate("few.tsv", "10");
     let mut random = Random(7);
     let edges: String = (0..3000)
         .map(|_| format!("n{} n{}\n", random.below(300), random.below(300)))
@@ -104,7 +104,7 @@ fn jobs_write_what_they_write_on_threads() {
         let job = format!("mapreduce {job} {input} -o out/o --chunk-size 50kB");
         let expected = output(&folder, &job);
         assert!(!expected.is_empty(), "{job}");
-        for how in ["--workers 1", "--workers 3 --partitions 5 --memory 64MB"] {
+        for how in ["--workers 1", "--workers 3 --partitions 5 --memory 300MB"] {
             let found = output(&folder, &format!("{job} --runner processes {how}"));
             assert!(found == expected, "{job} {how}");
         }
@@ -122,12 +122,12 @@ fn jobs_write_what_they_write_on_threads() {
 #[test]
 fn workers_that_die_or_hang_change_nothing() {
     let kills = std::env::var("TOKAPI_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let folder = inputs("2000");
+    let folder = inputs("800");
     let mut random = Random(kills);
     let jobs = JOBS.map(|(job, input)| {
         let job = format!("mapreduce {job} {input} -o out/o --chunk-size 100kB");
         let expected = output(&folder, &job);
-        let job = format!("{job} --runner processes --workers 3 --task-deadline 2");
+        let job = format!("{job} --runner processes --workers 3 --task-deadline 10");
         let began = Instant::now();
         assert!(output(&folder, &job) == expected, "{job}");
         (job, expected, began.elapsed())
