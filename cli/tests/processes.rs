@@ -28,12 +28,12 @@ const JOBS: [(&str, &str); 10] = [
     ("cooccurrence", "few.tsv"),
     ("inverted-index", "docs.jsonl"),
     ("sort", "docs.jsonl"),
-    ("duplicates", "docs.jsonl"),
+    ("duplicates", "copies.tsv"),
     ("pagerank", "edges"),
     ("bm25-global", "lists"),
 ];
 
-/// Inputs of all jobs: generated documents and random edges.
+/// Inputs of all jobs: generated documents, random edges and copies.
 fn inputs(documents: &str) -> Folder {
     let folder = Folder::new();
     folder.generate("docs.jsonl", documents);
@@ -43,6 +43,14 @@ fn inputs(documents: &str) -> Folder {
         .map(|_| format!("n{} n{}\n", random.below(300), random.below(300)))
         .collect();
     folder.put("edges", edges);
+    // Some are the same, some nearly.
+    let copies: String = (0..3000)
+        .map(|id| {
+            let text = format!("w{} ", random.below(900)).repeat(40);
+            format!("{id}\t{text}{}\n", random.below(2))
+        })
+        .collect();
+    folder.put("copies.tsv", copies);
     let local = "mapreduce bm25-local docs.jsonl -o lists --chunk-size 100kB";
     assert!(folder.run(&words(local)).status.success());
     folder
