@@ -9,6 +9,15 @@ use crate::error::{Error, Result};
 use crate::output::StagedFolder;
 use crate::scratch::frames::FrameWriter;
 
+/// A new folder below `parent`, which vanishes with all that is in it.
+pub(crate) fn scratch_folder(parent: &Path) -> Result<StagedFolder> {
+    let folder = StagedFolder::create(&parent.join("tokapi-mapreduce"));
+    folder.map_err(|error| match error {
+        Error::Write { path, source } => Error::Scratch { path, source },
+        other => other,
+    })
+}
+
 /// The place for the runs of one job.
 pub(crate) struct Spill {
     /// Runs that may be held in memory.
@@ -79,11 +88,7 @@ impl Spill {
         let folder = match folder.get() {
             Some(folder) => folder,
             None => {
-                let made = StagedFolder::create(&self.parent.join("tokapi-mapreduce"));
-                let made = made.map_err(|error| match error {
-                    Error::Write { path, source } => Error::Scratch { path, source },
-                    other => other,
-                })?;
+                let made = scratch_folder(&self.parent)?;
                 // Another thread may have made one meanwhile: this one vanishes then.
                 folder.get_or_init(|| made)
             }

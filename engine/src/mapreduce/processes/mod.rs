@@ -22,12 +22,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::codec;
 use super::cuts::{Partitions, cuts};
 use super::input::Input;
 use super::output::TextWriter;
 use super::portable::{ListJob, Portable, PortableInput, Runner, TextJob};
 use super::report::Report;
 use super::run::Run;
+use super::spill::scratch_folder;
 use super::threads::Counts;
 use crate::error::{Error, Result};
 use crate::output::{Staged, StagedFolder};
@@ -105,11 +107,7 @@ impl Processes {
         let state = match &mut *state {
             Some(state) => state,
             none => {
-                let folder = StagedFolder::create(&self.scratch.join("tokapi-mapreduce"));
-                let folder = folder.map_err(|error| match error {
-                    Error::Write { path, source } => Error::Scratch { path, source },
-                    other => other,
-                })?;
+                let folder = scratch_folder(&self.scratch)?;
                 let pool = Pool::new(self.command.clone(), folder.temporary());
                 none.insert(State {
                     pool,
@@ -350,10 +348,14 @@ impl Runner for Processes {
         let mut all = Vec::new();
         let report = self.run(job, input, |mut bytes| {
             while !bytes.is_empty() {
-                all.push(super::codec::take(&mut bytes)?);
+                all.push(codec::take(&mut bytes)?);
             }
             Ok(())
         })?;
+        // Outputs of no bytes are all the same.
+        while (all.len() as u64) < report.outputs {
+            all.push(codec::decode(&[])?);
+        }
         Ok((all, report))
     }
 }
