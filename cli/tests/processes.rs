@@ -128,6 +128,25 @@ fn jobs_write_what_they_write_on_threads() {
 }
 
 #[test]
+fn standard_input_and_names_that_are_no_text_are_read() {
+    let folder = Folder::new();
+    folder.put("a.tsv", "a\tto be\n");
+    let job = "$0 mapreduce bm25 $(printf 'n\\377.tsv') - -o out/o --format tsv";
+    for runner in ["threads", "processes"] {
+        let put = "cp a.tsv $(printf 'n\\377.tsv'); printf 'b\\tbe\\n'";
+        let run = shell(&folder, &format!("{put} | {job} --runner {runner}"));
+        let told = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.success(), "{told}");
+        let written = String::from_utf8(taken(&folder)).unwrap();
+        let terms = written
+            .lines()
+            .map(|line| line.split('\t').take(2).collect());
+        let terms: Vec<Vec<&str>> = terms.collect();
+        assert_eq!(terms, [["be", "a"], ["be", "b"], ["to", "a"]], "{runner}");
+    }
+}
+
+#[test]
 fn workers_that_die_or_hang_change_nothing() {
     let kills = std::env::var("TOKAPI_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let folder = inputs("800");
