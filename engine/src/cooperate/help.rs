@@ -6,20 +6,23 @@ use std::time::{Duration, Instant};
 /// and again: they share cores, caches and memory with those who prepare batches, and may cost more than they do.
 pub(super) struct Help {
     pub helps: bool,
-    /// Since when, and how many had been answered then.
+    /// Since when.
     since: Instant,
-    answered: u64,
+    /// When what came before had been done, and how many had been answered then.
+    settled: Option<(Instant, u64)>,
     tries: u32,
     /// Queries a second without help and with it.
     rates: [Option<f64>; 2],
 }
 
-/// How long each is tried.
-const TRY: Duration = Duration::from_millis(30);
+/// How long each is tried, and how much of that passes before it is measured: batches that are under way
+/// were begun before.
+const TRY: Duration = Duration::from_millis(60);
+const SETTLE: Duration = Duration::from_millis(20);
 
-/// Both are tried so often in turn; after that the other one every so many times.
-const IN_TURN: u32 = 6;
+/// The one that answers fewer is tried every so many times, and first after a few.
 const OTHER: u32 = 16;
+const FIRST_OTHER: u32 = 3;
 
 /// So much more must be answered with help than without.
 const MORE: f64 = 1.02;
@@ -30,35 +33,42 @@ const NEW: f64 = 0.3;
 impl Help {
     pub fn new(now: Instant) -> Self {
         Help {
-            helps: true,
+            helps: false,
             since: now,
-            answered: 0,
+            settled: None,
             tries: 0,
             rates: [None; 2],
         }
     }
 
-    /// Chooses, from how many have been `answered` so far. Lanes that are not behind leave nothing to compare.
+    /// Chooses, from how many have been `answered` so far. Lanes that are not behind leave nothing to compare; those
+    /// that begin to be may not be so for long, and are left alone first.
     pub fn choose(&mut self, answered: u64, is_behind: bool, now: Instant) {
         let lasted = now.saturating_duration_since(self.since);
-        if is_behind && lasted < TRY {
-            return;
-        }
-        if is_behind {
-            let rate = (answered - self.answered) as f64 / lasted.as_secs_f64();
-            let known = &mut self.rates[usize::from(self.helps)];
-            *known = Some(known.map_or(rate, |known| known + NEW * (rate - known)));
-            self.tries += 1;
+        match self.settled {
+            _ if !is_behind => self.helps = false,
+            None if lasted < SETTLE => return,
+            None => {
+                self.settled = Some((now, answered));
+                return;
+            }
+            Some(_) if lasted < TRY => return,
+            Some((from, before)) => {
+                let seconds = now.saturating_duration_since(from).as_secs_f64();
+                let rate = (answered - before) as f64 / seconds.max(1e-9);
+                let known = &mut self.rates[usize::from(self.helps)];
+                *known = Some(known.map_or(rate, |known| known + NEW * (rate - known)));
+                self.tries += 1;
+                let is_other = self.tries % OTHER == FIRST_OTHER;
+                self.helps = self.is_of_use() != is_other;
+            }
         }
         self.since = now;
-        self.answered = answered;
-        self.helps = match self.rates {
-            _ if !is_behind => true,
-            [Some(without), Some(with)] if self.tries >= IN_TURN => {
-                (with > without * MORE) != self.tries.is_multiple_of(OTHER)
-            }
-            _ => !self.helps,
-        };
+        self.settled = None;
+    }
+
+    fn is_of_use(&self) -> bool {
+        matches!(self.rates, [Some(without), Some(with)] if with > without * MORE)
     }
 }
 
@@ -71,13 +81,13 @@ mod tests {
         let mut now = Instant::now();
         let mut help = Help::new(now);
         let (mut answered, mut times) = (0, 0);
-        for _ in 0..320 {
+        for _ in 0..3200 {
             help.choose(answered, true, now);
             times += u32::from(help.helps);
             answered += if help.helps { with } else { without };
-            now += TRY;
+            now += TRY / 10;
         }
-        times
+        times / 10
     }
 
     #[test]
@@ -88,12 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_behind_is_helped() {
+    fn who_is_not_behind_needs_no_help() {
         let mut now = Instant::now();
         let mut help = Help::new(now);
         for number in 0..100 {
             help.choose(number, false, now);
-            assert!(help.helps);
+            assert!(!help.helps);
             now += TRY;
         }
     }

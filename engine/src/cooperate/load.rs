@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 pub(super) enum Mode {
     /// Each where it is answered sooner.
     Asynchronous,
-    /// To batches of the GPU; to the CPU what it answers sooner while it has threads for that, and what batches
-    /// leave.
+    /// To batches of the GPU; to the CPU what batches leave, and some of what waits where that is of help.
     Synchronous,
 }
 

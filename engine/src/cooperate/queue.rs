@@ -171,14 +171,17 @@ impl Shared {
         let answered = self.by_cpu.load(Ordering::Relaxed) + self.by_gpu.load(Ordering::Relaxed);
         let is_behind = self.is_behind(queue);
         queue.help.choose(answered, is_behind, now);
-        let have_threads = self.have_threads_for_light(queue);
+        let is_synchronous = queue.load.mode == Mode::Synchronous;
+        // Beside batches threads rest, unless lanes are behind and answer more with help: those who prepare
+        // batches are faster so.
+        let threads_take_light = !is_synchronous || self.are_threads_to_help(queue);
         self.threads_take_light
-            .store(have_threads, Ordering::Relaxed);
+            .store(threads_take_light, Ordering::Relaxed);
         let before = queue.came;
         self.intake.drain(|mut job| {
             job.number = queue.came;
             queue.came += 1;
-            let to_gpu = job.faster_on_gpu || !self.have_threads_for_light(queue);
+            let to_gpu = job.faster_on_gpu || is_synchronous;
             match job.can_go_to_gpu() && queue.lanes > 0 && to_gpu {
                 true => queue.push_gpu(job),
                 false => queue.cpu.push_back(job),
@@ -217,22 +220,11 @@ impl Shared {
         }
     }
 
-    /// Whether threads take one more query that they answer sooner. Beside batches, most threads rest, unless lanes
-    /// are behind and answer more with help: those who prepare batches are faster so.
-    fn have_threads_for_light(&self, queue: &Queue) -> bool {
-        let free = self.for_cpu.sleeping().saturating_sub(queue.cpu.len());
-        match queue.load.mode {
-            Mode::Asynchronous => true,
-            Mode::Synchronous if self.is_behind(queue) => queue.help.helps,
-            Mode::Synchronous => free * 4 > self.threads * 3,
-        }
-    }
-
-    /// Whether more waits for the GPU than goes into its next batch.
+    /// Whether more waits for the GPU than goes into the next batches of all lanes.
     fn is_behind(&self, queue: &Queue) -> bool {
         self.policy == Policy::Cooperative
             && queue.load.mode == Mode::Synchronous
-            && queue.gpu_work > self.batch_work(queue)
+            && queue.gpu_work > self.batch_work(queue) * queue.lanes as f64
     }
 
     fn are_threads_to_help(&self, queue: &Queue) -> bool {

@@ -3,8 +3,8 @@
 //! Under light load every query goes at once to the processor that the [`Router`] says is faster
 //! (asynchronous mode). When queries begin to wait, all that the GPU can answer go to its lanes, which take as
 //! many at a time as add up to a fixed amount of work, so that batches take the same time (synchronous mode).
-//! Meanwhile threads of the CPU take what they answer sooner, and what does not go into the next batches. Fewer
-//! waiting and fewer arriving than when the mode was left lead back to it.
+//! Where these are behind, threads of the CPU take what does not go into the next batches, if more is answered so.
+//! Fewer waiting and fewer arriving than when the mode was left lead back to it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
