@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi::corpus::Chunk;
 use tokapi::dictionary::Dictionary;
-use tokapi::gpu::{Build, GpuOptions, Lanes, Method};
+use tokapi::gpu::{Algorithm, Build, GpuOptions, Lanes, Method};
 use tokapi::invert::{Cpu, Gpu, Invert, Inverted, Reference};
 
 /// What inverting `documents` must give, counted one term at a time.
@@ -82,6 +82,13 @@ fn gpu<'a>(analyzer: &'a Analyzer, change: impl FnOnce(&mut GpuOptions)) -> Box<
     Box::new(Gpu::new(analyzer, Arc::new(lanes)))
 }
 
+fn mars(analyzer: &Analyzer, sort: Algorithm) -> Box<dyn Invert + '_> {
+    gpu(analyzer, |options| {
+        options.method = Method::Mars;
+        options.sort = sort;
+    })
+}
+
 /// Every engine, made for `analyzer`, also with hashes that collide.
 fn engines(analyzer: &Analyzer) -> Vec<(&'static str, Box<dyn Invert + '_>)> {
     let with_dictionary = |options: &mut GpuOptions| {
@@ -97,6 +104,12 @@ fn engines(analyzer: &Analyzer) -> Vec<(&'static str, Box<dyn Invert + '_>)> {
         (
             "gpu, pp",
             gpu(analyzer, |options| options.method = Method::Pp),
+        ),
+        ("gpu, mars, radix sort", mars(analyzer, Algorithm::Radix)),
+        ("gpu, mars, merge sort", mars(analyzer, Algorithm::Merge)),
+        (
+            "gpu, mars, bitonic sort",
+            mars(analyzer, Algorithm::Bitonic),
         ),
         ("gpu, ppd", gpu(analyzer, with_dictionary)),
         (

@@ -83,7 +83,7 @@ fn check(engine: &mut Resident, documents: &[String], chunk_bytes: u64, bm25: &B
 fn engines() -> Vec<Resident> {
     let dictionary = Dictionary::build(["a", "b", "ab", "abc", "ca", "x12", "x2", "never"]);
     let dictionary = Some(Arc::new(dictionary.unwrap()));
-    [Method::Hash, Method::Pp, Method::Ppd]
+    [Method::Hash, Method::Pp, Method::Ppd, Method::Mars]
         .map(|method| {
             let options = GpuOptions {
                 method,

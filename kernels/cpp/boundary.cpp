@@ -4,6 +4,7 @@
 
 #include "inverter.hpp"
 #include "lane.hpp"
+#include "mapper.hpp"
 #include "sorter.hpp"
 
 namespace tokapi {
@@ -34,6 +35,7 @@ Inverter& inside(tokapi_inverter* inverter) { return *reinterpret_cast<Inverter*
 Sorter& inside(tokapi_sorter* sorter) { return *reinterpret_cast<Sorter*>(sorter); }
 DeviceLists& inside(tokapi_device_lists* lists) { return *reinterpret_cast<DeviceLists*>(lists); }
 Lane& inside(tokapi_lane* lane) { return *reinterpret_cast<Lane*>(lane); }
+Mapper& inside(tokapi_mapper* mapper) { return *reinterpret_cast<Mapper*>(mapper); }
 
 // Calls function(engine) on the engine's device. Whatever goes wrong, nothing of the caller's is in
 // use any more when this returns.
@@ -149,7 +151,8 @@ const tokapi_api API = {
      sizeof(tokapi_formula), sizeof(tokapi_lexicon), sizeof(tokapi_part), sizeof(tokapi_times),
      sizeof(tokapi_sorter_options), sizeof(tokapi_sorting), sizeof(tokapi_sort_times),
      sizeof(tokapi_lists_options), sizeof(tokapi_postings), sizeof(tokapi_lists), sizeof(tokapi_term),
-     sizeof(tokapi_query), sizeof(tokapi_batch), sizeof(tokapi_matches), sizeof(tokapi_ranked)},
+     sizeof(tokapi_query), sizeof(tokapi_batch), sizeof(tokapi_matches), sizeof(tokapi_ranked),
+     sizeof(tokapi_mapper_options), sizeof(tokapi_records), sizeof(tokapi_groups), sizeof(tokapi_mapper_times)},
     [](uint32_t* devices, tokapi_error* error) { return guarded(error, [&] { count_devices(devices); }); },
     [](uint32_t device, tokapi_device* described, tokapi_error* error) {
       return guarded(error, [&] { describe_device(device, described); });
@@ -235,6 +238,17 @@ const tokapi_api API = {
     [](tokapi_lane* lane, const tokapi_batch* batch, uint32_t k, tokapi_ranked* ranked, tokapi_error* error) {
       return guarded(lane, error, [&](Lane& of) { of.rank(*batch, k, *ranked); });
     },
+    [](const tokapi_mapper_options* options, tokapi_mapper** made, tokapi_error* error) {
+      return guarded(error, [&] {
+        choose(options->device);
+        *made = reinterpret_cast<tokapi_mapper*>(new Mapper(*options));
+      });
+    },
+    drop<tokapi_mapper>,
+    [](tokapi_mapper* mapper, const tokapi_records* records, tokapi_groups* groups, tokapi_error* error) {
+      return guarded(mapper, error, [&](Mapper& of) { of.run(*records, *groups); });
+    },
+    [](tokapi_mapper* mapper, tokapi_mapper_times* times) { *times = inside(mapper).times(); },
 };
 
 }  // namespace

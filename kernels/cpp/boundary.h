@@ -40,7 +40,9 @@ typedef struct tokapi_bandwidth {
   double both;
 } tokapi_bandwidth;
 
-typedef enum tokapi_method { TOKAPI_HASH = 0, TOKAPI_PP = 1, TOKAPI_PPD = 2 } tokapi_method;
+typedef enum tokapi_method { TOKAPI_HASH = 0, TOKAPI_PP = 1, TOKAPI_PPD = 2, TOKAPI_MARS = 3 } tokapi_method;
+
+typedef enum tokapi_algorithm { TOKAPI_RADIX = 0, TOKAPI_MERGE = 1, TOKAPI_BITONIC = 2 } tokapi_algorithm;
 
 // The arrays of a dictionary, in host memory: those of `tokapi::dictionary::Arrays`.
 typedef struct tokapi_trie {
@@ -82,6 +84,8 @@ typedef struct tokapi_options {
   uint64_t fail_after;
   // Whether to wait after every stage, so that its time can be told.
   uint32_t timed;
+  // How TOKAPI_MARS sorts pairs.
+  uint32_t sort;
 } tokapi_options;
 
 // Text with its documents: document d begins at starts[d], and separators stand between.
@@ -157,7 +161,7 @@ typedef struct tokapi_part {
 
 // Milliseconds of every stage; only where options.timed is set.
 typedef struct tokapi_times {
-  double upload, cut, documents, identify, order, sort, tf, df, weigh, download;
+  double upload, cut, documents, map, identify, order, sort, group, tf, df, weigh, download;
 } tokapi_times;
 
 // What is sorted: keys, or keys each with a value after it, by their keys.
@@ -167,8 +171,6 @@ typedef enum tokapi_record {
   TOKAPI_PAIRS32 = 2,
   TOKAPI_PAIRS64 = 3
 } tokapi_record;
-
-typedef enum tokapi_algorithm { TOKAPI_RADIX = 0, TOKAPI_MERGE = 1, TOKAPI_BITONIC = 2 } tokapi_algorithm;
 
 typedef struct tokapi_sorter_options {
   uint32_t device;
@@ -196,6 +198,74 @@ typedef struct tokapi_sorting {
 typedef struct tokapi_sort_times {
   double upload, sort, merge, download;
 } tokapi_sort_times;
+
+// What a record is mapped to; see functors.hpp.
+typedef enum tokapi_map {
+  TOKAPI_MAP_TERMS = 0,
+  TOKAPI_MAP_WHOLE = 1,
+  TOKAPI_MAP_LENGTHS = 2,
+  TOKAPI_MAP_COOCCURRENCES = 3,
+  TOKAPI_MAP_EDGES = 4,
+  TOKAPI_MAP_FIRST_FIELD = 5,
+  TOKAPI_MAP_POSTINGS = 6,
+  TOKAPI_MAP_BANDS = 7,
+  TOKAPI_MAP_RANKS = 8,
+  TOKAPI_MAP_WORDS = 9
+} tokapi_map;
+
+// What the values of a key are reduced to.
+typedef enum tokapi_reduce {
+  TOKAPI_REDUCE_NOTHING = 0,
+  TOKAPI_REDUCE_COUNT = 1,
+  TOKAPI_REDUCE_SUM = 2,
+  TOKAPI_REDUCE_RUNS = 3,
+  TOKAPI_REDUCE_FIRST = 4
+} tokapi_reduce;
+
+typedef struct tokapi_mapper_options {
+  uint32_t device;
+  // Whether to wait after every stage, so that its time can be told.
+  uint32_t timed;
+  // Device memory for pairs.
+  uint64_t memory_bytes;
+  // As in tokapi_options.
+  uint64_t fail_after;
+} tokapi_mapper_options;
+
+// A chunk: record r is bytes[starts[r]] up to bytes[starts[r + 1]].
+typedef struct tokapi_records {
+  uint32_t map;
+  uint32_t reduce;
+  uint32_t sort;
+  const uint8_t* bytes;
+  uint64_t length;
+  const uint32_t* starts;
+  uint64_t count;
+} tokapi_records;
+
+// The groups of a chunk in the order of their keys, in memory of the mapper, until its next call.
+typedef struct tokapi_groups {
+  // Pairs that were emitted.
+  uint64_t pairs;
+  uint64_t groups;
+  uint64_t values;
+  // Two words a group: the key, or the first 8 bytes of a text and where it is, as in slices.hpp.
+  const uint64_t* keys;
+  // Where the values of a group begin; there is one more.
+  const uint32_t* value_starts;
+  const uint64_t* value_list;
+  // So many words about every record.
+  const uint64_t* notes;
+  uint64_t note_words;
+  // Records that are left to the host, ascending.
+  const uint32_t* left;
+  uint64_t left_count;
+} tokapi_groups;
+
+// Milliseconds of every stage; only where mapper_options.timed is set.
+typedef struct tokapi_mapper_times {
+  double upload, count, emit, sort, group, reduce, download;
+} tokapi_mapper_times;
 
 typedef struct tokapi_lists_options {
   uint32_t device;
@@ -273,10 +343,11 @@ typedef struct tokapi_inverter tokapi_inverter;
 typedef struct tokapi_sorter tokapi_sorter;
 typedef struct tokapi_device_lists tokapi_device_lists;
 typedef struct tokapi_lane tokapi_lane;
+typedef struct tokapi_mapper tokapi_mapper;
 
 typedef struct tokapi_api {
   // The sizes of the structures above, in their order, by which both sides see that they agree.
-  uint64_t sizes[23];
+  uint64_t sizes[27];
   tokapi_status (*count)(uint32_t* devices, tokapi_error* error);
   tokapi_status (*describe)(uint32_t device, tokapi_device* described, tokapi_error* error);
   tokapi_status (*bandwidth)(uint32_t device, uint64_t bytes, tokapi_bandwidth* measured, tokapi_error* error);
@@ -326,6 +397,12 @@ typedef struct tokapi_api {
                              tokapi_error* error);
   tokapi_status (*rank)(tokapi_lane* lane, const tokapi_batch* batch, uint32_t k, tokapi_ranked* ranked,
                         tokapi_error* error);
+  tokapi_status (*mapper)(const tokapi_mapper_options* options, tokapi_mapper** made, tokapi_error* error);
+  void (*drop_mapper)(tokapi_mapper* mapper);
+  // Maps and reduces one chunk. TOKAPI_TOO_LARGE where it has more pairs than there is memory for.
+  tokapi_status (*map)(tokapi_mapper* mapper, const tokapi_records* records, tokapi_groups* groups,
+                       tokapi_error* error);
+  void (*mapper_times)(tokapi_mapper* mapper, tokapi_mapper_times* times);
 } tokapi_api;
 
 const tokapi_api* tokapi_host_api(void);

@@ -108,11 +108,16 @@ class Cut {
     });
   }
 
-  // Waits for the number of terms, and enqueues writing down where they start.
-  uint64_t finish(Queue& queue) {
+  // Waits for the number of terms.
+  uint64_t count() {
     counted_.wait();
-    uint32_t terms = *count_here_.data();
-    uint32_t* starts = starts_.reserve(uint64_t(terms) + 1);
+    return *count_here_.data();
+  }
+
+  // The same, and enqueues writing down where they start.
+  uint64_t finish(Queue& queue) {
+    uint64_t terms = count();
+    uint32_t* starts = starts_.reserve(terms + 1);
     const uint64_t* inside = inside_.data();
     const uint32_t* before = before_.data();
     // Of two neighbouring bytes one at most starts a term: 32 threads write a word's side by side,

@@ -135,21 +135,14 @@ class ByDictionary {
 // An occurrence with its first 8 bytes, so that the text is seldom looked at.
 struct Entry {
   uint64_t prefix;
-  uint32_t start;
-  uint32_t length;
+  uint64_t slice;
 };
 
 struct BeforeInText {
   const uint8_t* text;
   TOKAPI_FN bool operator()(const Entry& a, const Entry& b) const {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
-    uint32_t common = a.length < b.length ? a.length : b.length;
-    for (uint32_t at = 8; at < common; at += 8) {
-      uint64_t word_a = swap_bytes(first_bytes(load_8(text + a.start + at), a.length - at));
-      uint64_t word_b = swap_bytes(first_bytes(load_8(text + b.start + at), b.length - at));
-      if (word_a != word_b) return word_a < word_b;
-    }
-    return a.length < b.length;
+    return compare_slices(text, a.slice, b.slice, 8) < 0;
   }
 };
 
@@ -162,7 +155,8 @@ class ByStrings {
     for_each(queue, count, [=] TOKAPI_LAMBDA(uint64_t i) {
       uint32_t start = occurrences.starts[i];
       uint32_t length = Cut::term_length(occurrences.inside, start);
-      entries[i] = Entry{swap_bytes(first_bytes(load_8(occurrences.text + start), length)), start, length};
+      uint64_t slice = slice_of(start, length);
+      entries[i] = Entry{slice_word(occurrences.text, slice, 0), slice};
     });
     merge_sort(queue, entries, count, BeforeInText{occurrences.text});
     uint32_t* runs = runs_.reserve(count + 1);
@@ -183,11 +177,11 @@ class ByStrings {
     const uint32_t* runs = runs_.data();
     uint64_t terms = *run_count_here_.data();
     uint32_t* ids = ids_.reserve(terms);
-    for_each(queue, terms, [=] TOKAPI_LAMBDA(uint64_t run) { ids[run] = table.id_of(occurrences.key(entries[runs[run]].start)); });
+    for_each(queue, terms, [=] TOKAPI_LAMBDA(uint64_t run) { ids[run] = table.id_of(occurrences.key(slice_start(entries[runs[run]].slice))); });
     uint64_t documents = occurrences.documents;
     uint32_t first_document = occurrences.first_document;
     load_balancing_search(queue, runs, terms, count, tiles.reserve(count / TILE + 2), [=] TOKAPI_LAMBDA(uint64_t i, uint64_t run) {
-      uint64_t document = upper_bound(document_starts, 0, documents, base + entries[i].start) - 1;
+      uint64_t document = upper_bound(document_starts, 0, documents, base + slice_start(entries[i].slice)) - 1;
       uint32_t id = by_rank ? static_cast<uint32_t>(run) : ids[run];
       pairs[i] = pair_of(id, first_document + static_cast<uint32_t>(document));
     });

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "functors.hpp"
 #include "weigh.hpp"
 
 namespace tokapi {
@@ -194,6 +195,7 @@ class Inverter {
     bytes += terms * (4 * sizeof(Slot) + sizeof(Slot) + 8) + terms * (16 + 8 + 4);
     if (method == TOKAPI_PP) bytes += terms * 2 * 16;
     if (method == TOKAPI_PPD) bytes += terms * 4;
+    if (method == TOKAPI_MARS) bytes += Mars::pair_bytes(terms);
     // What grows takes an eighth more than it must; primitives have their own.
     return bytes + bytes / 4 + (uint64_t(64) << 20);
   }
@@ -276,11 +278,13 @@ class Inverter {
     Chunk& of = chunks_[chunk % TEXTS];
     Cut& cut = cuts_[chunk % TEXTS];
     of.cut.before(work_);
-    uint64_t count = cut.finish(work_);
+    bool by_mars = options_.method == TOKAPI_MARS;
+    uint64_t count = by_mars ? cut.count() : cut.finish(work_);
     time(work_, times_.cut);
     total_length_ += count;
     write_lengths(cut, of);
     time(work_, times_.documents);
+    if (by_mars) return local_by_mars(of, cut, part, by_rank);
     Occurrences occurrences{cut.text().data(), cut.inside(), cut.starts(), cut.first(),
                             of.documents, static_cast<uint32_t>(of.from), options_.hash_mask};
     uint64_t* pairs = nullptr;
@@ -303,6 +307,75 @@ class Inverter {
     counting_.count_documents(work_, part, lexicon_.terms(), by_rank ? nullptr : df_.data());
     part.computed.record(work_);
     time(work_, times_.df);
+  }
+
+  // The same by MapReduce: a document is a record, (term, document) its pairs, and tf and df what they are
+  // reduced to.
+  void local_by_mars(Chunk& of, Cut& cut, Part& part, bool by_rank) {
+    uint32_t* starts = record_starts_.reserve(of.documents + 1);
+    const uint64_t* document_starts = document_starts_.data() + of.from;
+    uint64_t documents = of.documents, base = of.base, length = of.length;
+    for_each(work_, documents + 1, [=] TOKAPI_LAMBDA(uint64_t d) {
+      starts[d] = static_cast<uint32_t>(d < documents ? document_starts[d] - base : length);
+    });
+    Records records{cut.text().data(), starts, documents};
+    MapTerms<Inside> map{Inside{cut.inside()}};
+    uint64_t count = mars_.count(work_, map, records);
+    mars_.emit(work_, map, records, 0);
+    time(work_, times_.map);
+    mars_.sort(work_, PairKind{true, false, false, 0}, records.bytes, options_.sort);
+    time(work_, times_.sort);
+    uint64_t terms = mars_.group(work_);
+    time(work_, times_.group);
+    part.postings = mars_.reduce(work_, ReduceRuns{});
+    take_reduced(of, part, terms);
+    time(work_, times_.tf);
+    // Every term by its number in the lexicon.
+    const Emitted* pairs = mars_.pairs();
+    const uint32_t* groups = mars_.group_starts();
+    uint32_t* ids = part.segment_terms.reserve(terms);
+    uint64_t hash_mask = options_.hash_mask;
+    do {
+      Table table = lexicon_.table();
+      for_each(work_, terms, [=] TOKAPI_LAMBDA(uint64_t g) {
+        uint64_t term = pairs[groups[g]].rest;
+        ids[g] = table.id_of(key_of(records.bytes + slice_start(term), slice_length(term), hash_mask));
+      });
+    } while (!settled(count));
+    of.free.record(work_);
+    time(work_, times_.identify);
+    download_documents(part);
+    if (by_rank) {
+      uint32_t* order = mars_order_.reserve(terms);
+      for_each(work_, terms, [=] TOKAPI_LAMBDA(uint64_t g) {
+        order[g] = ids[g];
+        ids[g] = static_cast<uint32_t>(g);
+      });
+      order_ = order;
+    } else {
+      extend_df();
+      uint32_t* df = df_.data();
+      const uint32_t* firsts = part.segment_starts.data();
+      for_each(work_, terms, [=] TOKAPI_LAMBDA(uint64_t g) { df[ids[g]] += firsts[g + 1] - firsts[g]; });
+    }
+    *part.segments_here.reserve(1) = static_cast<uint32_t>(terms);
+    part.computed.record(work_);
+    time(work_, times_.df);
+  }
+
+  // Postings from what was reduced to documents and frequencies.
+  void take_reduced(const Chunk& of, Part& part, uint64_t terms) {
+    const uint64_t* values = mars_.values();
+    const uint32_t* firsts = mars_.value_starts();
+    uint32_t* documents = part.documents.reserve(part.postings);
+    uint32_t* frequencies = part.frequencies.reserve(part.postings);
+    uint32_t* starts = part.segment_starts.reserve(terms + 1);
+    uint32_t first_document = static_cast<uint32_t>(of.from);
+    for_each(work_, part.postings, [=] TOKAPI_LAMBDA(uint64_t p) {
+      documents[p] = first_document + static_cast<uint32_t>(values[p] >> 32);
+      frequencies[p] = static_cast<uint32_t>(values[p]);
+    });
+    for_each(work_, terms + 1, [=] TOKAPI_LAMBDA(uint64_t g) { starts[g] = firsts[g]; });
   }
 
   // Waits for what was enqueued, and tells whether all terms had room in the lexicon.
@@ -417,9 +490,10 @@ class Inverter {
   Lexicon lexicon_;
   ByDictionary dictionary_;
   ByStrings strings_;
+  Mars mars_;
   Counting counting_;
   Weighing weighing_;
-  Buffer<uint32_t> tiles_;
+  Buffer<uint32_t> tiles_, record_starts_, mars_order_;
   Event counted_;
   std::vector<std::unique_ptr<Part>> parts_;
   Buffer<uint32_t> lengths_, df_, found_;

@@ -6,7 +6,7 @@
 // particular order.
 #pragma once
 
-#include "primitives.hpp"
+#include "slices.hpp"
 
 namespace tokapi {
 namespace TOKAPI_BACKEND {
@@ -25,10 +25,6 @@ struct Key {
 
 // The 128-bit product of both, folded.
 TOKAPI_FN uint64_t mix(uint64_t a, uint64_t b) { return (a * b) ^ multiply_high(a, b); }
-
-TOKAPI_FN uint64_t first_bytes(uint64_t word, uint32_t length) {
-  return length >= 8 ? word : word & ((uint64_t(1) << (8 * length)) - 1);
-}
 
 TOKAPI_FN Key key_of(const uint8_t* bytes, uint32_t length, uint64_t hash_mask) {
   Key key{bytes, length, first_bytes(load_8(bytes), length), 0, 0};

@@ -25,9 +25,9 @@
 namespace tokapi {
 namespace TOKAPI_BACKEND {
 
-// Items that fit into a block's fast memory together: 17 or 34 KiB of the 48 that every GPU has.
+// Items that fit into a block's fast memory together: 17 to 34 KiB of the 48 that every GPU has.
 template <class T>
-constexpr uint32_t TILE_ITEMS = sizeof(T) > 8 ? 2048 : 4096;
+constexpr uint32_t TILE_ITEMS = sizeof(T) > 16 ? 1024 : sizeof(T) > 8 ? 2048 : 4096;
 
 // A tile of items in fast memory. After every 16 a place is left empty: threads that each take 16
 // neighbours then meet in no bank.

@@ -71,6 +71,7 @@ pub(crate) struct Options {
     pub hash_mask: u64,
     pub fail_after: u64,
     pub timed: u32,
+    pub sort: u32,
 }
 
 #[repr(C)]
@@ -141,9 +142,11 @@ pub struct Times {
     pub upload: f64,
     pub cut: f64,
     pub documents: f64,
+    pub map: f64,
     pub identify: f64,
     pub order: f64,
     pub sort: f64,
+    pub group: f64,
     pub tf: f64,
     pub df: f64,
     pub weigh: f64,
@@ -242,6 +245,69 @@ pub(crate) struct Ranked {
     pub counts: *const u32,
 }
 
+#[repr(C)]
+pub(crate) struct MapperOptions {
+    pub device: u32,
+    pub timed: u32,
+    pub memory_bytes: u64,
+    pub fail_after: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Records {
+    pub map: u32,
+    pub reduce: u32,
+    pub sort: u32,
+    pub bytes: *const u8,
+    pub length: u64,
+    pub starts: *const u32,
+    pub count: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Groups {
+    pub pairs: u64,
+    pub groups: u64,
+    pub values: u64,
+    pub keys: *const u64,
+    pub value_starts: *const u32,
+    pub value_list: *const u64,
+    pub notes: *const u64,
+    pub note_words: u64,
+    pub left: *const u32,
+    pub left_count: u64,
+}
+
+impl Default for Groups {
+    fn default() -> Self {
+        Groups {
+            pairs: 0,
+            groups: 0,
+            values: 0,
+            keys: std::ptr::null(),
+            value_starts: std::ptr::null(),
+            value_list: std::ptr::null(),
+            notes: std::ptr::null(),
+            note_words: 0,
+            left: std::ptr::null(),
+            left_count: 0,
+        }
+    }
+}
+
+/// Milliseconds that each stage of mapping and reducing took, where stages were timed.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MapperTimes {
+    pub upload: f64,
+    pub count: f64,
+    pub emit: f64,
+    pub sort: f64,
+    pub group: f64,
+    pub reduce: f64,
+    pub download: f64,
+}
+
 /// An inverter, of which only its own build knows the inside.
 pub(crate) enum Inverter {}
 /// A sorter, likewise.
@@ -250,12 +316,14 @@ pub(crate) enum Sorter {}
 pub(crate) enum DeviceLists {}
 /// A lane, likewise.
 pub(crate) enum Lane {}
+/// A mapper, likewise.
+pub(crate) enum Mapper {}
 
 type Status = i32;
 
 #[repr(C)]
 pub(crate) struct Api {
-    pub sizes: [u64; 23],
+    pub sizes: [u64; 27],
     pub count: unsafe extern "C" fn(*mut u32, *mut ErrorText) -> Status,
     pub describe: unsafe extern "C" fn(u32, *mut Device, *mut ErrorText) -> Status,
     pub bandwidth: unsafe extern "C" fn(u32, u64, *mut Bandwidth, *mut ErrorText) -> Status,
@@ -313,6 +381,12 @@ pub(crate) struct Api {
         unsafe extern "C" fn(*mut Lane, *const Batch, u32, *mut Matches, *mut ErrorText) -> Status,
     pub rank:
         unsafe extern "C" fn(*mut Lane, *const Batch, u32, *mut Ranked, *mut ErrorText) -> Status,
+    pub mapper:
+        unsafe extern "C" fn(*const MapperOptions, *mut *mut Mapper, *mut ErrorText) -> Status,
+    pub drop_mapper: unsafe extern "C" fn(*mut Mapper),
+    pub map:
+        unsafe extern "C" fn(*mut Mapper, *const Records, *mut Groups, *mut ErrorText) -> Status,
+    pub mapper_times: unsafe extern "C" fn(*mut Mapper, *mut MapperTimes),
 }
 
 unsafe extern "C" {
@@ -351,6 +425,10 @@ mod tests {
             size_of::<Batch>(),
             size_of::<Matches>(),
             size_of::<Ranked>(),
+            size_of::<MapperOptions>(),
+            size_of::<Records>(),
+            size_of::<Groups>(),
+            size_of::<MapperTimes>(),
         ];
         // SAFETY: the table lasts as long as the program.
         let api = unsafe { &*tokapi_host_api() };

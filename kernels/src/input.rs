@@ -1,6 +1,6 @@
 //! What goes to a device: text, how it is cut, and how it is weighed.
 
-use crate::boundary;
+use crate::{Algorithm, boundary};
 
 /// How terms become integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,6 +13,8 @@ pub enum Method {
     Pp = 1,
     /// Primitives with a dictionary: a succinct trie gives the integers.
     Ppd = 2,
+    /// MapReduce as Mars does it, for comparison: documents mapped to pairs, pairs sorted as strings.
+    Mars = 3,
 }
 
 /// Which characters belong to terms. The space does not.
@@ -97,6 +99,8 @@ pub struct Options {
     pub fail_after: Option<u64>,
     /// Whether to wait after every stage, so that its time can be told.
     pub timed: bool,
+    /// How [`Method::Mars`] sorts.
+    pub sort: Algorithm,
 }
 
 /// Text with its documents. Document d begins at `starts[d]`; what stands between documents

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use crate::input::last;
 use crate::{
     Build, Collected, Formula, Inverted, Lexicon, Method, Options, Part, Result, Text, Times, Trie,
-    boundary, check,
+    boundary, check, slice,
 };
 
 /// An engine on one device; its memory is kept from call to call.
@@ -53,6 +53,7 @@ impl Inverter {
             hash_mask: options.hash_mask,
             fail_after: options.fail_after.map_or(0, |chunks| chunks + 1),
             timed: u32::from(options.timed),
+            sort: options.sort as u32,
         };
         assert_eq!(options.classes.ascii[1] & 1, 0, "the space ends a term");
         assert!(
@@ -273,14 +274,4 @@ impl Drop for Inverter {
         // SAFETY: made by the same build, and dropped once.
         unsafe { (self.build.api().drop)(self.raw.as_ptr()) };
     }
-}
-
-/// # Safety
-/// `from` points to `length` elements that live for `'a`, or `length` is 0.
-unsafe fn slice<'a, T>(from: *const T, length: u64) -> &'a [T] {
-    if length == 0 {
-        return &[];
-    }
-    // SAFETY: as the caller promises; the array is in memory, so its length fits.
-    unsafe { std::slice::from_raw_parts(from, length as usize) }
 }

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::{Batch, Build, DeviceLists, Error, Result, boundary, check};
+use crate::{Batch, Build, DeviceLists, Error, Result, boundary, check, slice};
 
 /// The most documents that a lane ranks for a query.
 pub const MOST_RANKED: usize = 1024;
@@ -103,9 +103,9 @@ impl Lane {
         // mutably.
         unsafe {
             Ok(Matches {
-                starts: slice(matches.starts, batch.len()),
-                counts: slice(matches.counts, batch.len()),
-                documents: slice(matches.documents, matches.copied as usize),
+                starts: slice(matches.starts, batch.len() as u64),
+                counts: slice(matches.counts, batch.len() as u64),
+                documents: slice(matches.documents, matches.copied),
             })
         }
     }
@@ -142,20 +142,10 @@ impl Lane {
         unsafe {
             Ok(Ranked {
                 k,
-                keys: slice(ranked.keys, batch.len() * k),
-                counts: slice(ranked.counts, batch.len()),
+                keys: slice(ranked.keys, (batch.len() * k) as u64),
+                counts: slice(ranked.counts, batch.len() as u64),
             })
         }
-    }
-}
-
-/// # Safety
-/// `count` elements stand at `data`, unless there are none, and live as long as `'a`.
-unsafe fn slice<'a, T>(data: *const T, count: usize) -> &'a [T] {
-    match count {
-        0 => &[],
-        // SAFETY: as the caller says.
-        _ => unsafe { std::slice::from_raw_parts(data, count) },
     }
 }
 

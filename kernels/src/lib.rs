@@ -2,7 +2,8 @@
 //!
 //! The sources in `cpp/` are compiled twice: for the host, where a plain C++ compiler is enough
 //! and tests run everywhere, and, with the feature `cuda`, for GPUs. [`Build`] says which of the
-//! two an [`Inverter`], a [`Sorter`] or [`DeviceLists`] are on; both give the same integers and the same bits.
+//! two an [`Inverter`], a [`Sorter`], a [`Mapper`] or [`DeviceLists`] are on; both give the same integers and the
+//! same bits.
 
 mod batch;
 mod boundary;
@@ -10,16 +11,18 @@ mod input;
 mod inverter;
 mod lane;
 mod lists;
+mod mapper;
 mod output;
 mod pinned;
 mod sorter;
 
 pub use batch::{Batch, Occur, Term};
-pub use boundary::{SortTimes, Times};
+pub use boundary::{MapperTimes, SortTimes, Times};
 pub use input::{Classes, Formula, Method, Options, Text, TfPart, Trie, TrieArrays};
 pub use inverter::Inverter;
 pub use lane::{Lane, MOST_RANKED, Matches, Ranked, Scheme};
 pub use lists::{DeviceLists, ListsBuilder};
+pub use mapper::{Groups, MapFunction, Mapper, MapperOptions, ReduceFunction};
 pub use output::{Collected, Inverted, Lexicon, Part};
 pub use pinned::Pinned;
 pub use sorter::{Algorithm, Pair, Record, Sorter, SorterOptions};
@@ -207,4 +210,14 @@ fn text(chars: &[c_char]) -> String {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned()
+}
+
+/// # Safety
+/// `from` points to `length` elements that live for `'a`, or `length` is 0.
+unsafe fn slice<'a, T>(from: *const T, length: u64) -> &'a [T] {
+    if length == 0 {
+        return &[];
+    }
+    // SAFETY: as the caller promises; the array is in memory, so its length fits.
+    unsafe { std::slice::from_raw_parts(from, length as usize) }
 }

@@ -59,6 +59,7 @@ impl Engine {
                 crate::gpu::Method::Hash => "gpu hash",
                 crate::gpu::Method::Pp => "gpu pp",
                 crate::gpu::Method::Ppd => "gpu ppd",
+                crate::gpu::Method::Mars => "gpu mars",
             },
         }
     }

@@ -63,6 +63,8 @@ pub struct GpuOptions {
     pub fail_after: Option<u64>,
     /// Whether to wait after every stage, to tell its time.
     pub timed: bool,
+    /// How [`Method::Mars`] sorts.
+    pub sort: Algorithm,
 }
 
 impl GpuOptions {
@@ -78,6 +80,7 @@ impl GpuOptions {
             hash_mask: u64::MAX,
             fail_after: None,
             timed: false,
+            sort: Algorithm::default(),
         }
     }
 
@@ -107,6 +110,7 @@ impl GpuOptions {
             hash_mask: self.hash_mask,
             fail_after: self.fail_after,
             timed: self.timed,
+            sort: self.sort,
         };
         let trie = self.dictionary.as_deref().map(trie);
         Ok(tokapi_kernels::Inverter::new(
