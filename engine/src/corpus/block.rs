@@ -52,7 +52,7 @@ impl Skipped {
 
 /// Raw records, perhaps of several files, in input order. Reused from one fill to the next.
 /// Stored elsewhere, it names the files that are not read yet.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Block {
     pub(super) bytes: Vec<u8>,
     segments: Vec<Segment>,
@@ -67,7 +67,7 @@ pub struct Block {
 }
 
 /// Which line, or row, of its file comes first in a segment.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum First {
     /// The one of this number.
     Number(u64),
@@ -76,7 +76,7 @@ pub(super) enum First {
 }
 
 /// The records of one file within a block.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Segment {
     #[serde(with = "crate::paths")]
     pub path: Arc<Path>,

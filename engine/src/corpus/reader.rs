@@ -183,7 +183,7 @@ impl Read for FileReader {
 }
 
 /// Whole records of a file that have not been read yet.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct RecordRange {
     reader: FileReader,
     length: usize,

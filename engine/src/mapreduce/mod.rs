@@ -3,7 +3,8 @@
 //! A [`Job`] maps every record of an [`Input`] to pairs of key and value, and reduces the values of
 //! each key to outputs. It may combine values early, order the values of a key by a secondary key,
 //! and say which partition a key belongs to. A runner ([`Threads`]) does the rest; jobs that can be
-//! described to another process ([`Portable`]) also run in worker processes ([`Processes`]).
+//! described to another process ([`Portable`]) also run in worker processes ([`Processes`]), and those
+//! that have functions for a device ([`Functors`]) on a GPU.
 //!
 //! Pairs travel as *runs*: sorted by partition and key, in memory or in files, marked so that a
 //! reader can begin at any key. A map task takes a split and leaves runs and a note; a reduce task
@@ -42,6 +43,9 @@ mod codec;
 mod cuts;
 mod documents;
 mod emit;
+mod functors;
+#[cfg(feature = "kernels")]
+mod gpu;
 mod guard;
 mod input;
 mod items;
@@ -62,6 +66,9 @@ mod values;
 pub use cuts::Partitions;
 pub use documents::{Document, DocumentPlace, DocumentReader, Documents};
 pub use emit::Emitter;
+pub use functors::{DeviceKey, DeviceValue, Functors, MapFunction, ReduceFunction, ValuesOf};
+#[cfg(feature = "kernels")]
+pub use gpu::Gpu;
 pub use guard::catches_panic;
 pub use input::{Input, Reader, Record};
 pub use items::{Item, ItemReader, ItemSplit, Items};

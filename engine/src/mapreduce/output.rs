@@ -16,6 +16,82 @@ const HELD_BYTES: usize = 16 << 20;
 /// Text in a piece of a compressed file, whose bytes depend on it.
 const PIECE_BYTES: usize = 4 << 20;
 
+/// What runs jobs of a kind.
+pub(super) trait RunJob<J: Job> {
+    /// Runs `job` on `input`; see [`Threads::run`].
+    fn run_job<P: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        take: impl FnMut(P) -> Result<()>,
+    ) -> Result<Report>;
+
+    /// The folder for scratch files.
+    fn scratch(&self) -> &Path;
+}
+
+impl<J: Job> RunJob<J> for Threads {
+    fn run_job<P: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        take: impl FnMut(P) -> Result<()>,
+    ) -> Result<Report> {
+        self.run(job, input, part, push, take)
+    }
+
+    fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+}
+
+/// Runs a job, with what `own` makes of every output in one list.
+pub(super) fn collect<J: Job, T: Send>(
+    runner: &impl RunJob<J>,
+    job: &mut J,
+    input: J::Input,
+    own: impl Fn(J::Output<'_>) -> T + Sync,
+) -> Result<(Vec<T>, Report)> {
+    let mut all = Vec::new();
+    let push = |part: &mut Vec<T>, output: J::Output<'_>| {
+        part.push(own(output));
+        Ok(())
+    };
+    let take = |mut part: Vec<T>| {
+        all.append(&mut part);
+        Ok(())
+    };
+    let report = runner.run_job(job, input, Vec::new, push, take)?;
+    Ok((all, report))
+}
+
+/// Runs a job, and writes what `format` makes of every output to `path`, compressed as its name tells.
+pub(super) fn write<J: Job>(
+    runner: &impl RunJob<J>,
+    job: &mut J,
+    input: J::Input,
+    path: &Path,
+    format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
+) -> Result<(Staged, Report)> {
+    let mut writer = TextWriter::create(path)?;
+    let scratch = runner.scratch();
+    let push = |part: &mut PartText, output: J::Output<'_>| {
+        format(output, &mut part.text);
+        match part.text.len() < HELD_BYTES {
+            true => Ok(()),
+            false => part.put_aside(scratch),
+        }
+    };
+    let report = runner.run_job(job, input, PartText::default, push, |part| {
+        part.write(&mut writer)
+    })?;
+    Ok((writer.finish()?, report))
+}
+
 impl Threads {
     /// Runs `job` on `input` and writes what `format` makes of every output to `path`, compressed
     /// as its name tells. To be committed by the caller.
@@ -29,18 +105,7 @@ impl Threads {
         path: &Path,
         format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
     ) -> Result<(Staged, Report)> {
-        let mut writer = TextWriter::create(path)?;
-        let push = |part: &mut PartText, output: J::Output<'_>| {
-            format(output, &mut part.text);
-            match part.text.len() < HELD_BYTES {
-                true => Ok(()),
-                false => part.put_aside(&self.scratch),
-            }
-        };
-        let report = self.run(job, input, PartText::default, push, |part| {
-            part.write(&mut writer)
-        })?;
-        Ok((writer.finish()?, report))
+        write(self, job, input, path, format)
     }
 }
 

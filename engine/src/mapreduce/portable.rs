@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::functors::Functors;
 use super::input::Input;
 use super::job::Job;
 use super::report::Report;
@@ -13,7 +14,7 @@ use crate::error::Result;
 use crate::output::Staged;
 
 /// An input whose splits can be read elsewhere.
-pub trait PortableInput: Input<Split: Serialize + DeserializeOwned> {
+pub trait PortableInput: Input<Split: Serialize + DeserializeOwned + Clone> {
     /// What a reader is made of.
     type Reading: Serialize + DeserializeOwned;
 
@@ -40,6 +41,11 @@ pub trait PortableInput: Input<Split: Serialize + DeserializeOwned> {
 pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
     /// Its name, by which a worker finds it.
     const NAME: &'static str;
+
+    /// Its functions on a device, if it has any: what they give is what `map` gives.
+    fn functors() -> Option<Functors<Self>> {
+        None
+    }
 }
 
 /// A job whose outputs are text.

@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::cuts::{Cut, Partitions, cuts};
 use super::emit::Emitter;
 use super::guard::guarded;
-use super::input::{Input, Reader};
+use super::input::{Input, Reader, Record};
 use super::job::{Combine, Job};
 use super::merge::{Merge, merge_runs};
+use super::output;
 use super::report::Report;
 use super::run::{FRAME_BYTES, Run};
 use super::spill::Spill;
@@ -57,7 +58,7 @@ impl Default for Threads {
 }
 
 /// A run, and what orders it among others: the number of its split, and which of its it is.
-type Numbered = ((u32, u32), Run);
+pub(super) type Numbered = ((u32, u32), Run);
 
 /// A map worker: what reads, and what holds the pairs.
 pub(super) struct Worker<J: Job> {
@@ -88,11 +89,25 @@ impl Threads {
         push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
         take: impl FnMut(P) -> Result<()>,
     ) -> Result<Report> {
+        let map =
+            |job: &mut J, spill: &Spill, report: &mut Report| self.map(job, input, spill, report);
+        self.run_with(job, map, part, push, take)
+    }
+
+    /// Runs a job whose pairs are `map`'s.
+    pub(super) fn run_with<J: Job, P: Send>(
+        &self,
+        job: &mut J,
+        map: impl FnOnce(&mut J, &Spill, &mut Report) -> Result<Vec<Run>>,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        take: impl FnMut(P) -> Result<()>,
+    ) -> Result<Report> {
         let mut report = Report::default();
         // Half for the runs, the rest for the containers and what is under way.
         let spill = Spill::new(self.memory_bytes / 2, &self.scratch);
         let started = Instant::now();
-        let runs = self.map(job, input, &spill, &mut report)?;
+        let runs = map(job, &spill, &mut report)?;
         report.map = started.elapsed();
         log::info!("mapped: {} runs, {:.3?}", runs.len(), report.map);
         let started = Instant::now();
@@ -114,17 +129,7 @@ impl Threads {
         input: J::Input,
         own: impl Fn(J::Output<'_>) -> T + Sync,
     ) -> Result<(Vec<T>, Report)> {
-        let mut all = Vec::new();
-        let push = |part: &mut Vec<T>, output: J::Output<'_>| {
-            part.push(own(output));
-            Ok(())
-        };
-        let take = |mut part: Vec<T>| {
-            all.append(&mut part);
-            Ok(())
-        };
-        let report = self.run(job, input, Vec::new, push, take)?;
-        Ok((all, report))
+        output::collect(self, job, input, own)
     }
 
     pub(super) fn combiner<J: Job>(&self, job: &J) -> Option<Combine<J::Value>> {
@@ -162,12 +167,8 @@ impl Threads {
             }
         };
         let (mut runs, mut notes) = (Vec::new(), Vec::new());
-        let keep = |mut mapped: Mapped<J>| {
-            runs.append(&mut mapped.runs);
-            notes.push(mapped.note);
-            report.emitted_pairs += mapped.emitted;
-            report.skipped.append(mapped.skipped);
-            report.splits += 1;
+        let keep = |mapped: Mapped<J>| {
+            report.take_mapped(mapped, &mut runs, &mut notes);
             Ok(())
         };
         Stages::new(threads, true).run(read, worker, keep)?;
@@ -194,12 +195,7 @@ impl Threads {
         })?;
         drop(workers);
         runs.append(&mut rest.into_inner().unwrap_or_else(PoisonError::into_inner));
-        runs.sort_by_key(|&(number, _)| number);
-        let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
-        report.runs = runs.len() as u64;
-        report.shuffled_pairs = runs.iter().map(|run| run.pairs).sum();
-        report.pair_bytes = runs.iter().map(|run| run.pair_bytes).sum();
-        report.shuffled_bytes = runs.iter().map(|run| run.bytes).sum();
+        let runs = report.take_runs(runs);
         job.all_mapped(notes)?;
         Ok(runs)
     }
@@ -220,19 +216,7 @@ impl Threads {
         let Worker { reader, emitter } = worker;
         let (mut runs, mut bad) = (Vec::new(), Skipped::default());
         let mut skipped = reader.read(number, split, &mut |record| {
-            let mapped = guarded(|| job.map(record, emitter));
-            match mapped.err().or_else(|| emitter.take_rejected()) {
-                None => emitter.end_record()?,
-                Some(what) => {
-                    let input = record.to_string();
-                    let error = Error::Map { input, what };
-                    if !self.skip_bad {
-                        return Err(error);
-                    }
-                    bad.add(|| error);
-                    emitter.take_back();
-                }
-            }
+            self.map_record(job, record, emitter, &mut bad)?;
             if emitter.memory_bytes() as u64 > most_bytes {
                 runs.push((
                     (number, runs.len() as u32),
@@ -255,6 +239,28 @@ impl Threads {
             emitted,
             skipped,
         })
+    }
+
+    /// Maps a record; one that cannot be is left out, if so wanted.
+    pub(super) fn map_record<J: Job>(
+        &self,
+        job: &J,
+        record: Record<'_, J>,
+        emitter: &mut Emitter<J>,
+        bad: &mut Skipped,
+    ) -> Result<()> {
+        let mapped = guarded(|| job.map(record, emitter));
+        let Some(what) = mapped.err().or_else(|| emitter.take_rejected()) else {
+            return emitter.end_record();
+        };
+        let input = record.to_string();
+        let error = Error::Map { input, what };
+        if !self.skip_bad {
+            return Err(error);
+        }
+        bad.add(|| error);
+        emitter.take_back();
+        Ok(())
     }
 
     /// Makes a run of what a container holds.

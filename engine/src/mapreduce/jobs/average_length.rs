@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Combine, Document, Documents, Emitter, Job, Portable, TextJob};
+use super::super::functors::push_terms;
+use super::super::{
+    Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, ReduceFunction,
+    TextJob,
+};
 use super::Tsv;
 
 /// The average length of documents, in terms; what reduce does may be done early, as a combiner,
@@ -72,6 +76,22 @@ impl Job for AverageLength {
 
 impl Portable for AverageLength {
     const NAME: &'static str = "average-length";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Lengths,
+            reduce: ReduceFunction::Sum,
+            record: |_, document, bytes, _| {
+                push_terms(&document, bytes);
+            },
+            key: |_| (),
+            values: |_, sums, each| {
+                // A chunk has fewer than 2^32 of both.
+                each((sums.word >> 32, sums.word & u64::from(u32::MAX)));
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for AverageLength {

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Document, DocumentPlace, Documents, Emitter, Job, Portable, TextJob, prefix};
+use super::super::functors::push_terms;
+use super::super::{
+    Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Portable,
+    ReduceFunction, TextJob, prefix,
+};
 use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
 use crate::corpus::{OnError, Skipped};
@@ -147,6 +151,20 @@ impl Job for WeighOnePass {
 
 impl Portable for WeighOnePass {
     const NAME: &'static str = "bm25";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Terms,
+            reduce: ReduceFunction::Runs,
+            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
+            key: |key| key.text,
+            values: |_, posting, each| {
+                let place = posting.place((posting.word >> 32) as u32);
+                (0..posting.word as u32).for_each(|_| each(place));
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for WeighOnePass {

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Document, Documents, Emitter, Job, Order, Portable, TextJob, prefix};
+use super::super::{
+    Document, Documents, Emitter, Functors, Job, MapFunction, Order, Portable, ReduceFunction,
+    TextJob, prefix,
+};
 use super::Tsv;
 
 /// Pr[t1 | t2]: the share of the documents with t2 that have t1 too.
@@ -39,9 +42,7 @@ impl Job for Cooccurrence {
     type Output<'a> = (&'a str, &'a str, f64);
 
     fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
-        let mut terms: Vec<&str> = document.terms().collect();
-        terms.sort_unstable();
-        terms.dedup();
+        let terms = distinct(&document);
         for &given in &terms {
             emit.pair(given, None);
             for &term in terms.iter().filter(|&&term| term != given) {
@@ -85,8 +86,34 @@ impl Job for Cooccurrence {
     }
 }
 
+/// The terms of a document, each once, in order.
+fn distinct<'a>(document: &Document<'a>) -> Vec<&'a str> {
+    let mut terms: Vec<&str> = document.terms().collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
 impl Portable for Cooccurrence {
     const NAME: &'static str = "cooccurrence";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Cooccurrences,
+            reduce: ReduceFunction::Nothing,
+            record: |_, document, bytes, ()| {
+                for term in distinct(&document) {
+                    bytes.extend_from_slice(term.as_bytes());
+                    bytes.push(b' ');
+                }
+            },
+            key: |key| key.text,
+            values: |_, other, each| {
+                each(other.text()?.map(Box::from));
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for Cooccurrence {

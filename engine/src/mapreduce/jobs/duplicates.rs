@@ -4,9 +4,10 @@
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
+use super::super::functors::push_terms;
 use super::super::{
-    Combine, Document, DocumentPlace, Documents, Emitter, Item, Items, Job, ListJob, Portable,
-    Report, Runner, prefix,
+    Combine, Document, DocumentPlace, Documents, Emitter, Functors, Item, Items, Job, ListJob,
+    MapFunction, Portable, ReduceFunction, Report, Runner, prefix,
 };
 use super::table::{DocumentNotes, DocumentTable};
 use crate::corpus::OnError;
@@ -281,8 +282,34 @@ impl Job for Distinct {
     }
 }
 
+/// A place in one word.
+fn word(place: DocumentPlace) -> u64 {
+    u64::from(place.split) << 32 | u64::from(place.index)
+}
+
+fn place(word: u64) -> DocumentPlace {
+    DocumentPlace {
+        split: (word >> 32) as u32,
+        index: word as u32,
+    }
+}
+
 impl Portable for Identical {
     const NAME: &'static str = "duplicates-identical";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Whole,
+            reduce: ReduceFunction::Nothing,
+            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
+            key: |key| key.text,
+            values: |_, record, each| {
+                // A chunk has fewer than 2^32 records.
+                each(record.place(record.word as u32));
+                Ok(())
+            },
+        })
+    }
 }
 
 impl ListJob for Identical {
@@ -295,6 +322,31 @@ impl ListJob for Identical {
 
 impl Portable for Near {
     const NAME: &'static str = "duplicates-near";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Bands,
+            reduce: ReduceFunction::Nothing,
+            record: |job, document, bytes, ()| {
+                if !job.copies.contains(&document.place) {
+                    push_terms(&document, bytes);
+                }
+            },
+            key: |key| {
+                let halves = |word: u64| [(word >> 32) as u32, word as u32];
+                let [number, a] = halves(key.words[0]);
+                let [b, c] = halves(key.words[1]);
+                (number, [a, b, c, halves(key.value)[0]])
+            },
+            values: |_, band, each| {
+                let record = band.word as u32;
+                let hashes = band.note(record).iter();
+                let signature = hashes.flat_map(|&two| [two as u32, (two >> 32) as u32]);
+                each((band.place(record), signature.collect()));
+                Ok(())
+            },
+        })
+    }
 }
 
 impl ListJob for Near {
@@ -307,6 +359,24 @@ impl ListJob for Near {
 
 impl Portable for Distinct {
     const NAME: &'static str = "duplicates-distinct";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Words,
+            reduce: ReduceFunction::First,
+            record: |_, pair, bytes, ()| {
+                let &(place, of, agree) = pair.item;
+                for word in [word(place), word(of), agree.into()] {
+                    bytes.extend_from_slice(&word.to_le_bytes());
+                }
+            },
+            key: |key| (place(key.words[0]), place(key.words[1])),
+            values: |_, agree, each| {
+                each(agree.word as u32);
+                Ok(())
+            },
+        })
+    }
 }
 
 impl ListJob for Distinct {

@@ -3,8 +3,10 @@
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
+use super::super::functors::push_terms;
 use super::super::{
-    Document, DocumentPlace, Documents, Emitter, Job, Order, Portable, TextJob, prefix,
+    Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Order, Portable,
+    ReduceFunction, TextJob, prefix,
 };
 use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
@@ -101,6 +103,20 @@ impl Job for InvertedIndex {
 
 impl Portable for InvertedIndex {
     const NAME: &'static str = "inverted-index";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Terms,
+            reduce: ReduceFunction::Runs,
+            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
+            key: |key| key.text,
+            values: |_, posting, each| {
+                let place = posting.place((posting.word >> 32) as u32);
+                each((place, posting.word as u32));
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for InvertedIndex {

@@ -10,8 +10,8 @@ use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    Combine, Emitter, Item, Items, Job, Line, Lines, ListJob, Order, Portable, Report, Runner,
-    prefix,
+    Combine, Emitter, Functors, Item, Items, Job, Line, Lines, ListJob, MapFunction, Order,
+    Portable, ReduceFunction, Report, Runner, prefix,
 };
 use crate::error::{Error, Result};
 
@@ -76,7 +76,9 @@ impl PageRank {
                 "damping is {given}; it must be from 0 to below 1"
             )));
         }
-        let (linked, mut report) = runner.list(&mut Links, edges)?;
+        let (mut linked, mut report) = runner.list(&mut Links, edges)?;
+        // Partitions need not be ranges.
+        linked.sort_unstable();
         let count = u32::try_from(linked.len())
             .map_err(|_| Error::Limit("the graph has 2^32 or more nodes; split it".into()))?;
         let mut nodes = Arc::new(number(&linked, ONE / u64::from(count.max(1))));
@@ -92,7 +94,8 @@ impl PageRank {
             let nodes = Arc::get_mut(&mut nodes).ok_or_else(|| {
                 Error::Verification("a map task still reads the graph after its end".into())
             })?;
-            for (node, rank) in nodes.iter_mut().zip(ranks) {
+            for (number, rank) in ranks {
+                let node = &mut nodes[number as usize];
                 change += node.rank.abs_diff(rank);
                 node.rank = rank;
             }
@@ -255,6 +258,19 @@ impl Job for Iteration {
 
 impl Portable for Links {
     const NAME: &'static str = "pagerank-links";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Edges,
+            reduce: ReduceFunction::Nothing,
+            record: |_, line, bytes, _| bytes.extend_from_slice(line.text.as_bytes()),
+            key: |key| key.text,
+            values: |_, target, each| {
+                each(target.text()?.map(Box::from));
+                Ok(())
+            },
+        })
+    }
 }
 
 impl ListJob for Links {
@@ -267,12 +283,35 @@ impl ListJob for Links {
 
 impl Portable for Iteration {
     const NAME: &'static str = "pagerank-iteration";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Ranks,
+            reduce: ReduceFunction::Sum,
+            record: |_, node, bytes, dangling| {
+                let Node { rank, targets } = node.item;
+                bytes.extend_from_slice(&(node.number as u64).to_le_bytes());
+                bytes.extend_from_slice(&rank.to_le_bytes());
+                for target in targets {
+                    bytes.extend_from_slice(&target.to_le_bytes());
+                }
+                if targets.is_empty() {
+                    *dangling += rank;
+                }
+            },
+            key: |key| key.words[0] as u32,
+            values: |_, count, each| {
+                each(count.word);
+                Ok(())
+            },
+        })
+    }
 }
 
 impl ListJob for Iteration {
-    type Owned = u64;
+    type Owned = (u32, u64);
 
-    fn own((_, rank): Self::Output<'_>) -> Self::Owned {
-        rank
+    fn own(output: Self::Output<'_>) -> Self::Owned {
+        output
     }
 }

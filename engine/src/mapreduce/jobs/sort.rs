@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Combine, Emitter, Job, Line, Lines, Portable, TextJob, prefix};
+use super::super::{
+    Combine, Emitter, Functors, Job, Line, Lines, MapFunction, Portable, ReduceFunction, TextJob,
+    prefix,
+};
 
 /// Sorts lines by their bytes. The framework sorts; run with [`Partitions::Ranges`], whose cuts are
 /// sampled from the sorted runs, partitions of about equal size are in order one after the other.
@@ -49,6 +52,19 @@ impl Job for SortLines {
 
 impl Portable for SortLines {
     const NAME: &'static str = "sort";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Whole,
+            reduce: ReduceFunction::Count,
+            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
+            key: |key| key.text,
+            values: |_, count, each| {
+                each(count.word);
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for SortLines {

@@ -7,8 +7,10 @@
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
+use super::super::functors::push_terms;
 use super::super::{
-    Combine, Document, Documents, Emitter, Job, Line, Lines, Portable, TextJob, prefix,
+    Combine, Document, Documents, Emitter, Functors, Job, Line, Lines, MapFunction, Portable,
+    ReduceFunction, TextJob, prefix,
 };
 use super::Tsv;
 use super::bm25::Weighed;
@@ -196,21 +198,27 @@ impl GlobalPass {
     }
 
     /// The posting on a line, with its weight.
-    fn weigh<'a>(&self, line: &'a str) -> Result<(&'a str, (u32, u32, f32)), &'static str> {
-        let wrong = || "it is no posting of a term list; run bm25-local again";
+    fn read<'a>(&self, line: &'a str) -> Result<(&'a str, (u32, u32, f32)), &'static str> {
         let mut fields = line.split('\t');
-        let mut next = || fields.next().ok_or_else(wrong);
+        let mut next = || fields.next().ok_or(WRONG);
         let (term, document, tf) = (next()?, next()?, next()?);
-        let document: u32 = document.parse().map_err(|_| wrong())?;
-        let tf: u32 = tf.parse().map_err(|_| wrong())?;
-        let df = self.dfs.get(term).ok_or_else(wrong)?;
-        let norm = self.norms.get(document as usize).ok_or_else(wrong)?;
+        let document: u32 = document.parse().map_err(|_| WRONG)?;
+        let tf: u32 = tf.parse().map_err(|_| WRONG)?;
+        Ok((term, self.weigh(term, document, tf)?))
+    }
+
+    /// A posting with its weight.
+    fn weigh(&self, term: &str, document: u32, tf: u32) -> Result<(u32, u32, f32), &'static str> {
+        let df = self.dfs.get(term).ok_or(WRONG)?;
+        let norm = self.norms.get(document as usize).ok_or(WRONG)?;
         let idf = self.bm25.idf(self.norms.len() as u64, *df);
         let mut weight = [0.0];
         self.bm25.weigh(idf, &[0], &[tf], &[*norm], &mut weight);
-        Ok((term, (document, tf, weight[0])))
+        Ok((document, tf, weight[0]))
     }
 }
+
+const WRONG: &str = "it is no posting of a term list; run bm25-local again";
 
 impl Job for GlobalPass {
     type Input = Lines;
@@ -221,7 +229,7 @@ impl Job for GlobalPass {
     type Output<'a> = Weighed<'a>;
 
     fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
-        match self.weigh(line.text) {
+        match self.read(line.text) {
             Ok((term, posting)) => emit.pair(term, posting),
             Err(what) => emit.reject(what),
         }
@@ -255,6 +263,20 @@ impl Job for GlobalPass {
 
 impl Portable for LocalPass {
     const NAME: &'static str = "bm25-local";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Terms,
+            reduce: ReduceFunction::Runs,
+            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
+            key: |key| (key.split, key.text),
+            values: |_, posting, each| {
+                let place = posting.place((posting.word >> 32) as u32);
+                (0..posting.word as u32).for_each(|_| each(place.index));
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for LocalPass {
@@ -265,6 +287,19 @@ impl TextJob for LocalPass {
 
 impl Portable for DocumentFrequencies {
     const NAME: &'static str = "document-frequencies";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::FirstField,
+            reduce: ReduceFunction::Count,
+            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
+            key: |key| key.text,
+            values: |_, count, each| {
+                each(count.word);
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for DocumentFrequencies {
@@ -277,6 +312,21 @@ impl TextJob for DocumentFrequencies {
 
 impl Portable for GlobalPass {
     const NAME: &'static str = "bm25-global";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Postings,
+            reduce: ReduceFunction::Nothing,
+            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
+            key: |key| key.text,
+            values: |job, posting, each| {
+                // A chunk has fewer than 2^32 records.
+                let found = posting.note(posting.word as u32)[0];
+                each(job.weigh(posting.key, (found >> 32) as u32, found as u32)?);
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for GlobalPass {

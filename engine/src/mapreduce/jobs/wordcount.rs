@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Combine, Document, Documents, Emitter, Job, Portable, TextJob, prefix};
+use super::super::functors::push_terms;
+use super::super::{
+    Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, ReduceFunction,
+    TextJob, prefix,
+};
 use super::Tsv;
 
 /// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).
@@ -56,6 +60,21 @@ impl Job for WordCount {
 
 impl Portable for WordCount {
     const NAME: &'static str = "wordcount";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Terms,
+            reduce: ReduceFunction::Count,
+            record: |_, document, bytes, _| {
+                push_terms(&document, bytes);
+            },
+            key: |key| key.text,
+            values: |_, count, each| {
+                each(count.word);
+                Ok(())
+            },
+        })
+    }
 }
 
 impl TextJob for WordCount {
