@@ -167,7 +167,7 @@ impl Args {
 pub fn without_cuda() -> Error {
     Error::Device(
         "this program was built without its GPU engine: build it with `cargo build --release \
-         --features cuda` (kernels/fetch-nvcc fetches the compiler), or use --engine cpu"
+         --features cuda` (kernels/fetch-nvcc fetches the compiler), or do without the GPU"
             .into(),
     )
 }

@@ -11,10 +11,13 @@ use serde_json::json;
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Weights;
 use tokapi::dictionary::Dictionary;
-use tokapi::gpu::{Build, GpuOptions, Method, Pinned, Resident, ResidentWeights, Text, Times};
+use tokapi::gpu::{
+    Algorithm, Build, GpuOptions, Method, Pinned, Resident, ResidentWeights, Text, Times,
+};
 use tokapi::{Bm25, Error};
 
 use super::collection::Generated;
+use super::methods;
 use super::weigh::{Args, Link, Measured, fastest};
 
 pub fn link(device: u32) -> Result<Link, Error> {
@@ -30,20 +33,96 @@ pub fn link(device: u32) -> Result<Link, Error> {
     })
 }
 
+/// A collection in pinned memory.
+struct OnHost {
+    bytes: Pinned,
+    starts: Pinned,
+}
+
+impl OnHost {
+    fn new(generated: &Generated) -> Result<Self, Error> {
+        let mut bytes = Pinned::new(Build::Cuda, generated.text.len())?;
+        bytes.copy_from_slice(&generated.text);
+        let mut starts = Pinned::new(Build::Cuda, 8 * generated.starts.len())?;
+        for (to, start) in starts.chunks_exact_mut(8).zip(&generated.starts) {
+            to.copy_from_slice(&start.to_ne_bytes());
+        }
+        Ok(OnHost { bytes, starts })
+    }
+
+    fn text(&self) -> Text<'_> {
+        Text::new(&self.bytes, self.starts.as_words())
+    }
+}
+
+/// What a method takes on the device.
+struct Weighed {
+    /// Stages overlapped, and one after the other.
+    seconds: f64,
+    stages: Times,
+    /// Bytes of weights, documents and terms that came back.
+    bytes_down: usize,
+}
+
+/// Weighs a text on the device, and compares the weights.
+fn weigh(
+    options: &GpuOptions,
+    text: Text<'_>,
+    chunk_bytes: u64,
+    repeat: u32,
+    expected: Option<&Weights>,
+) -> Result<Weighed, Error> {
+    let (analyzer, bm25) = (Analyzer::default(), Bm25::default());
+    // An engine of its own, gone before the next one needs the memory.
+    let stages = {
+        let timed = GpuOptions {
+            timed: true,
+            ..options.clone()
+        };
+        let mut engine = Resident::new(&timed, &analyzer)?;
+        let stages = fastest(2, || {
+            engine.weigh(text, chunk_bytes, &bm25)?;
+            let times = engine.times();
+            Ok((sum(&times), times))
+        })?;
+        stages.1
+    };
+    let mut engine = Resident::new(options, &analyzer)?;
+    let warm = engine.weigh(text, chunk_bytes, &bm25)?;
+    if let Some(expected) = expected {
+        compare(&warm, expected)?;
+    }
+    let bytes_down = warm
+        .parts
+        .iter()
+        .map(|part| 8 * part.documents.len() + 8 * part.segment_terms.len())
+        .sum();
+    let (seconds, ()) = fastest(repeat, || {
+        let started = Instant::now();
+        engine.weigh(text, chunk_bytes, &bm25)?;
+        Ok((started.elapsed().as_secs_f64(), ()))
+    })?;
+    Ok(Weighed {
+        seconds,
+        stages,
+        bytes_down,
+    })
+}
+
+/// A dictionary of all terms.
+fn dictionary(weights: &Weights) -> Result<Option<Arc<Dictionary>>, Error> {
+    let terms = weights.lexicon.terms.iter();
+    Ok(Some(Arc::new(Dictionary::build(terms)?)))
+}
+
 pub fn measure(
     args: &Args,
     generated: &Generated,
     on_cpu: Option<&Weights>,
 ) -> Result<Vec<Measured>, Error> {
     let expected = on_cpu.filter(|_| args.verify);
-    let mut bytes = Pinned::new(Build::Cuda, generated.text.len())?;
-    bytes.copy_from_slice(&generated.text);
-    let mut starts = Pinned::new(Build::Cuda, 8 * generated.starts.len())?;
-    for (to, start) in starts.chunks_exact_mut(8).zip(&generated.starts) {
-        to.copy_from_slice(&start.to_ne_bytes());
-    }
-    let text = Text::new(&bytes, starts.as_words());
-    let analyzer = Analyzer::default();
+    let on_host = OnHost::new(generated)?;
+    let text = on_host.text();
     let mut measured = Vec::new();
     for method in &args.method {
         let mut options = GpuOptions::new(Build::Cuda);
@@ -51,6 +130,7 @@ pub fn measure(
         options.method = match method.as_str() {
             "ppd" => Method::Ppd,
             "pp" => Method::Pp,
+            "mars" => Method::Mars,
             _ => Method::Hash,
         };
         if options.method == Method::Ppd {
@@ -59,7 +139,7 @@ pub fn measure(
                     "ppd takes its dictionary from the CPU's run".into(),
                 ));
             };
-            options.dictionary = Some(Arc::new(Dictionary::build(weights.lexicon.terms.iter())?));
+            options.dictionary = dictionary(weights)?;
         }
         // More is more than one chunk.
         let one_chunk = generated.text.len() < 0xFFFF_0000;
@@ -67,49 +147,58 @@ pub fn measure(
             measured.push(lookups(&options, dictionary, text, generated.text.len())?);
         }
         for &chunk_bytes in &args.chunk_size {
-            // An engine of its own, gone before the next one needs the memory.
-            let stages = {
-                let mut engine = Resident::new(
-                    &GpuOptions {
-                        timed: true,
-                        ..options.clone()
-                    },
-                    &analyzer,
-                )?;
-                fastest(2, || {
-                    engine.weigh(text, chunk_bytes, &Bm25::default())?;
-                    let times = engine.times();
-                    Ok((sum(&times), times))
-                })?
-                .1
-            };
-            let mut engine = Resident::new(&options, &analyzer)?;
-            let warm = engine.weigh(text, chunk_bytes, &Bm25::default())?;
-            if let Some(expected) = expected {
-                compare(&warm, expected)?;
-            }
-            let down: usize = warm
-                .parts
-                .iter()
-                .map(|part| 8 * part.documents.len() + 8 * part.segment_terms.len())
-                .sum();
-            let (seconds, ()) = fastest(args.repeat, || {
-                let started = Instant::now();
-                engine.weigh(text, chunk_bytes, &Bm25::default())?;
-                Ok((started.elapsed().as_secs_f64(), ()))
-            })?;
+            let weighed = weigh(&options, text, chunk_bytes, args.repeat, expected)?;
             let name = format!("gpu {method}, chunks of {} MiB", chunk_bytes >> 20);
             measured.push(Measured {
-                seconds,
-                bytes_moved: (generated.text.len() + down) as f64,
-                stages: stage_text(&stages),
+                seconds: weighed.seconds,
+                bytes_moved: (generated.text.len() + weighed.bytes_down) as f64,
+                stages: stage_text(&weighed.stages),
                 json: json!({
                     "bytes": generated.text.len(), "engine": "gpu", "method": method, "chunk_bytes": chunk_bytes,
-                    "seconds": seconds, "verified": expected.is_some(), "stages_ms": stage_json(&stages),
+                    "seconds": weighed.seconds, "verified": expected.is_some(), "stages_ms": stage_json(&weighed.stages),
                 }),
                 name,
             });
         }
+    }
+    Ok(measured)
+}
+
+/// The methods of the literature, all weights compared.
+pub fn methods(
+    args: &methods::Args,
+    generated: &Generated,
+    expected: &Weights,
+) -> Result<Vec<methods::Measured>, Error> {
+    let on_host = OnHost::new(generated)?;
+    let mut measured = Vec::new();
+    for (name, method, sort) in [
+        ("MRM, bitonic sort", Method::Mars, Algorithm::Bitonic),
+        ("MRM, merge sort", Method::Mars, Algorithm::Merge),
+        ("MRM, radix sort", Method::Mars, Algorithm::Radix),
+        (methods::PP, Method::Pp, Algorithm::default()),
+        (methods::PPD, Method::Ppd, Algorithm::default()),
+        ("hash", Method::Hash, Algorithm::default()),
+    ] {
+        let mut options = GpuOptions::new(Build::Cuda);
+        options.device = args.device;
+        options.method = method;
+        options.sort = sort;
+        if method == Method::Ppd {
+            options.dictionary = dictionary(expected)?;
+        }
+        let weighed = weigh(
+            &options,
+            on_host.text(),
+            args.chunk_size,
+            args.repeat,
+            Some(expected),
+        )?;
+        measured.push(methods::Measured {
+            name,
+            seconds: weighed.seconds,
+            stages: stages(&weighed.stages).to_vec(),
+        });
     }
     Ok(measured)
 }
@@ -174,13 +263,15 @@ fn compare(found: &ResidentWeights<'_>, expected: &Weights) -> Result<(), Error>
     }
 }
 
-fn stages(times: &Times) -> [(&'static str, f64); 10] {
+fn stages(times: &Times) -> [(&'static str, f64); 12] {
     [
         ("upload", times.upload),
         ("cut", times.cut),
         ("documents and lengths", times.documents),
+        ("map", times.map),
         ("dictionary or hash", times.identify),
         ("sort", times.sort),
+        ("group", times.group),
         ("tf", times.tf),
         ("df", times.df),
         ("weigh", times.weigh),

@@ -7,6 +7,8 @@ mod gpu;
 #[path = "no_gpu.rs"]
 mod gpu;
 mod mapreduce;
+mod methods;
+mod plot;
 #[cfg(feature = "cuda")]
 mod queries;
 #[cfg(not(feature = "cuda"))]
@@ -25,6 +27,7 @@ Examples:
   tokapi bench weigh --size 100MB --size 500MB
   tokapi bench weigh --size 4GB --method hash --json
   tokapi bench mapreduce --size 100MB
+  tokapi bench methods --svg plots
   tokapi bench sort --count 1e9 --type u32 --algorithm radix")]
 pub struct Args {
     #[command(subcommand)]
@@ -34,6 +37,7 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     Mapreduce(mapreduce::Args),
+    Methods(methods::Args),
     Queries(queries::Args),
     Search(search::Args),
     Sort(sort::Args),
@@ -43,6 +47,7 @@ enum What {
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     match args.what {
         What::Mapreduce(args) => mapreduce::run(&args, threads),
+        What::Methods(args) => methods::run(&args, threads),
         What::Queries(args) => queries::run(&args, threads),
         What::Search(args) => search::run(&args, threads),
         What::Sort(args) => sort::run(&args),

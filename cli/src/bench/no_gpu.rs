@@ -4,8 +4,8 @@ use tokapi::Error;
 use tokapi::collection::Weights;
 
 use super::collection::Generated;
-use super::sort;
 use super::weigh::{Args, Link, Measured};
+use super::{methods, sort};
 use crate::engine::without_cuda;
 
 pub fn link(_: u32) -> Result<Link, Error> {
@@ -17,5 +17,13 @@ pub fn measure(_: &Args, _: &Generated, _: Option<&Weights>) -> Result<Vec<Measu
 }
 
 pub fn sort(_: &sort::Args) -> Result<Vec<sort::Measured>, Error> {
+    Err(without_cuda())
+}
+
+pub fn methods(
+    _: &methods::Args,
+    _: &Generated,
+    _: &Weights,
+) -> Result<Vec<methods::Measured>, Error> {
     Err(without_cuda())
 }

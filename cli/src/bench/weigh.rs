@@ -26,7 +26,7 @@ pub struct Args {
     pub size: Vec<u64>,
 
     /// The methods to run on the GPU
-    #[arg(long, value_name = "METHOD", value_delimiter = ',', default_value = "hash,ppd,pp", value_parser = ["hash", "ppd", "pp"])]
+    #[arg(long, value_name = "METHOD", value_delimiter = ',', default_value = "hash,ppd,pp", value_parser = ["hash", "ppd", "pp", "mars"])]
     pub method: Vec<String>,
 
     /// The sizes of the GPU's chunks; several are all tried
@@ -81,7 +81,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         let generated = Generated::new(bytes, threads)?;
         let size = generated.text.len() as f64 / 1e9;
         let cpu = (!args.no_cpu)
-            .then(|| on_cpu(args, threads, &generated))
+            .then(|| on_cpu(args.repeat.min(3), threads, &generated))
             .transpose()?;
         let mut table = Table::new(&["", "ms", "GB/s", "times the CPU", "of the link"]);
         let mut row = |name: &str, seconds: f64, share: Option<f64>| {
@@ -136,13 +136,14 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     print(text.as_bytes())
 }
 
-fn on_cpu(args: &Args, threads: usize, generated: &Generated) -> Result<(f64, Weights), Error> {
+/// The engine on the CPU, from text in memory to weights in memory.
+pub fn on_cpu(repeat: u32, threads: usize, generated: &Generated) -> Result<(f64, Weights), Error> {
     let options = BuildOptions {
         threads,
         ..BuildOptions::default()
     };
     let analyzer = Analyzer::default();
-    fastest(args.repeat.min(3), || {
+    fastest(repeat, || {
         let corpus = generated.corpus();
         let started = Instant::now();
         let weights = Collection::build(corpus, &analyzer, &options)?.weigh(&Bm25::default())?;

@@ -36,7 +36,8 @@ Examples:
   tokapi mapreduce bm25 docs/ -o weights.tsv.zst --memory 2GB --scratch /disk2
   tokapi mapreduce bm25-local docs/ -o lists && tokapi mapreduce bm25-global lists -o weights.tsv
   tokapi mapreduce pagerank edges.txt -o ranks.tsv --skip-bad
-  tokapi mapreduce inverted-index docs/ -o postings.tsv --runner processes --workers 8")]
+  tokapi mapreduce inverted-index docs/ -o postings.tsv --runner processes --workers 8
+  tokapi mapreduce bm25 docs/ -o weights.tsv --runner gpu")]
 pub struct Args {
     /// The job
     #[arg(value_enum)]
@@ -66,6 +67,18 @@ pub struct Args {
     /// How long a worker may take for a record or a key before its task is given to another [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
     task_deadline: Option<u32>,
+
+    /// Which GPU, counted from 0 as `tokapi devices` lists them [default: 0]
+    #[arg(long, value_name = "NUMBER", help_heading = "Runner")]
+    device: Option<u32>,
+
+    /// The device memory to use at most [default: what is free]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse, help_heading = "Runner")]
+    device_memory: Option<u64>,
+
+    /// How the GPU sorts pairs [default: radix]
+    #[arg(long, value_enum, help_heading = "Runner")]
+    sort: Option<SortName>,
 
     /// Ranges of keys that are reduced in parallel [default: eight a thread or worker]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
@@ -116,6 +129,18 @@ enum RunnerName {
     Threads,
     /// Worker processes, whose tasks are run again where one dies or hangs
     Processes,
+    /// A GPU maps, threads reduce
+    Gpu,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SortName {
+    /// By radix
+    Radix,
+    /// By comparing and merging
+    Merge,
+    /// By Batcher's bitonic network, as in Mars
+    Bitonic,
 }
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
@@ -132,6 +157,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let report = match args.runner {
         RunnerName::Threads => jobs::run(args, &how, memory_bytes),
         RunnerName::Processes => jobs::run(args, &args.processes(how)?, memory_bytes),
+        RunnerName::Gpu => args.on_gpu(how, memory_bytes),
     };
     let report = report.map_err(suggest_skipping)?;
     let seconds = started.elapsed().as_secs_f64();
@@ -152,14 +178,23 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 impl Args {
     /// The runner `threads`, or as many workers.
     fn threads(&self, threads: usize) -> Result<Threads, Error> {
+        let for_processes = self.workers.is_some() || self.task_deadline.is_some();
+        let for_gpu = self.device.is_some() || self.device_memory.is_some() || self.sort.is_some();
+        let wrong = match self.runner {
+            RunnerName::Threads | RunnerName::Gpu if for_processes => {
+                "--workers and --task-deadline go with --runner processes"
+            }
+            RunnerName::Threads | RunnerName::Processes if for_gpu => {
+                "--device, --device-memory and --sort go with --runner gpu"
+            }
+            _ => "",
+        };
+        if !wrong.is_empty() {
+            return Err(Error::Usage(wrong.into()));
+        }
         let threads = match self.runner {
             RunnerName::Processes => self.workers.map_or(threads, usize::from),
-            RunnerName::Threads if self.workers.is_some() || self.task_deadline.is_some() => {
-                return Err(Error::Usage(
-                    "--workers and --task-deadline go with --runner processes".into(),
-                ));
-            }
-            RunnerName::Threads => threads,
+            RunnerName::Threads | RunnerName::Gpu => threads,
         };
         if let Some(folder) = self.room.scratch.iter().find(|folder| !folder.is_dir()) {
             return Err(Error::Usage(format!(
@@ -204,6 +239,34 @@ impl Args {
             skip_bad: how.skip_bad,
         };
         Ok(Processes::new(command, options))
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+impl Args {
+    fn on_gpu(&self, _: Threads, _: u64) -> Result<Report, Error> {
+        Err(crate::engine::without_cuda())
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Args {
+    /// Runs the job with a device that maps, and threads as `how` says.
+    fn on_gpu(&self, how: Threads, memory_bytes: u64) -> Result<Report, Error> {
+        use tokapi::gpu::{Algorithm, Build};
+
+        Build::Cuda.count()?;
+        let runner = tokapi::mapreduce::Gpu {
+            device: self.device.unwrap_or(0),
+            memory_bytes: self.device_memory,
+            sort: match self.sort {
+                None | Some(SortName::Radix) => Algorithm::Radix,
+                Some(SortName::Merge) => Algorithm::Merge,
+                Some(SortName::Bitonic) => Algorithm::Bitonic,
+            },
+            ..tokapi::mapreduce::Gpu::new(Build::Cuda, how)
+        };
+        jobs::run(self, &runner, memory_bytes)
     }
 }
 

@@ -128,7 +128,7 @@ fn documents(generated: &Generated, threads: usize) -> Documents {
 
 /// The weights of a range of terms.
 #[derive(Default)]
-struct Part {
+pub struct Part {
     terms: Vec<u8>,
     /// Where each term ends, and how many postings there are up to its last.
     ends: Vec<(usize, usize)>,
@@ -147,6 +147,27 @@ impl Part {
     }
 }
 
+/// BM25 by the job of one pass, from text in memory to weights in memory: seconds, counters, weights.
+pub fn weigh_by_job(
+    generated: &Generated,
+    threads: usize,
+) -> Result<(f64, Report, Vec<Part>), Error> {
+    let input = documents(generated, threads);
+    let started = Instant::now();
+    let mut parts = Vec::new();
+    let mut job = WeighOnePass::new(Bm25::default(), OnError::Stop);
+    let push = |part: &mut Part, weighed: Weighed<'_>| {
+        part.push(weighed);
+        Ok(())
+    };
+    let take = |part| {
+        parts.push(part);
+        Ok(())
+    };
+    let report = runner(threads).run(&mut job, input, Part::default, push, take)?;
+    Ok((started.elapsed().as_secs_f64(), report, parts))
+}
+
 fn weighing(generated: &Generated, repeat: u32, threads: usize) -> Result<Vec<Turn>, Error> {
     let mut turns = Vec::new();
     let options = BuildOptions {
@@ -154,20 +175,8 @@ fn weighing(generated: &Generated, repeat: u32, threads: usize) -> Result<Vec<Tu
         ..BuildOptions::default()
     };
     for turn in 0..repeat {
-        let input = documents(generated, threads);
-        let started = Instant::now();
-        let mut parts = Vec::new();
-        let mut job = WeighOnePass::new(Bm25::default(), OnError::Stop);
-        let push = |part: &mut Part, weighed: Weighed<'_>| {
-            part.push(weighed);
-            Ok(())
-        };
-        let take = |part| {
-            parts.push(part);
-            Ok(())
-        };
-        runner(threads).run(&mut job, input, Part::default, push, take)?;
-        keep(&mut turns, "mapreduce", started.elapsed().as_secs_f64());
+        let (seconds, _, parts) = weigh_by_job(generated, threads)?;
+        keep(&mut turns, "mapreduce", seconds);
         let corpus = generated.corpus();
         let started = Instant::now();
         let collection = Collection::build(corpus, &Analyzer::default(), &options)?;

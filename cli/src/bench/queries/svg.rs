@@ -1,112 +1,14 @@
 //! Drawings of what was measured.
 
-use std::io::Write;
 use std::path::Path;
 
-use plotters::coord::combinators::IntoLogRange;
 use plotters::prelude::*;
 use tokapi::Error;
 use tokapi::cooperate::{Router, Timed};
-use tokapi::output::Staged;
 
 use super::ramp::AtLoad;
 use super::variation::OfSize;
-
-type Drawn = Result<(), Box<dyn std::error::Error>>;
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-
-const COLORS: [RGBColor; 4] = [
-    RGBColor(60, 60, 60),
-    RGBColor(44, 160, 44),
-    RGBColor(31, 119, 180),
-    RGBColor(214, 39, 40),
-];
-
-/// Writes what `draw` draws to a file of `folder`.
-fn write(folder: &Path, name: &str, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<(), Error> {
-    std::fs::create_dir_all(folder).map_err(Error::writing(folder))?;
-    let path = folder.join(name);
-    let mut text = String::new();
-    let drawn = {
-        let root = SVGBackend::with_string(&mut text, (1100, 480)).into_drawing_area();
-        root.fill(&WHITE)
-            .map_err(Into::into)
-            .and_then(|()| draw(&root))
-    };
-    drawn.map_err(|error| Error::Write {
-        path: path.clone(),
-        source: std::io::Error::other(error.to_string()),
-    })?;
-    let mut staged = Staged::create(&path)?;
-    let written = staged.write_all(text.as_bytes());
-    written.map_err(|source| staged.failed(source))?;
-    staged.commit()
-}
-
-/// Lines of points on two logarithmic axes.
-fn lines(
-    area: &Area<'_>,
-    title: &str,
-    axes: [&str; 2],
-    curves: &[(String, Vec<(f64, f64)>)],
-) -> Drawn {
-    let points = || curves.iter().flat_map(|(_, points)| points);
-    let range = |of: fn(&(f64, f64)) -> f64| {
-        let (least, most) = points()
-            .map(of)
-            .fold((f64::MAX, f64::MIN_POSITIVE), |(least, most), value| {
-                (least.min(value), most.max(value))
-            });
-        (least.clamp(1e-9, most) / 1.1..most * 1.1).log_scale()
-    };
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, ("sans-serif", 16))
-        .margin(12)
-        .x_label_area_size(36)
-        .y_label_area_size(60)
-        .build_cartesian_2d(range(|point| point.0), range(|point| point.1))?;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
-        .x_desc(axes[0])
-        .y_desc(axes[1])
-        .draw()?;
-    for ((name, points), color) in curves.iter().zip(COLORS.into_iter().cycle()) {
-        chart
-            .draw_series(LineSeries::new(
-                points.iter().copied(),
-                color.stroke_width(2),
-            ))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
-        chart.draw_series(
-            points
-                .iter()
-                .map(|&point| Circle::new(point, 3, color.filled())),
-        )?;
-    }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .border_style(RGBColor(200, 200, 200))
-        .draw()?;
-    Ok(())
-}
-
-/// Lines of points that come with the names of their lines.
-fn curves<'a>(
-    points: impl Iterator<Item = (&'a str, (f64, f64))>,
-) -> Vec<(String, Vec<(f64, f64)>)> {
-    let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
-    for (name, point) in points {
-        match curves.iter_mut().find(|(other, _)| other == name) {
-            Some((_, points)) => points.push(point),
-            None => curves.push((name.into(), vec![point])),
-        }
-    }
-    curves
-}
+use crate::bench::plot::{Area, COLORS, Drawn, curves, lines, write};
 
 /// Throughput and response time of every policy against the load.
 pub fn loads(all: &[AtLoad], folder: &Path) -> Result<(), Error> {
