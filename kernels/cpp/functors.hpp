@@ -146,18 +146,19 @@ struct MapFirstField {
   }
 };
 
-// Reads the decimal number of the next field, and moves behind it; false where there is none below 2^32.
+// Reads the number of the next field as the host does, digits perhaps after a plus, and moves behind it; false
+// where there is none below 2^32.
 TOKAPI_FN bool read_number(const uint8_t* bytes, uint32_t& at, uint32_t end, uint64_t& number) {
   if (at >= end) return false;
   uint32_t start = at + 1, until = field_end(bytes, start, end);
   at = until;
-  if (until == start || until - start > 10) return false;
+  if (start < until && bytes[start] == '+') start++;
   number = 0;
   for (uint32_t i = start; i < until; i++) {
-    if (bytes[i] < '0' || bytes[i] > '9') return false;
+    if (bytes[i] < '0' || bytes[i] > '9' || number >> 32) return false;
     number = 10 * number + (bytes[i] - '0');
   }
-  return number >> 32 == 0;
+  return start < until && number >> 32 == 0;
 }
 
 // Of a line `term<TAB>document<TAB>tf` (term, record); document and tf are the note, in the upper and the lower

@@ -368,7 +368,7 @@ mod tests {
         let lines: [&[u8]; 7] = [
             b"b\t7\t2",
             b"a\t4294967295\t1",
-            b"b\t3\t9",
+            b"b\t+0003\t9",
             b"b\t4294967296\t1",
             b"b\t3",
             b"b\tx\t1",

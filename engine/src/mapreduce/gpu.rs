@@ -23,7 +23,8 @@ use super::portable::{ListJob, Portable, Runner, TextJob};
 use super::report::Report;
 use super::run::{Run, RunWriter};
 use super::spill::Spill;
-use super::threads::{Mapped, Threads};
+use super::threads::{Mapped, Numbered, Threads};
+use crate::corpus::Skipped;
 use crate::error::{Error, Result};
 use crate::output::Staged;
 
@@ -162,14 +163,13 @@ impl<J: Portable> Task<'_, J> {
         number: u32,
         split: <J::Input as Input>::Split,
     ) -> Result<Mapped<J>> {
-        // For records that the device leaves.
         let again = split.clone();
         lane.bytes.clear();
         lane.starts.clear();
         lane.starts.push(0);
         let mut note = J::Note::default();
         let (bytes, starts) = (&mut lane.bytes, &mut lane.starts);
-        let mut skipped = lane.reader.read(number, split, &mut |record| {
+        let skipped = lane.reader.read(number, split, &mut |record| {
             (self.functors.record)(self.job, record, bytes, &mut note);
             if bytes.len() > MOST_BYTES {
                 return Err(Error::Limit(
@@ -181,38 +181,18 @@ impl<J: Portable> Task<'_, J> {
         })?;
         let mut found = Found {
             number,
+            again,
             runs: Vec::new(),
             emitted: 0,
-            left: Vec::new(),
+            skipped,
         };
         let records = lane.starts.len() - 1;
         self.map_records(lane, 0..records, &mut found)?;
-        if !found.left.is_empty() {
-            let Lane {
-                reader, emitter, ..
-            } = lane;
-            let mut left = found.left.iter().peekable();
-            let mut at = 0;
-            reader.read(number, again, &mut |record| {
-                let is_left = left.next_if_eq(&&at).is_some();
-                at += 1;
-                match is_left {
-                    true => self
-                        .threads
-                        .map_record(self.job, record, emitter, &mut skipped),
-                    false => Ok(()),
-                }
-            })?;
-            if !emitter.is_empty() {
-                found.push(self.threads.make_run(self.job, emitter, self.spill)?);
-            }
-            found.emitted += emitter.end_task().1;
-        }
         Ok(Mapped {
             runs: found.runs,
             note,
             emitted: found.emitted,
-            skipped,
+            skipped: found.skipped,
         })
     }
 
@@ -221,18 +201,16 @@ impl<J: Portable> Task<'_, J> {
         &self,
         lane: &mut Lane<J>,
         records: Range<usize>,
-        found: &mut Found,
+        found: &mut Found<J>,
     ) -> Result<()> {
         let starts = &lane.starts[records.start..=records.end];
-        let reduce = self.reduce();
         let map = kernel_map(self.functors.map);
-        match lane
-            .mapper
-            .map(map, kernel_reduce(reduce), &lane.bytes, starts)
-        {
+        let reduce = kernel_reduce(self.reduce());
+        // A chunk has fewer than 2^32 bytes, and no more records.
+        let first = records.start as u32;
+        match lane.mapper.map(map, reduce, &lane.bytes, starts) {
             Err(kernels::Error::TooLarge(_)) if records.len() < 2 => {
-                found.left.push(records.start as u32);
-                Ok(())
+                self.map_left(lane, &[first], found)
             }
             Err(kernels::Error::TooLarge(_)) => {
                 let middle = records.start + records.len() / 2;
@@ -241,28 +219,47 @@ impl<J: Portable> Task<'_, J> {
             }
             Err(other) => Err(other.into()),
             Ok(groups) => {
-                // A chunk has fewer than 2^32 bytes, and no more records.
-                let first = records.start as u32;
                 found.emitted += groups.pairs;
-                found
-                    .left
-                    .extend(groups.left.iter().map(|&left| first + left));
-                if groups.keys.is_empty() {
-                    return Ok(());
+                let left: Vec<u32> = groups.left.iter().map(|&left| first + left).collect();
+                if !groups.keys.is_empty() {
+                    let run = self.write_run(&Chunk {
+                        has_text_keys: self.functors.map.has_text_keys(),
+                        split: found.number,
+                        first,
+                        bytes: &lane.bytes,
+                        note_words: groups.notes.len() / records.len().max(1),
+                        groups,
+                    })?;
+                    found.push(run);
                 }
-                let chunk = Chunk {
-                    has_text_keys: self.functors.map.has_text_keys(),
-                    split: found.number,
-                    first,
-                    bytes: &lane.bytes,
-                    note_words: groups.notes.len() / records.len().max(1),
-                    groups,
-                };
-                let run = self.write_run(&chunk)?;
-                found.push(run);
-                Ok(())
+                self.map_left(lane, &left, found)
             }
         }
+    }
+
+    /// Maps records here that the device has left.
+    fn map_left(&self, lane: &mut Lane<J>, left: &[u32], found: &mut Found<J>) -> Result<()> {
+        if left.is_empty() {
+            return Ok(());
+        }
+        let Lane {
+            reader, emitter, ..
+        } = lane;
+        let (mut left, mut at) = (left.iter().peekable(), 0);
+        let skipped = &mut found.skipped;
+        reader.read(found.number, found.again.clone(), &mut |record| {
+            let is_left = left.next_if_eq(&&at).is_some();
+            at += 1;
+            match is_left {
+                true => self.threads.map_record(self.job, record, emitter, skipped),
+                false => Ok(()),
+            }
+        })?;
+        if !emitter.is_empty() {
+            found.push(self.threads.make_run(self.job, emitter, self.spill)?);
+        }
+        found.emitted += emitter.end_task().1;
+        Ok(())
     }
 
     /// How values are reduced on the device: not at all where that would be to combine them, and this is
@@ -341,15 +338,17 @@ impl<J: Portable> Task<'_, J> {
 }
 
 /// What has been found in a split.
-struct Found {
+struct Found<J: Portable> {
     number: u32,
-    runs: Vec<((u32, u32), Run)>,
+    /// The split, for records that the device leaves.
+    again: <J::Input as Input>::Split,
+    /// In the order of their records.
+    runs: Vec<Numbered>,
     emitted: u64,
-    /// Records that the device left, ascending.
-    left: Vec<u32>,
+    skipped: Skipped,
 }
 
-impl Found {
+impl<J: Portable> Found<J> {
     fn push(&mut self, run: Run) {
         self.runs.push(((self.number, self.runs.len() as u32), run));
     }

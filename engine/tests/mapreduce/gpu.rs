@@ -269,8 +269,12 @@ fn ranks() {
 }
 
 #[test]
-fn a_record_with_too_many_pairs_is_mapped_here() {
-    let text = format!("1\tto be\n2\t{}\n3\tor not\n", "word ".repeat(100_000));
+fn records_with_too_many_pairs_are_mapped_here_in_their_turn() {
+    let long = "word ".repeat(10_000);
+    let short = "to be word ";
+    let text: String = (0..9)
+        .map(|id| format!("{id}\t{}\n", if id % 4 == 2 { &long } else { short }))
+        .collect();
     let input = || {
         documents(Corpus::from_bytes(
             "a.tsv",
@@ -282,9 +286,10 @@ fn a_record_with_too_many_pairs_is_mapped_here() {
         memory_bytes: Some(1 << 20),
         ..Gpu::new(BUILD, threads())
     };
-    let (found, report) = self::text(&gpu, WordCount, input());
-    assert!(found == b"be\t1\nnot\t1\nor\t1\nto\t1\nword\t100000\n");
-    assert_eq!(report.emitted_pairs, 100_004);
+    let weigh = || WeighOnePass::new(Bm25::default(), OnError::Stop);
+    let (found, report) = self::text(&gpu, weigh(), input());
+    assert!(found == self::text(&threads(), weigh(), input()).0);
+    assert_eq!(report.emitted_pairs, 20_000 + 7 * 3);
 }
 
 #[test]
