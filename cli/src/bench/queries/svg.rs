@@ -8,7 +8,7 @@ use tokapi::cooperate::{Router, Timed};
 
 use super::ramp::AtLoad;
 use super::variation::OfSize;
-use crate::bench::plot::{Area, COLORS, Drawn, curves, lines, write};
+use crate::bench::plot::{COLORS, curves, lines, write};
 
 /// Throughput and response time of every policy against the load.
 pub fn loads(all: &[AtLoad], folder: &Path) -> Result<(), Error> {
