@@ -1,20 +1,35 @@
 //! The runner `processes` in a program of one's own: this one is its own worker.
 
-use std::path::Path;
+use std::cmp::Ordering;
+use std::fs;
+use std::path::PathBuf;
+use std::thread::sleep;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokapi::mapreduce::{
     Emitter, Item, Items, Job, Line, Lines, ListJob, Partitions, Portable, ProcessOptions,
-    Processes, Registry, Runner, Threads, WorkerCommand, work,
+    Processes, Registry, Report, Runner, Threads, WorkerCommand, work,
 };
 use tokapi::{Error, Result};
 
 /// Counts lines; what some lines do to it is not good.
 #[derive(Serialize, Deserialize)]
 struct Count {
-    /// Where attempts at the line `once` leave a mark.
-    marks: String,
+    /// Where attempts at lines leave marks.
+    marks: PathBuf,
+}
+
+impl Count {
+    /// Whether this is the first attempt at what is named; it leaves a mark, with its process.
+    fn is_first(&self, name: &str) -> bool {
+        let mark = self.marks.join(name);
+        let first = !mark.exists();
+        if first {
+            fs::write(mark, std::process::id().to_string()).unwrap();
+        }
+        first
+    }
 }
 
 impl Job for Count {
@@ -25,23 +40,15 @@ impl Job for Count {
     type Output<'a> = (&'a str, u64);
 
     fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
-        let mark = Path::new(&self.marks).join(line.text);
         match line.text {
             "panics" => panic!("this line is no good"),
             "aborts" => std::process::abort(),
-            "hangs" => loop {
-                std::thread::sleep(Duration::from_secs(1));
-            },
-            "dies once" if !mark.exists() => {
-                std::fs::write(mark, "").unwrap();
-                std::process::exit(3);
-            }
-            "hangs once" if !mark.exists() => {
-                std::fs::write(mark, "").unwrap();
-                std::thread::sleep(Duration::from_secs(1000));
-            }
-            text => emit.pair(text, 1),
+            "hangs" => hang(),
+            "dies once" if self.is_first("dies once") => std::process::exit(3),
+            "hangs once" if self.is_first("hangs once") => hang(),
+            _ => {}
         }
+        emit.pair(line.text, 1);
     }
 
     fn reduce(
@@ -51,6 +58,10 @@ impl Job for Count {
         write: &mut impl FnMut((&str, u64)),
     ) {
         assert!(line != "cannot be reduced", "no such key");
+        match line {
+            "hangs once when reduced" if self.is_first(line) => hang(),
+            _ => {}
+        }
         write((line, counts.sum()));
     }
 }
@@ -65,6 +76,10 @@ impl ListJob for Count {
     fn own((line, count): (&str, u64)) -> (String, u64) {
         (line.into(), count)
     }
+}
+
+fn hang() {
+    sleep(Duration::from_secs(1000));
 }
 
 /// Numbers by their last digit, in as many runs as there are splits.
@@ -105,6 +120,57 @@ impl ListJob for Digits {
     }
 }
 
+/// A job that makes the runner sort slowly, and takes its values slowly.
+#[derive(Serialize, Deserialize)]
+struct Slow;
+
+/// A key that takes its time to be compared.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct SlowKey(u64);
+
+impl PartialOrd for SlowKey {
+    fn partial_cmp(&self, other: &SlowKey) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for SlowKey {
+    fn cmp(&self, other: &SlowKey) -> Ordering {
+        sleep(Duration::from_millis(2));
+        self.0.cmp(&other.0)
+    }
+}
+
+impl Job for Slow {
+    type Input = Items<u64>;
+    type Key<'a> = SlowKey;
+    type Value = u64;
+    type Note = ();
+    type Output<'a> = u64;
+
+    fn map(&self, number: Item<'_, u64>, emit: &mut Emitter<Self>) {
+        emit.pair(SlowKey(0), *number.item);
+        emit.pair(SlowKey(*number.item), *number.item);
+    }
+
+    fn reduce(&self, key: SlowKey, values: impl Iterator<Item = u64>, write: &mut impl FnMut(u64)) {
+        let pause = Duration::from_millis(if key.0 == 0 { 10 } else { 0 });
+        write(values.inspect(|_| sleep(pause)).sum());
+    }
+}
+
+impl Portable for Slow {
+    const NAME: &'static str = "slow";
+}
+
+impl ListJob for Slow {
+    type Owned = u64;
+
+    fn own(sum: u64) -> u64 {
+        sum
+    }
+}
+
 struct Scratch(tempfile::TempDir);
 
 impl Scratch {
@@ -112,45 +178,50 @@ impl Scratch {
         Scratch(tempfile::tempdir().unwrap())
     }
 
-    fn runner(&self, skip_bad: bool) -> Processes {
-        let program = std::env::current_exe().unwrap();
-        let arguments = vec!["worker".into()];
-        self.runner_of(WorkerCommand { program, arguments }, skip_bad)
-    }
-
-    fn runner_of(&self, command: WorkerCommand, skip_bad: bool) -> Processes {
+    fn options(&self) -> ProcessOptions {
         let scratch = self.0.path().join("scratch");
-        std::fs::create_dir_all(&scratch).unwrap();
-        let options = ProcessOptions {
+        fs::create_dir_all(&scratch).unwrap();
+        ProcessOptions {
             workers: 3,
             deadline: Duration::from_millis(700),
             memory_bytes: 1 << 20,
             scratch,
             partitions: Partitions::Ranges(4),
             combine: true,
-            skip_bad,
-        };
-        Processes::new(command, options)
+            skip_bad: false,
+        }
+    }
+
+    fn runner(&self) -> Processes {
+        Processes::new(this_program(), self.options())
+    }
+
+    fn reported(&self, runner: &Processes, text: &str) -> Result<(Vec<(String, u64)>, Report)> {
+        let marks = self.0.path().into();
+        runner.list(&mut Count { marks }, Lines::of_text(text, 3))
     }
 
     fn count(&self, runner: &Processes, text: &str) -> Result<Vec<(String, u64)>> {
-        let marks = self.0.path().display().to_string();
-        let counted = runner.list(&mut Count { marks }, Lines::of_text(text, 3));
-        counted.map(|(counts, _)| counts)
+        self.reported(runner, text).map(|(counts, _)| counts)
     }
 
     /// Nothing is left when a runner is gone.
     fn is_clean(&self) -> bool {
-        std::fs::read_dir(self.0.path().join("scratch"))
-            .unwrap()
-            .count()
-            == 0
+        let mut left = fs::read_dir(self.0.path().join("scratch")).unwrap();
+        left.next().is_none()
+    }
+}
+
+fn this_program() -> WorkerCommand {
+    WorkerCommand {
+        program: std::env::current_exe().unwrap(),
+        arguments: vec!["worker".into()],
     }
 }
 
 fn jobs_run_one_after_the_other() {
     let scratch = Scratch::new();
-    let runner = scratch.runner(false);
+    let runner = scratch.runner();
     for _ in 0..3 {
         let counts = scratch.count(&runner, "b\na\nb\n").unwrap();
         assert_eq!(counts, [("a".into(), 1), ("b".into(), 2)]);
@@ -171,9 +242,9 @@ fn jobs_run_one_after_the_other() {
 }
 
 fn tasks_of_workers_that_die_or_hang_are_run_again() {
-    for line in ["dies once", "hangs once"] {
+    for line in ["dies once", "hangs once", "hangs once when reduced"] {
         let scratch = Scratch::new();
-        let runner = scratch.runner(false);
+        let runner = scratch.runner();
         let counts = scratch.count(&runner, &format!("a\n{line}\na\n")).unwrap();
         assert_eq!(counts, [("a".into(), 2), (line.into(), 1)]);
         drop(runner);
@@ -181,9 +252,25 @@ fn tasks_of_workers_that_die_or_hang_are_run_again() {
     }
 }
 
+fn work_that_takes_longer_than_the_deadline_is_no_hang() {
+    let scratch = Scratch::new();
+    let numbers: Vec<u64> = (0..80).map(|n| n * 37 % 80).collect();
+    let (sums, report) = scratch
+        .runner()
+        .list(&mut Slow, Items::new(numbers.into(), 80))
+        .unwrap();
+    assert_eq!(sums[..3], [80 * 79 / 2, 1, 2]);
+    let deadline = scratch.options().deadline;
+    assert!(
+        report.map > deadline && report.reduce > deadline,
+        "{report:?}"
+    );
+    assert_eq!(report.reruns, 0);
+}
+
 fn what_fails_again_and_again_stops_the_job_and_is_named() {
     let scratch = Scratch::new();
-    let runner = scratch.runner(false);
+    let runner = scratch.runner();
     for (line, parts) in [
         ("aborts", ["memory", "4 times"]),
         ("hangs", ["memory", "silent"]),
@@ -198,10 +285,12 @@ fn what_fails_again_and_again_stops_the_job_and_is_named() {
     }
     drop(runner);
     assert!(scratch.is_clean());
-    let runner = scratch.runner(true);
-    let marks = String::new();
-    let lines = Lines::of_text("a\npanics\na\n", 1);
-    let (counts, report) = runner.list(&mut Count { marks }, lines).unwrap();
+    let options = ProcessOptions {
+        skip_bad: true,
+        ..scratch.options()
+    };
+    let runner = Processes::new(this_program(), options);
+    let (counts, report) = scratch.reported(&runner, "a\npanics\na\n").unwrap();
     assert_eq!(counts, [("a".into(), 2)]);
     assert!(report.skipped.count == 1 && report.skipped.reasons[0].contains("panics"));
 }
@@ -215,7 +304,7 @@ fn workers_that_are_none_are_errors() {
         ("sh", vec!["-c".into(), "echo no >&2; exit 4".into()], "no"),
     ] {
         let program = program.into();
-        let runner = scratch.runner_of(WorkerCommand { program, arguments }, false);
+        let runner = Processes::new(WorkerCommand { program, arguments }, scratch.options());
         let error = scratch.count(&runner, "a").unwrap_err();
         assert!(matches!(error, Error::Worker { .. }), "{error}");
         assert!(error.to_string().contains(part), "{error}");
@@ -226,11 +315,16 @@ fn workers_that_are_none_are_errors() {
 
 fn main() -> Result<()> {
     if std::env::args().nth(1).as_deref() == Some("worker") {
-        return work(&Registry::default().list::<Count>().list::<Digits>());
+        let registry = Registry::default().list::<Count>().list::<Digits>();
+        return work(&registry.list::<Slow>());
     }
-    jobs_run_one_after_the_other();
-    tasks_of_workers_that_die_or_hang_are_run_again();
-    what_fails_again_and_again_stops_the_job_and_is_named();
-    workers_that_are_none_are_errors();
+    // Most of the time they wait.
+    std::thread::scope(|scope| {
+        scope.spawn(jobs_run_one_after_the_other);
+        scope.spawn(tasks_of_workers_that_die_or_hang_are_run_again);
+        scope.spawn(work_that_takes_longer_than_the_deadline_is_no_hang);
+        scope.spawn(what_fails_again_and_again_stops_the_job_and_is_named);
+        scope.spawn(workers_that_are_none_are_errors);
+    });
     Ok(())
 }

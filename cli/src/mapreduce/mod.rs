@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Runner")]
     workers: Option<u16>,
 
-    /// How long a worker may take for a record or a key before its task is given to another [default: 300]
+    /// How long a job may take for a record or a value before its worker is ended and the task given to another [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
     task_deadline: Option<u32>,
 

@@ -251,7 +251,7 @@ impl<J: Portable> Task<'_, J> {
             let is_left = left.next_if_eq(&&at).is_some();
             at += 1;
             match is_left {
-                true => self.threads.map_record(self.job, record, emitter, skipped),
+                true => self.threads.map_record(self.job, record, emitter, skipped, &()),
                 false => Ok(()),
             }
         })?;

@@ -1,8 +1,10 @@
-//! Panics of a job's functions, made errors.
+//! The functions of a job: they are watched, and their panics made errors.
 
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::watch::Watch;
 
 thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
@@ -16,9 +18,9 @@ pub fn catches_panic() -> bool {
 
 /// Runs a function of a job; a panic becomes its message.
 #[inline]
-pub(crate) fn guarded<T>(function: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn guarded<T>(watch: &impl Watch, function: impl FnOnce() -> T) -> Result<T, String> {
     GUARDED.set(true);
-    let outcome = catch_unwind(AssertUnwindSafe(function));
+    let outcome = watch.during(|| catch_unwind(AssertUnwindSafe(function)));
     GUARDED.set(false);
     outcome.map_err(message)
 }

@@ -281,12 +281,11 @@ impl<J: Job> Iterator for GroupValues<'_, J> {
     }
 }
 
-/// Merges neighbouring runs into one; `alive` is called after every key.
+/// Merges neighbouring runs into one.
 pub(crate) fn merge_runs<J: Job>(
     runs: &[Run],
     order: Option<Order<J::Value>>,
     mut into: RunWriter,
-    mut alive: impl FnMut() -> Result<()>,
 ) -> Result<Run> {
     let mut merge = Merge::<J>::new(runs, None, None, order)?;
     while merge.next_group()? {
@@ -295,7 +294,6 @@ pub(crate) fn merge_runs<J: Job>(
         for value in values {
             into.encode(&value)?;
         }
-        alive()?;
     }
     into.finish()
 }

@@ -62,6 +62,7 @@ mod run;
 mod spill;
 mod threads;
 mod values;
+mod watch;
 
 pub use cuts::Partitions;
 pub use documents::{Document, DocumentPlace, DocumentReader, Documents};

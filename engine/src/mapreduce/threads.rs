@@ -21,6 +21,7 @@ use super::output;
 use super::report::Report;
 use super::run::{FRAME_BYTES, Run};
 use super::spill::Spill;
+use super::watch::Watch;
 use crate::corpus::Skipped;
 use crate::error::{Error, Result};
 use crate::pipeline::Stages;
@@ -163,7 +164,7 @@ impl Threads {
         let worker = || {
             let worker = &workers[next_worker.fetch_add(1, Ordering::Relaxed) % threads];
             move |(number, split)| {
-                self.map_split(this, &mut lock(worker), number, split, spill, || Ok(()))
+                self.map_split(this, &mut lock(worker), number, split, spill, &())
             }
         };
         let (mut runs, mut notes) = (Vec::new(), Vec::new());
@@ -200,7 +201,7 @@ impl Threads {
         Ok(runs)
     }
 
-    /// Maps the records of a split; `alive` is called after each.
+    /// Maps the records of a split.
     pub(super) fn map_split<J: Job>(
         &self,
         job: &J,
@@ -208,7 +209,7 @@ impl Threads {
         number: u32,
         split: <J::Input as Input>::Split,
         spill: &Spill,
-        mut alive: impl FnMut() -> Result<()>,
+        watch: &impl Watch,
     ) -> Result<Mapped<J>> {
         let most_bytes = self.memory_bytes / 4 / self.threads.max(1) as u64;
         // Places in a container have 32 bits.
@@ -216,14 +217,14 @@ impl Threads {
         let Worker { reader, emitter } = worker;
         let (mut runs, mut bad) = (Vec::new(), Skipped::default());
         let mut skipped = reader.read(number, split, &mut |record| {
-            self.map_record(job, record, emitter, &mut bad)?;
+            self.map_record(job, record, emitter, &mut bad, watch)?;
             if emitter.memory_bytes() as u64 > most_bytes {
                 runs.push((
                     (number, runs.len() as u32),
                     self.make_run(job, emitter, spill)?,
                 ));
             }
-            alive()
+            Ok(())
         })?;
         skipped.append(bad);
         if !emitter.combines() && !emitter.is_empty() {
@@ -248,8 +249,9 @@ impl Threads {
         record: Record<'_, J>,
         emitter: &mut Emitter<J>,
         bad: &mut Skipped,
+        watch: &impl Watch,
     ) -> Result<()> {
-        let mapped = guarded(|| job.map(record, emitter));
+        let mapped = guarded(watch, || job.map(record, emitter));
         let Some(what) = mapped.err().or_else(|| emitter.take_rejected()) else {
             return emitter.end_record();
         };
@@ -295,7 +297,7 @@ impl Threads {
             let mut merged = Vec::new();
             for some in runs.chunks(most) {
                 let into = super::run::RunWriter::new(Some(spill.create()?), 0);
-                let run = merge_runs::<J>(some, job.value_order(), into, || Ok(()))?;
+                let run = merge_runs::<J>(some, job.value_order(), into)?;
                 spill.spilled_bytes.fetch_add(run.bytes, Ordering::Relaxed);
                 some.iter().for_each(|run| run.clone().remove());
                 merged.push(run);
@@ -320,13 +322,9 @@ impl Threads {
         let reduced = |partition: usize| {
             let from = partition.checked_sub(1).map(|before| &cuts[before]);
             let mut part = part();
-            let counts = reduce_range(
-                job,
-                runs,
-                (from, cuts.get(partition)),
-                || Ok(()),
-                |output| push(&mut part, output),
-            )?;
+            let counts = reduce_range(job, runs, (from, cuts.get(partition)), &(), |output| {
+                push(&mut part, output)
+            })?;
             Ok((part, counts))
         };
         let keep = |(part, counts): (P, Counts)| {
@@ -348,12 +346,12 @@ pub(super) struct Counts {
     pub outputs: u64,
 }
 
-/// Reduces the keys between two cuts; `alive` is called after each.
+/// Reduces the keys between two cuts.
 pub(super) fn reduce_range<J: Job>(
     job: &J,
     runs: &[Run],
     (from, until): (Option<&Cut>, Option<&Cut>),
-    mut alive: impl FnMut() -> Result<()>,
+    watch: &impl Watch,
     mut push: impl FnMut(J::Output<'_>) -> Result<()>,
 ) -> Result<Counts> {
     let mut counts = Counts::default();
@@ -363,16 +361,17 @@ pub(super) fn reduce_range<J: Job>(
         counts.keys += 1;
         counts.pairs += merge.pairs();
         let (key, values) = merge.group()?;
+        let values = values.inspect(|_| watch.step());
         let mut write = |output: J::Output<'_>| {
+            watch.step();
             counts.outputs += 1;
             if pushed.is_ok() {
                 pushed = push(output);
             }
         };
-        let reduced = guarded(|| job.reduce(key, values, &mut write));
+        let reduced = guarded(watch, || job.reduce(key, values, &mut write));
         reduced.map_err(|what| merge.failure(what))?;
         std::mem::replace(&mut pushed, Ok(()))?;
-        alive()?;
     }
     Ok(counts)
 }

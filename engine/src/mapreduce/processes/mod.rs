@@ -7,6 +7,7 @@
 
 mod pool;
 mod protocol;
+mod pulse;
 mod registry;
 mod schedule;
 mod stored;
@@ -55,8 +56,8 @@ pub struct Processes {
 pub struct ProcessOptions {
     /// The number of worker processes.
     pub workers: usize,
-    /// A worker that is done with no record and no key for so long is ended, and its task run
-    /// again.
+    /// A worker whose job takes so long for a record, or between two values or outputs of a key,
+    /// is ended, and its task run again; so is one that is stopped.
     pub deadline: Duration,
     /// What the pairs of all workers may take in memory.
     pub memory_bytes: u64,

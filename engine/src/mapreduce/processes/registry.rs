@@ -16,6 +16,7 @@ use super::super::run::{Run, RunWriter};
 use super::super::spill::Spill;
 use super::super::threads::{Counts, Threads, Worker, reduce_range};
 use super::protocol::{Task, Work};
+use super::pulse::Pulse;
 use super::stored::{self, OutputWriter};
 use crate::corpus::Skipped;
 use crate::error::{Error, Result};
@@ -60,14 +61,11 @@ pub(super) const MERGED: &str = "merged";
 /// In the folder of a reduce task.
 pub(super) const OUTPUTS: &str = "outputs";
 
-/// What a worker does to say that it goes on.
-type Alive<'a> = &'a mut dyn FnMut() -> Result<()>;
-
 /// What a worker keeps from one task to the next, of the job in a file.
 type Kept = Option<(PathBuf, Box<dyn Any>)>;
 
 /// Does a task; its results go to the folder given.
-type DoTask = fn(&Task, &Path, &mut Kept, Alive<'_>) -> Result<Counts>;
+type DoTask = fn(&Task, &Path, &mut Kept, &Pulse) -> Result<Counts>;
 
 /// The jobs that a worker can be asked to do tasks of.
 #[derive(Default)]
@@ -78,29 +76,29 @@ pub struct Registry {
 impl Registry {
     /// Adds a job whose outputs are text.
     pub fn text<J: TextJob + 'static>(mut self) -> Self {
-        self.jobs.insert(J::NAME, |task, into, kept, alive| {
+        self.jobs.insert(J::NAME, |task, into, kept, pulse| {
             let store = |output: J::Output<'_>, bytes: &mut Vec<u8>| {
                 J::format(output, bytes);
                 Ok(())
             };
-            do_task::<J>(task, into, kept, alive, store)
+            do_task::<J>(task, into, kept, pulse, store)
         });
         self
     }
 
     /// Adds a job whose outputs are wanted as a list.
     pub fn list<J: ListJob + 'static>(mut self) -> Self {
-        self.jobs.insert(J::NAME, |task, into, kept, alive| {
+        self.jobs.insert(J::NAME, |task, into, kept, pulse| {
             let store =
                 |output: J::Output<'_>, bytes: &mut Vec<u8>| codec::encode(&J::own(output), bytes);
-            do_task::<J>(task, into, kept, alive, store)
+            do_task::<J>(task, into, kept, pulse, store)
         });
         self
     }
 
     /// Does a task, and renames its results into place; where another attempt was first, its
     /// results, which are the same, stay.
-    pub(super) fn run(&self, task: &Task, kept: &mut Kept, alive: Alive<'_>) -> Result<Counts> {
+    pub(super) fn run(&self, task: &Task, kept: &mut Kept, pulse: &Pulse) -> Result<Counts> {
         let run = self.jobs.get(&*task.job).ok_or_else(|| {
             Error::Usage(format!("this worker does not know the job `{}`", task.job))
         })?;
@@ -110,7 +108,7 @@ impl Registry {
             source,
         };
         std::fs::create_dir(&temporary).map_err(failed)?;
-        let done = run(task, &temporary, kept, alive).and_then(|counts| {
+        let done = run(task, &temporary, kept, pulse).and_then(|counts| {
             match std::fs::rename(&temporary, &task.output) {
                 Err(source) if !task.output.is_dir() => Err(failed(source)),
                 _ => Ok(counts),
@@ -161,17 +159,17 @@ fn do_task<J: Portable + 'static>(
     task: &Task,
     into: &Path,
     kept: &mut Kept,
-    alive: Alive<'_>,
+    pulse: &Pulse,
     store: impl Fn(J::Output<'_>, &mut Vec<u8>) -> Result<()>,
 ) -> Result<Counts> {
     let held = hold::<J>(task, kept)?;
     match &task.work {
-        Work::Map(split) => map(held, task.number, split, into, alive),
+        Work::Map(split) => map(held, task.number, split, into, pulse),
         Work::Merge(runs) => {
             let runs: Vec<Run> = stored::read(runs)?;
             let spill = Spill::into_folder(into);
             let run = RunWriter::new(Some(spill.create()?), 0);
-            let run = merge_runs::<J>(&runs, held.job.value_order(), run, alive)?;
+            let run = merge_runs::<J>(&runs, held.job.value_order(), run)?;
             stored::write(&into.join(MERGED), &run)?;
             Ok(Counts::default())
         }
@@ -186,7 +184,7 @@ fn do_task<J: Portable + 'static>(
             let from = partition.checked_sub(1).map(|before| &cuts[before]);
             let mut outputs = OutputWriter::create(&into.join(OUTPUTS))?;
             let range = (from, cuts.get(partition));
-            let counts = reduce_range(&held.job, runs, range, alive, |output| {
+            let counts = reduce_range(&held.job, runs, range, pulse, |output| {
                 outputs.push(|bytes| store(output, bytes))
             })?;
             outputs.finish()?;
@@ -200,7 +198,7 @@ fn map<J: Portable>(
     number: u32,
     split: &Path,
     into: &Path,
-    alive: Alive<'_>,
+    pulse: &Pulse,
 ) -> Result<Counts> {
     let Held {
         settings,
@@ -211,7 +209,7 @@ fn map<J: Portable>(
     let split: <J::Input as super::super::Input>::Split = stored::read(split)?;
     let threads = settings.threads(into);
     let spill = Spill::into_folder(into);
-    let mapped = threads.map_split(job, worker, number, split, &spill, alive);
+    let mapped = threads.map_split(job, worker, number, split, &spill, pulse);
     let mapped = mapped.and_then(|mapped| {
         let mut runs: Vec<Run> = mapped.runs.into_iter().map(|(_, run)| run).collect();
         // A task's pairs are all in its runs: others may be done elsewhere.

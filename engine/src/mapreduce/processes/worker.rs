@@ -1,14 +1,11 @@
 //! A worker: takes tasks from standard input, one on a line, and answers on standard output.
 
 use std::io::{self, BufRead, Write};
-use std::time::{Duration, Instant};
 
 use super::protocol::{Answer, Failure, Task};
+use super::pulse::Pulse;
 use super::registry::Registry;
 use crate::error::{Error, Result};
-
-/// How often a worker says that it goes on.
-const ALIVE_EVERY: Duration = Duration::from_millis(200);
 
 /// What the program that a coordinator starts as a worker does, and nothing else: the tasks of
 /// `registry`'s jobs that come on standard input. When that is closed, because the coordinator
@@ -27,6 +24,7 @@ pub fn work(registry: &Registry) -> Result<()> {
         // The task under way is of use to nobody; what it has written goes with its job.
         std::process::exit(0);
     });
+    let pulse = Pulse::start(|| say(&Answer::Alive));
     let mut kept = None;
     for line in tasks {
         let task: Task = serde_json::from_str(&line).map_err(|error| {
@@ -34,15 +32,8 @@ pub fn work(registry: &Registry) -> Result<()> {
                 "a worker is started by `tokapi mapreduce`: {error}"
             ))
         })?;
-        let mut said = Instant::now();
-        let mut alive = || match said.elapsed() < ALIVE_EVERY {
-            true => Ok(()),
-            false => {
-                said = Instant::now();
-                say(&Answer::Alive)
-            }
-        };
-        let answer = match registry.run(&task, &mut kept, &mut alive) {
+        let done = pulse.at_task(|| registry.run(&task, &mut kept, &pulse));
+        let answer = match done {
             Ok(counts) => Answer::Done(counts),
             Err(error) => Answer::Failed(Failure::from(error)),
         };
