@@ -11,10 +11,12 @@ use crate::error::{Error, Result};
 
 /// A task that fails so often stops its job.
 const MOST_FAILURES: u32 = 4;
-/// A task that has taken less is no straggler, and waiting is looked at as often.
+/// A task that has taken less is no straggler; where one may be, it is looked for as often.
 const SHORT: Duration = Duration::from_millis(200);
 /// One that has taken longer may be one, whatever others took.
 const LONG: Duration = Duration::from_secs(1);
+/// A longer wait is cut into pieces: when this process was stopped, only one is counted.
+const LISTENING: Duration = Duration::from_secs(1);
 
 /// The tasks of one phase.
 pub(super) struct Schedule<'a> {
@@ -38,8 +40,8 @@ struct Running {
     worker: Worker,
     task: Task,
     started: Instant,
-    /// When it was last heard of.
-    heard: Instant,
+    /// How long nothing has been heard of it while it was listened to.
+    silent: Duration,
 }
 
 /// How often a task has been given out and has failed.
@@ -93,18 +95,18 @@ impl<'a> Schedule<'a> {
             if self.running.is_empty() {
                 return Ok(());
             }
-            match self.pool.events.recv_timeout(self.patience(more)) {
-                Ok((id, Event::Answer(Answer::Alive))) => {
+            match self.listen(more) {
+                Some((id, Event::Answer(Answer::Alive))) => {
                     if let Some(running) = self.running.get_mut(&id) {
-                        running.heard = Instant::now();
+                        running.silent = Duration::ZERO;
                     }
                 }
-                Ok((id, Event::Answer(Answer::Done(counts)))) => {
+                Some((id, Event::Answer(Answer::Done(counts)))) => {
                     if let Some(running) = self.running.remove(&id) {
                         self.finish(running, counts, &mut done)?;
                     }
                 }
-                Ok((id, Event::Answer(Answer::Failed(failure)))) => {
+                Some((id, Event::Answer(Answer::Failed(failure)))) => {
                     if let Some(running) = self.running.remove(&id) {
                         self.pool.idle.push(running.worker);
                         let may_pass = failure.may_pass();
@@ -115,15 +117,14 @@ impl<'a> Schedule<'a> {
                         self.fail(running.task, |_| error)?;
                     }
                 }
-                Ok((id, Event::Babble(said))) => {
+                Some((id, Event::Babble(said))) => {
                     self.lose(id, &format!("the worker said `{said}`"), &name)?;
                 }
-                Ok((id, Event::Ended)) => {
+                Some((id, Event::Ended)) => {
                     self.pool.idle.retain(|worker| worker.id != id);
                     self.lose(id, "the worker ended", &name)?;
                 }
-                // The pool has a sender: nothing was heard in time.
-                Err(_) => {}
+                None => {}
             }
             self.end_silent(&name)?;
         }
@@ -136,11 +137,10 @@ impl<'a> Schedule<'a> {
         task.attempt = given.attempts;
         given.attempts += 1;
         worker.give(&task);
-        let started = Instant::now();
         let running = Running {
             task,
-            started,
-            heard: started,
+            started: Instant::now(),
+            silent: Duration::ZERO,
             worker,
         };
         self.running.insert(running.worker.id, running);
@@ -169,17 +169,21 @@ impl<'a> Schedule<'a> {
         Some(task)
     }
 
-    /// How long nothing need be done while nothing is heard.
-    fn patience(&self, more: bool) -> Duration {
+    /// Waits for what a worker has to say, for as long as nothing need be done. Time in which
+    /// nobody listens, such as that of reading the input, is no silence of the workers.
+    fn listen(&mut self, more: bool) -> Option<(u64, Event)> {
+        let silent = self.running.values().map(|running| running.silent).max();
+        let left = self.deadline.saturating_sub(silent.unwrap_or_default());
         let free = self.running.len() < self.workers && !more;
-        let heard = self.running.values().map(|running| running.heard).min();
-        let left = heard.map_or(self.deadline, |heard| {
-            self.deadline.saturating_sub(heard.elapsed())
-        });
-        match free {
-            true => left.min(SHORT),
-            false => left,
+        let patience = left.min(if free { SHORT } else { LISTENING });
+        let began = Instant::now();
+        // The pool has a sender: an error is that nothing was heard in time.
+        let heard = self.pool.events.recv_timeout(patience).ok();
+        let listened = began.elapsed().min(patience);
+        for running in self.running.values_mut() {
+            running.silent += listened;
         }
+        heard
     }
 
     /// The first attempt to be done counts; others are ended.
@@ -217,10 +221,7 @@ impl<'a> Schedule<'a> {
     /// Ends the workers that have been silent for too long.
     fn end_silent(&mut self, name: &impl Fn(&Task) -> String) -> Result<()> {
         let deadline = self.deadline;
-        let silent = self
-            .running
-            .values()
-            .filter(|r| r.heard.elapsed() > deadline);
+        let silent = self.running.values().filter(|r| r.silent >= deadline);
         let silent: Vec<u64> = silent.map(|running| running.worker.id).collect();
         for id in silent {
             let what = format!("the worker was silent for {deadline:?}");
