@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -30,6 +31,14 @@ impl Count {
         }
         first
     }
+}
+
+/// Sends a signal; false where there is no such process.
+fn signal(signal: &str, process: &str) -> bool {
+    let mut kill = Command::new("kill");
+    kill.args([signal, process])
+        .stderr(std::process::Stdio::null());
+    kill.status().unwrap().success()
 }
 
 impl Job for Count {
@@ -252,6 +261,28 @@ fn tasks_of_workers_that_die_or_hang_are_run_again() {
     }
 }
 
+fn workers_that_die_while_they_have_no_task_cost_nothing() {
+    let scratch = Scratch::new();
+    let pids = scratch.0.path().join("pids");
+    let WorkerCommand { program, .. } = this_program();
+    let script = format!("echo $$ >> '{}'; exec \"$0\" worker", pids.display());
+    let command = WorkerCommand {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), script.into(), program.into()],
+    };
+    let runner = Processes::new(command, scratch.options());
+    let numbers = Items::new((0..100_u64).collect::<Vec<_>>().into(), 1);
+    runner.list(&mut Digits, numbers).unwrap();
+    let pids = fs::read_to_string(pids).unwrap();
+    assert_eq!(pids.lines().count(), 3);
+    for pid in pids.lines() {
+        assert!(signal("-KILL", pid));
+    }
+    sleep(Duration::from_millis(100));
+    let (counts, report) = scratch.reported(&runner, "a").unwrap();
+    assert_eq!((counts, report.reruns), (vec![("a".into(), 1)], 0));
+}
+
 fn work_that_takes_longer_than_the_deadline_is_no_hang() {
     let scratch = Scratch::new();
     let numbers: Vec<u64> = (0..80).map(|n| n * 37 % 80).collect();
@@ -301,6 +332,11 @@ fn workers_that_are_none_are_errors() {
         ("/none/such", vec![], "/none/such: no worker starts"),
         ("false", vec![], "exit status: 1"),
         ("echo", vec!["hello".into()], "the worker said `hello`"),
+        (
+            "printf",
+            vec!["\\377\\n".into()],
+            "the worker said `\u{fffd}`",
+        ),
         ("sh", vec!["-c".into(), "echo no >&2; exit 4".into()], "no"),
     ] {
         let program = program.into();
@@ -322,6 +358,7 @@ fn main() -> Result<()> {
     std::thread::scope(|scope| {
         scope.spawn(jobs_run_one_after_the_other);
         scope.spawn(tasks_of_workers_that_die_or_hang_are_run_again);
+        scope.spawn(workers_that_die_while_they_have_no_task_cost_nothing);
         scope.spawn(work_that_takes_longer_than_the_deadline_is_no_hang);
         scope.spawn(what_fails_again_and_again_stops_the_job_and_is_named);
         scope.spawn(workers_that_are_none_are_errors);

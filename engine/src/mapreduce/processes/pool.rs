@@ -66,6 +66,13 @@ pub(super) struct Worker {
 }
 
 impl Worker {
+    /// Whether it has not ended.
+    fn lives(&self) -> bool {
+        let mut started = started();
+        let child = started.get_mut(&self.id);
+        child.is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
     /// Gives it a task. Where it does not take it, it has ended, and that will be heard.
     pub(super) fn give(&mut self, task: &Task) {
         // Fails for no task: paths are bytes.
@@ -121,8 +128,10 @@ impl Pool {
         }
     }
 
-    /// A worker without a task: an idle one, or a new one.
+    /// A worker without a task: an idle one, or a new one. Those that died while they had none
+    /// are no failure of a task.
     pub(super) fn worker(&mut self) -> Result<Worker> {
+        self.idle.retain(Worker::lives);
         match self.idle.pop() {
             Some(worker) => Ok(worker),
             None => self.start(),
@@ -155,13 +164,11 @@ impl Pool {
         let worker = Worker { id, stdin, stderr };
         let sender = self.sender.clone();
         std::thread::spawn(move || {
-            for line in BufReader::new(stdout)
-                .lines()
-                .map_while(std::io::Result::ok)
-            {
-                let event = match serde_json::from_str(&line) {
+            let lines = BufReader::new(stdout).split(b'\n');
+            for line in lines.map_while(std::io::Result::ok) {
+                let event = match serde_json::from_slice(&line) {
                     Ok(answer) => Event::Answer(answer),
-                    Err(_) => Event::Babble(line),
+                    Err(_) => Event::Babble(String::from_utf8_lossy(&line).into_owned()),
                 };
                 if sender.send((id, event)).is_err() {
                     return;
