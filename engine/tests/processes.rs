@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokapi::mapreduce::{
@@ -55,6 +55,15 @@ impl Job for Count {
             "hangs" => hang(),
             "dies once" if self.is_first("dies once") => std::process::exit(3),
             "hangs once" if self.is_first("hangs once") => hang(),
+            "stops once" if self.is_first("stops once") => {
+                signal("-STOP", &std::process::id().to_string());
+            }
+            // Long enough for the first attempt to go on meanwhile.
+            "stops once" if self.is_first("second attempt") => sleep(Duration::from_millis(400)),
+            "all but one die" if self.is_first("all but one die") => {
+                sleep(Duration::from_millis(1500))
+            }
+            "all but one die" => std::process::exit(3),
             _ => {}
         }
         emit.pair(line.text, 1);
@@ -283,6 +292,54 @@ fn workers_that_die_while_they_have_no_task_cost_nothing() {
     assert_eq!((counts, report.reruns), (vec![("a".into(), 1)], 0));
 }
 
+fn of_a_straggler_the_first_attempt_to_finish_counts() {
+    for goes_on in [false, true] {
+        let scratch = Scratch::new();
+        let options = ProcessOptions {
+            deadline: Duration::from_secs(1000),
+            ..scratch.options()
+        };
+        let runner = Processes::new(this_program(), options);
+        let [first, second] =
+            ["stops once", "second attempt"].map(|mark| scratch.0.path().join(mark));
+        let wake = || {
+            let due = Instant::now() + Duration::from_secs(60);
+            while !second.exists() && Instant::now() < due {
+                sleep(Duration::from_millis(5));
+            }
+            signal("-CONT", &fs::read_to_string(&first).unwrap());
+        };
+        let (counts, report) = std::thread::scope(|scope| {
+            if goes_on {
+                scope.spawn(wake);
+            }
+            scratch.reported(&runner, "a\nstops once\na\n").unwrap()
+        });
+        assert_eq!(counts, [("a".into(), 2), ("stops once".into(), 1)]);
+        assert!(report.stragglers > 0 && report.reruns == 0, "{report:?}");
+        if !goes_on {
+            let stopped = fs::read_to_string(&first).unwrap();
+            assert!(!signal("-CONT", &stopped), "it was ended");
+        }
+        assert_eq!(scratch.count(&runner, "a").unwrap(), [("a".into(), 1)]);
+        drop(runner);
+        assert!(scratch.is_clean());
+    }
+}
+
+fn second_attempts_that_fail_do_no_harm_to_the_first() {
+    let scratch = Scratch::new();
+    let options = ProcessOptions {
+        deadline: Duration::from_secs(1000),
+        ..scratch.options()
+    };
+    let runner = Processes::new(this_program(), options);
+    let (counts, report) = scratch.reported(&runner, "all but one die").unwrap();
+    assert_eq!(counts, [("all but one die".into(), 1)]);
+    assert!((1..4).contains(&report.stragglers), "{report:?}");
+    assert_eq!(report.reruns, 0);
+}
+
 fn work_that_takes_longer_than_the_deadline_is_no_hang() {
     let scratch = Scratch::new();
     let numbers: Vec<u64> = (0..80).map(|n| n * 37 % 80).collect();
@@ -359,6 +416,8 @@ fn main() -> Result<()> {
         scope.spawn(jobs_run_one_after_the_other);
         scope.spawn(tasks_of_workers_that_die_or_hang_are_run_again);
         scope.spawn(workers_that_die_while_they_have_no_task_cost_nothing);
+        scope.spawn(of_a_straggler_the_first_attempt_to_finish_counts);
+        scope.spawn(second_attempts_that_fail_do_no_harm_to_the_first);
         scope.spawn(work_that_takes_longer_than_the_deadline_is_no_hang);
         scope.spawn(what_fails_again_and_again_stops_the_job_and_is_named);
         scope.spawn(workers_that_are_none_are_errors);

@@ -226,3 +226,40 @@ fn map<J: Portable>(
     stored::write(&into.join(MAPPED), &mapped)?;
     Ok(Counts::default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapreduce::{Input, Lines, jobs};
+
+    #[test]
+    fn of_two_attempts_at_a_task_the_results_of_the_first_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let settings = Settings {
+            memory_bytes: 1 << 20,
+            partitions: Partitions::Ranges(1),
+            combine: true,
+            skip_bad: false,
+        };
+        stored::write(&path("job"), &(settings, (), jobs::SortLines)).unwrap();
+        let split = Lines::of_text("b\na\n", 1).next_split().unwrap().unwrap();
+        stored::write(&path("split"), &split).unwrap();
+        let task = |attempt| Task {
+            job: jobs::SortLines::NAME.into(),
+            job_file: path("job"),
+            number: 0,
+            attempt,
+            work: Work::Map(path("split")),
+            output: path("map-0"),
+        };
+        for attempt in 0..2 {
+            let done = jobs::registry().run(&task(attempt), &mut None, &Pulse::default());
+            assert_eq!(done.unwrap().keys, 0);
+            // Were the folder another's, this would not be in it the second time.
+            assert_eq!(path("map-0/of the first").exists(), attempt == 1);
+            std::fs::write(path("map-0/of the first"), "").unwrap();
+            assert!(!task(attempt).temporary().exists());
+        }
+    }
+}

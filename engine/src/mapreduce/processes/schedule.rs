@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 
 /// A task that fails so often stops its job.
 const MOST_FAILURES: u32 = 4;
+/// A task that has been given out so often is not run twice any more.
+const MOST_ATTEMPTS: u32 = 4;
 /// A task that has taken less is no straggler; where one may be, it is looked for as often.
 const SHORT: Duration = Duration::from_millis(200);
 /// One that has taken longer may be one, whatever others took.
@@ -114,7 +116,7 @@ impl<'a> Schedule<'a> {
                         if !may_pass {
                             return Err(error);
                         }
-                        self.fail(running.task, |_| error)?;
+                        self.fail(running.task, |_, _| error)?;
                     }
                 }
                 Some((id, Event::Babble(said))) => {
@@ -157,7 +159,8 @@ impl<'a> Schedule<'a> {
                 .running
                 .values()
                 .filter(|r| r.task.number == task.number);
-            same.count() == 1
+            let tried = self.given.get(&task.number).map_or(0, |g| g.attempts);
+            same.count() == 1 && tried < MOST_ATTEMPTS
         };
         let slow = self
             .running
@@ -238,24 +241,25 @@ impl<'a> Schedule<'a> {
         let status = worker.end();
         log::info!("{}: {what} ({status})", task.output.display());
         remove(&task);
-        self.fail(task, |task| Error::Worker {
+        self.fail(task, |task, attempts| Error::Worker {
             task: name(task),
-            what: format!("{what} ({status}), {MOST_FAILURES} times in all"),
+            what: format!("{what} ({status}), {attempts} times in all"),
         })
     }
 
-    /// Counts a failure; the task is run again, unless that is of no use.
-    fn fail(&mut self, task: Task, error: impl FnOnce(&Task) -> Error) -> Result<()> {
+    /// Counts a failure; the task is run again, unless that is of no use. While another attempt
+    /// goes on, nothing has failed: that one may do better, on a disk that had room for one.
+    fn fail(&mut self, task: Task, error: impl FnOnce(&Task, u32) -> Error) -> Result<()> {
+        if self.running.values().any(|r| r.task.number == task.number) {
+            return Ok(());
+        }
         let given = self.given.entry(task.number).or_default();
         given.failures += 1;
         if given.failures >= MOST_FAILURES {
-            return Err(error(&task));
+            return Err(error(&task, given.attempts));
         }
         self.reruns += 1;
-        let runs = self.running.values().any(|r| r.task.number == task.number);
-        if !runs {
-            self.again.push_back(task);
-        }
+        self.again.push_back(task);
         Ok(())
     }
 }
