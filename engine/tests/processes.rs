@@ -78,6 +78,7 @@ impl Job for Count {
         assert!(line != "cannot be reduced", "no such key");
         match line {
             "hangs once when reduced" if self.is_first(line) => hang(),
+            "aborts when reduced" => std::process::abort(),
             _ => {}
         }
         write((line, counts.sum()));
@@ -362,6 +363,7 @@ fn what_fails_again_and_again_stops_the_job_and_is_named() {
     for (line, parts) in [
         ("aborts", ["memory", "4 times"]),
         ("hangs", ["memory", "silent"]),
+        ("aborts when reduced", ["partition 1 of 1", "SIGABRT"]),
         ("panics", ["line `panics`", "this line is no good"]),
         ("cannot be reduced", ["cannot be reduced", "no such key"]),
     ] {

@@ -36,6 +36,12 @@ impl Cut {
         }
     }
 
+    /// The first key, as it is stored, for whoever must find it.
+    pub(crate) fn first_key(&self) -> Option<String> {
+        let key = self.key.as_ref()?;
+        Some(key.escape_ascii().to_string())
+    }
+
     /// The last of `marks` with nothing behind the cut before it.
     pub(crate) fn last_mark_before<J: Job>(&self, marks: &[Mark]) -> usize {
         let before = |mark: &Mark| !self.is_at_or_before::<J>(mark.part, &mark.key);

@@ -24,7 +24,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::codec;
-use super::cuts::{Partitions, cuts};
+use super::cuts::{Cut, Partitions, cuts};
 use super::input::Input;
 use super::output::TextWriter;
 use super::portable::{ListJob, Portable, PortableInput, Runner, TextJob};
@@ -164,12 +164,12 @@ impl Phases<'_> {
         let started = Instant::now();
         let runs = self.merge_many::<J>(runs)?;
         let cuts = cuts::<J>(self.runner.settings.partitions, &runs);
-        let partitions = cuts.len() + 1;
         let shuffle: Shuffle<J> = (notes, runs, cuts);
         let file = self.folder.join("shuffle");
         stored::write(&file, &shuffle)?;
-        job.all_mapped(shuffle.0)?;
-        self.reduce::<J>(file, partitions, take)?;
+        let (notes, _, cuts) = shuffle;
+        job.all_mapped(notes)?;
+        self.reduce::<J>(file, &cuts, take)?;
         self.report.reduce = started.elapsed();
         log::info!("reduced: {} keys", self.report.keys);
         Ok(())
@@ -291,10 +291,10 @@ impl Phases<'_> {
     fn reduce<J: Portable>(
         &mut self,
         shuffle: PathBuf,
-        partitions: usize,
+        cuts: &[Cut],
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let partitions = u32::try_from(partitions)
+        let partitions = u32::try_from(cuts.len() + 1)
             .map_err(|_| Error::Limit("there are 2^32 or more partitions; make fewer".into()))?;
         let task = self.task::<J>("reduce", 0, Work::Reduce(shuffle));
         let folder = self.folder.clone();
@@ -312,7 +312,20 @@ impl Phases<'_> {
             all.insert(task.number, counts);
             Ok(())
         };
-        let name = |task: &Task| format!("reduce task on partition {}", task.number + 1);
+        let name = |task: &Task| {
+            let partition = format!(
+                "reduce task on partition {} of {partitions}",
+                task.number + 1
+            );
+            let cut = task
+                .number
+                .checked_sub(1)
+                .map(|before| &cuts[before as usize]);
+            match cut.and_then(Cut::first_key) {
+                Some(key) => format!("{partition}, keys from {key} on"),
+                None => partition,
+            }
+        };
         self.schedule(next, done, name)?;
         for (number, counts) in all {
             self.report.keys += counts.keys;
