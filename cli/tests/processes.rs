@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use folder::{Folder, Random, TOKAPI, one_line, shell};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 
 /// Workers killed or stopped in all, unless `TOKAPI_KILLS` asks for more.
 const KILLS: u64 = 40;
@@ -150,6 +151,20 @@ fn standard_input_and_names_that_are_no_text_are_read() {
         let terms: Vec<Vec<&str>> = terms.collect();
         assert_eq!(terms, [["be", "a"], ["be", "b"], ["to", "a"]], "{runner}");
     }
+}
+
+#[test]
+fn input_that_is_long_in_coming_ends_no_worker() {
+    let folder = Folder::new();
+    let job = "mapreduce sort - -o out/o --chunk-size 4B --runner processes --workers 3";
+    let script = format!("(echo b; echo c; sleep 2; echo a) | $0 {job} --task-deadline 1 --json");
+    let run = shell(&folder, &script);
+    let told = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{told}");
+    assert_eq!(taken(&folder), [(String::new(), b"a\nb\nc\n".to_vec())]);
+    let summary: Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(summary["reruns"], 0);
+    assert!(summary["splits"].as_u64() > Some(1), "{summary}");
 }
 
 #[test]

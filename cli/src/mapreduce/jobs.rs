@@ -56,14 +56,14 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
             write(runner, &mut job, lists, output)
         }
         JobName::Sort => followed(
-            args.corpus(runner, memory_bytes, Some(Format::Terms))?,
+            args.corpus(runner, memory_bytes, Some(Lines::FORMAT))?,
             |corpus| {
                 let lines = Lines::of(corpus, runner.tasks());
                 write(runner, &mut SortLines, lines, output)
             },
         ),
         JobName::Pagerank => followed(
-            args.corpus(runner, memory_bytes, Some(Format::Terms))?,
+            args.corpus(runner, memory_bytes, Some(Lines::FORMAT))?,
             |corpus| {
                 let edges = Lines::of(corpus, runner.tasks());
                 let (ranks, report) = PageRank::default().run(runner, edges)?;

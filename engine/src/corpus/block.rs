@@ -208,12 +208,7 @@ impl Block {
             terms::parse_in_place(only, &mut sink)?;
         } else {
             chunk.text.reserve(self.bytes.len() + PADDING);
-            for (number, segment) in self.segments.iter().enumerate() {
-                let end = self
-                    .segments
-                    .get(number + 1)
-                    .map_or(self.bytes.len(), |next| next.start);
-                let bytes = &self.bytes[segment.start..end];
+            for (segment, bytes) in self.records() {
                 chunk.files.push((chunk.len(), Arc::clone(&segment.path)));
                 let mut sink = Sink {
                     chunk,
@@ -231,6 +226,46 @@ impl Block {
             }
         }
         chunk.finish();
+        Ok(skipped)
+    }
+
+    /// The records of every segment.
+    fn records(&self) -> impl Iterator<Item = (&Segment, &[u8])> {
+        let ends = self.segments.iter().skip(1).map(|next| next.start);
+        let ends = ends.chain([self.bytes.len()]);
+        let records = self.segments.iter().zip(ends);
+        records.map(|(segment, end)| (segment, &self.bytes[segment.start..end]))
+    }
+
+    /// Gives the lines of the records as they are, but for empty ones, and their file to `each`.
+    /// Gives what was left out.
+    ///
+    /// # Errors
+    /// What `each` says; a line that is not text, where errors stop; a file that cannot be read.
+    pub(crate) fn lines(
+        &mut self,
+        mut each: impl FnMut(&str, &Path) -> Result<()>,
+    ) -> Result<Skipped> {
+        self.load()?;
+        let mut skipped = std::mem::take(&mut self.skipped);
+        for (segment, bytes) in self.records() {
+            let mut start = 0;
+            for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
+                let line = &bytes[start..end];
+                let line = line.strip_suffix(b"\r").unwrap_or(line);
+                let at = std::mem::replace(&mut start, end + 1);
+                match (std::str::from_utf8(line), self.options.on_error) {
+                    (Ok(""), _) => {}
+                    (Ok(text), _) => each(text, &segment.path)?,
+                    (Err(_), OnError::Stop) => {
+                        return Err(segment.error_at(bytes, at, tsv::NOT_UTF8));
+                    }
+                    (Err(_), OnError::Skip) => {
+                        skipped.add(|| segment.error_at(bytes, at, tsv::NOT_UTF8));
+                    }
+                }
+            }
+        }
         Ok(skipped)
     }
 

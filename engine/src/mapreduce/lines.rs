@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::input::{Input, Reader};
 use super::portable::PortableInput;
-use crate::corpus::{Block, Chunk, Corpus, CorpusOptions, Format, OnError, Skipped};
-use crate::error::{Error, Place, Position, Result};
+use crate::corpus::{Block, Corpus, CorpusOptions, Format, OnError, Skipped};
+use crate::error::Result;
 
 /// A line, without its end.
 #[derive(Clone, Copy)]
@@ -29,6 +29,9 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// Records that end where lines do, so that splits are of any size.
+    pub const FORMAT: Format = Format::Tsv;
+
     /// The lines of files, folders, globs and standard input, compressed or not, in splits for
     /// `threads` threads.
     ///
@@ -44,17 +47,16 @@ impl Lines {
         Lines::of(corpus, threads)
     }
 
-    /// The lines of a corpus that was opened as [`Format::Terms`].
+    /// The lines of a corpus that was opened as [`Lines::FORMAT`].
     pub fn of(mut corpus: Corpus, threads: usize) -> Self {
         corpus.share_among(threads.max(1));
         Lines { corpus }
     }
 }
 
-/// In this format a line is never cut.
 fn options(on_error: OnError) -> CorpusOptions {
     CorpusOptions {
-        format: Some(Format::Terms),
+        format: Some(Lines::FORMAT),
         on_error,
         ..CorpusOptions::default()
     }
@@ -70,7 +72,7 @@ impl Input for Lines {
     }
 
     fn reader(&self) -> LineReader {
-        LineReader::default()
+        LineReader
     }
 }
 
@@ -80,7 +82,7 @@ impl PortableInput for Lines {
     fn reading(&self) {}
 
     fn reader_of((): ()) -> Result<LineReader> {
-        Ok(LineReader::default())
+        Ok(LineReader)
     }
 
     fn passed(&self, block: &Block) {
@@ -93,10 +95,7 @@ impl PortableInput for Lines {
 }
 
 /// Reads the lines of blocks.
-#[derive(Default)]
-pub struct LineReader {
-    chunk: Chunk,
-}
+pub struct LineReader;
 
 impl Reader for LineReader {
     type Split = Block;
@@ -108,21 +107,50 @@ impl Reader for LineReader {
         mut block: Block,
         each: &mut impl FnMut(Line<'_>) -> Result<()>,
     ) -> Result<Skipped> {
-        let skipped = block.parse(&mut self.chunk)?;
-        for index in 0..self.chunk.len() {
-            let file = self.chunk.file(index);
-            let text = std::str::from_utf8(self.chunk.text(index));
-            let text = text.map_err(|_| Error::Input {
-                place: Place {
-                    path: file.to_path_buf(),
-                    position: Position::Whole,
-                },
-                what: "a line is not valid UTF-8".into(),
-            })?;
-            for text in text.lines().filter(|line| !line.is_empty()) {
-                each(Line { text, file })?;
-            }
+        block.lines(|text, file| each(Line { text, file }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    /// All lines of `bytes` in splits of about 10 bytes, how many splits these were, and what was
+    /// left out.
+    fn read(bytes: &[u8], on_error: OnError) -> Result<(Vec<String>, usize, Skipped)> {
+        let options = CorpusOptions {
+            chunk_bytes: Some(10),
+            ..options(on_error)
+        };
+        let mut input = Lines::of(Corpus::from_bytes("memory", bytes, options), 1);
+        let (mut lines, mut splits, mut skipped) = (Vec::new(), 0, Skipped::default());
+        while let Some(split) = input.next_split()? {
+            skipped.append(input.reader().read(splits, split, &mut |line| {
+                lines.push(line.text.to_owned());
+                Ok(())
+            })?);
+            splits += 1;
         }
-        Ok(skipped)
+        Ok((lines, splits as usize, skipped))
+    }
+
+    #[test]
+    fn splits_end_behind_any_line() {
+        let (lines, splits, _) =
+            read(b"a b\r\nc\td\n\n\ne, f\ng h i j k l m n\no", OnError::Stop).unwrap();
+        assert_eq!(lines, ["a b", "c\td", "e, f", "g h i j k l m n", "o"]);
+        assert!(splits >= 3, "{splits}");
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_is_named_or_left_out_alone() {
+        let text = b"a\nb\nc\n\xff\nd\ne\n";
+        let error = read(text, OnError::Stop).unwrap_err();
+        assert!(matches!(&error, Error::Input { .. }), "{error}");
+        assert!(error.to_string().starts_with("memory, line 4"), "{error}");
+        let (lines, _, skipped) = read(text, OnError::Skip).unwrap();
+        assert_eq!(lines, ["a", "b", "c", "d", "e"]);
+        assert_eq!(skipped.count, 1);
     }
 }
