@@ -95,6 +95,10 @@ impl Keys {
     /// Adds the numbers of the staged keys to `ids`.
     #[inline]
     pub(crate) fn look_up(&mut self, ids: &mut Vec<u32>) {
+        if self.staged.is_empty() {
+            // Keys that have places are in no slot, and may be many more than there are slots.
+            return;
+        }
         while self.words.len() + self.staged.len() > self.slots.len() / 2 {
             self.grow();
         }

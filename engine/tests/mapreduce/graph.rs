@@ -93,3 +93,13 @@ fn it_ends_when_nothing_changes_and_names_what_is_no_edge() {
     let error = strange.run(&Threads::default(), Lines::of_text("a b", 1));
     assert!(matches!(error, Err(Error::Usage(_))));
 }
+
+#[test]
+fn the_first_node_may_link_to_thousands() {
+    let star: String = (0..5000).map(|n| format!("a b{n}\n")).collect();
+    let ranked = PageRank::default().run(&Threads::default(), Lines::of_text(&star, 1));
+    let (ranks, _) = ranked.unwrap();
+    assert_eq!(ranks.nodes.len(), 5001);
+    let (hub, linked) = (ranks.nodes[0].1, ranks.nodes[1].1);
+    assert!(hub < linked && ranks.nodes[2..].iter().all(|node| node.1 == linked));
+}
