@@ -18,6 +18,8 @@ use crate::varint;
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
 /// About so many bytes stand between two marks in memory.
 const MARKED_BYTES: u64 = 4 << 10;
+/// Marks have the keys of at most one in so many bytes, because they always are in memory.
+const BYTES_PER_MARKED: u64 = 64;
 
 /// A group that a reader can begin at.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -148,6 +150,7 @@ impl RunWriter {
                 at,
                 before_bytes: self.bytes(),
             });
+            let distance = distance.max(BYTES_PER_MARKED * key.len() as u64);
             self.next_mark = self.bytes() + distance;
         }
         self.pairs += count;
