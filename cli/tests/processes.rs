@@ -4,6 +4,7 @@
 
 mod folder;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -165,6 +166,42 @@ fn input_that_is_long_in_coming_ends_no_worker() {
     let summary: Value = serde_json::from_slice(&run.stdout).unwrap();
     assert_eq!(summary["reruns"], 0);
     assert!(summary["splits"].as_u64() > Some(1), "{summary}");
+}
+
+/// What processes have had in memory at the most.
+fn peak_bytes(process: Pid) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = peak.and_then(|peak| peak.split_whitespace().next()?.parse::<u64>().ok());
+    // One that has just ended tells nothing.
+    kilobytes.unwrap_or(0) << 10
+}
+
+#[test]
+fn half_of_all_lines_the_same_and_more_than_the_memory_stay_within_it() {
+    let folder = Folder::new();
+    let lines = (0..40_000).map(|n| match n % 2 {
+        0 => format!("{:x<10000}\n", ""),
+        _ => format!("{n:010000}\n"),
+    });
+    folder.put("lines", lines.collect::<String>());
+    for runner in ["threads", "processes --workers 3"] {
+        let job = "mapreduce sort lines -o /dev/null --scratch out --memory 300MB --runner";
+        let mut child = start(&folder, &format!("{job} {runner}"));
+        let this = Pid::from_raw(child.id() as i32);
+        let mut peaks = BTreeMap::new();
+        while child.try_wait().unwrap().is_none() {
+            for process in workers(child.id()).into_iter().chain([this]) {
+                let peak: &mut u64 = peaks.entry(process).or_default();
+                *peak = peak_bytes(process).max(*peak);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(child.wait().unwrap().success());
+        let peak: u64 = peaks.values().sum();
+        assert!(peak < 300_000_000, "{runner}: {peaks:?}");
+        assert_eq!(folder.written(), [""; 0]);
+    }
 }
 
 #[test]

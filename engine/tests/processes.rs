@@ -190,6 +190,55 @@ impl ListJob for Slow {
     }
 }
 
+/// Half of all pairs have the key 0, and long values. Tells of every key the bytes of its values;
+/// of this one also what memory the process that reduced it has had by then.
+#[derive(Serialize, Deserialize)]
+struct Skewed;
+
+impl Job for Skewed {
+    type Input = Items<u64>;
+    type Key<'a> = u64;
+    type Value = String;
+    type Note = ();
+    type Output<'a> = (u64, u64);
+
+    fn map(&self, number: Item<'_, u64>, emit: &mut Emitter<Self>) {
+        emit.pair(0, "x".repeat(1000));
+        emit.pair(*number.item, String::new());
+    }
+
+    fn reduce(
+        &self,
+        _: u64,
+        values: impl Iterator<Item = String>,
+        write: &mut impl FnMut((u64, u64)),
+    ) {
+        let bytes = values.map(|value| value.len() as u64).sum();
+        let peak = if bytes > 0 { peak_memory_bytes() } else { 0 };
+        write((bytes, peak));
+    }
+}
+
+/// What this process has had in memory at the most; 0 where the system does not tell.
+fn peak_memory_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = peak.and_then(|peak| peak.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) << 10
+}
+
+impl Portable for Skewed {
+    const NAME: &'static str = "skewed";
+}
+
+impl ListJob for Skewed {
+    type Owned = (u64, u64);
+
+    fn own(output: (u64, u64)) -> (u64, u64) {
+        output
+    }
+}
+
 struct Scratch(tempfile::TempDir);
 
 impl Scratch {
@@ -357,6 +406,37 @@ fn work_that_takes_longer_than_the_deadline_is_no_hang() {
     assert_eq!(report.reruns, 0);
 }
 
+fn a_key_larger_than_the_memory_is_reduced_within_it() {
+    /// Of the runner, or of a worker.
+    const MEMORY_BYTES: u64 = 64 << 20;
+    /// The program, and the list of outputs.
+    const BASE_BYTES: u64 = 32 << 20;
+    let scratch = Scratch::new();
+    let threads = Threads {
+        threads: 2,
+        memory_bytes: MEMORY_BYTES,
+        scratch: scratch.0.path().into(),
+        ..Threads::default()
+    };
+    let options = ProcessOptions {
+        workers: 2,
+        memory_bytes: 2 * MEMORY_BYTES,
+        ..scratch.options()
+    };
+    let processes = Processes::new(this_program(), options);
+    let numbers = || Items::new((1..=200_000).collect::<Vec<_>>().into(), 10_000);
+    for outputs in [
+        threads.list(&mut Skewed, numbers()),
+        processes.list(&mut Skewed, numbers()),
+    ] {
+        let (outputs, report) = outputs.unwrap();
+        assert_eq!((outputs.len(), outputs[0].0), (200_001, 200_000_000));
+        assert!(report.spilled_bytes > 2 * MEMORY_BYTES, "{report:?}");
+        let peak = outputs[0].1;
+        assert!(peak < MEMORY_BYTES + BASE_BYTES, "{peak} bytes");
+    }
+}
+
 fn what_fails_again_and_again_stops_the_job_and_is_named() {
     let scratch = Scratch::new();
     let runner = scratch.runner();
@@ -411,9 +491,10 @@ fn workers_that_are_none_are_errors() {
 fn main() -> Result<()> {
     if std::env::args().nth(1).as_deref() == Some("worker") {
         let registry = Registry::default().list::<Count>().list::<Digits>();
-        return work(&registry.list::<Slow>());
+        return work(&registry.list::<Slow>().list::<Skewed>());
     }
-    // Most of the time they wait.
+    // Its memory is measured, so that it comes alone; the others wait most of the time.
+    a_key_larger_than_the_memory_is_reduced_within_it();
     std::thread::scope(|scope| {
         scope.spawn(jobs_run_one_after_the_other);
         scope.spawn(tasks_of_workers_that_die_or_hang_are_run_again);
