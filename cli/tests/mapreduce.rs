@@ -150,6 +150,12 @@ fn errors_are_one_line_and_leave_nothing() {
     assert!(error(folder, &formula, 2).contains("bm25"));
     let scratch = ["mapreduce", "sort", "edges", "-o", "o", "--scratch", "none"];
     assert!(error(folder, &scratch, 2).contains("none"));
+    let workers = ["mapreduce", "sort", "edges", "-o", "o", "--workers", "2"];
+    assert!(error(folder, &workers, 2).contains("processes"));
+    let device = ["mapreduce", "sort", "edges", "-o", "o", "--sort", "merge"];
+    assert!(error(folder, &device, 2).contains("gpu"));
+    let gpu = ["mapreduce", "sort", "edges", "-o", "o", "--runner", "gpu"];
+    assert!(error(folder, &gpu, 1).contains("GPU"));
     let global = ["mapreduce", "bm25-global", "edges", "-o", "o"];
     assert!(error(folder, &global, 2).contains("bm25-local"));
 }
