@@ -55,18 +55,24 @@ impl Flavor for Append<'_> {
 
     #[inline]
     fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        // Numbers are of a few bytes, for which no call is worth its while.
-        match bytes {
-            [a] => self.0.push(*a),
-            [a, b] => self.0.extend_from_slice(&[*a, *b]),
-            [a, b, c] => self.0.extend_from_slice(&[*a, *b, *c]),
-            bytes => self.0.extend_from_slice(bytes),
-        }
+        push_few(bytes, self.0);
         Ok(())
     }
 
     fn finalize(self) -> postcard::Result<()> {
         Ok(())
+    }
+}
+
+/// Adds `bytes`, most often one to four, for which no call is worth its while, to `all`.
+#[inline(always)]
+pub(crate) fn push_few(bytes: &[u8], all: &mut Vec<u8>) {
+    match bytes {
+        [a] => all.push(*a),
+        [a, b] => all.extend_from_slice(&[*a, *b]),
+        [a, b, c] => all.extend_from_slice(&[*a, *b, *c]),
+        [a, b, c, d] => all.extend_from_slice(&[*a, *b, *c, *d]),
+        bytes => all.extend_from_slice(bytes),
     }
 }
 

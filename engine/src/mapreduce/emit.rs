@@ -1,13 +1,14 @@
 //! The container of a map worker: pairs go in one by one and come out as sorted runs.
 //!
 //! Every key is held once. With a combiner a key has one value, to which others are added on
-//! insert; without, values are logged as bytes and grouped by a counting sort at the end.
+//! insert; without, values are logged as bytes, one that several pairs in a row have once, and
+//! grouped by a counting sort at the end.
 
 use super::codec::{self, Word};
 use super::job::{Combine, Job, Order};
 use super::keys::{BATCH, Keys};
 use super::run::RunWriter;
-use super::values::{Groups, LOGGED_BYTES, Values};
+use super::values::{Combined, Log, Values};
 use crate::error::{Error, Result};
 
 /// What `map` gives its pairs to.
@@ -41,17 +42,12 @@ impl<J: Job> Emitter<J> {
     /// An empty container. With `takes_back`, [`Emitter::take_back`] works.
     pub(crate) fn new(combiner: Option<Combine<J::Value>>, takes_back: bool) -> Self {
         let values = match combiner {
-            Some(combine) => Values::Combined {
+            Some(combine) => Values::Combined(Combined {
                 combine,
-                combined: Vec::new(),
+                values: Vec::new(),
                 held: takes_back.then(Vec::new),
-            },
-            None => Values::Logged {
-                keys: Vec::new(),
-                ends: Vec::new(),
-                bytes: Vec::new(),
-                groups: Groups::default(),
-            },
+            }),
+            None => Values::Logged(Log::default()),
         };
         Emitter {
             keys: Keys::default(),
@@ -70,51 +66,113 @@ impl<J: Job> Emitter<J> {
     /// Takes a pair.
     #[inline]
     pub fn pair(&mut self, key: J::Key<'_>, value: J::Value) {
-        self.emitted += 1;
-        if let Err(error) = self.take(&key, value) {
-            self.failed.get_or_insert(error);
+        let taken = match &mut self.values {
+            Values::Combined(_) => self.combine(&key, value),
+            Values::Logged(log) => {
+                let before = log.keys.len() + self.keys.staged();
+                log.value(&value, before).and_then(|()| self.log(&key))
+            }
+        };
+        self.keep_failure(taken);
+    }
+
+    /// Takes a pair of each key, all with one value. As many calls of [`Emitter::pair`] do the
+    /// same, but take longer where nothing is combined.
+    #[inline]
+    pub fn pairs<'k>(&mut self, keys: impl IntoIterator<Item = J::Key<'k>>, value: J::Value)
+    where
+        J::Value: Clone,
+    {
+        let logs = match &mut self.values {
+            Values::Combined(_) => false,
+            Values::Logged(log) => {
+                let logged = log.value(&value, log.keys.len() + self.keys.staged());
+                self.keep_failure(logged);
+                true
+            }
+        };
+        for key in keys {
+            let taken = match logs {
+                true => self.log(&key),
+                false => self.combine(&key, value.clone()),
+            };
+            self.keep_failure(taken);
         }
     }
 
     #[inline]
-    fn take(&mut self, key: &J::Key<'_>, value: J::Value) -> Result<()> {
+    fn keep_failure(&mut self, taken: Result<()>) {
+        if let Err(error) = taken {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// Takes a pair whose value is combined with others.
+    #[inline]
+    fn combine(&mut self, key: &J::Key<'_>, value: J::Value) -> Result<()> {
+        match (self.number(key)?, &mut self.values) {
+            (Some(id), Values::Combined(combined)) => combined.push(id, value),
+            _ => self.staged.push(value),
+        }
+        self.look_up_if_due();
+        Ok(())
+    }
+
+    /// Takes a pair of the value that was last logged.
+    #[inline]
+    fn log(&mut self, key: &J::Key<'_>) -> Result<()> {
+        if let (Some(id), Values::Logged(log)) = (self.number(key)?, &mut self.values) {
+            log.keys.push(id);
+        }
+        self.look_up_if_due();
+        Ok(())
+    }
+
+    /// The number of the key of the next pair; none where it is staged.
+    #[inline]
+    fn number(&mut self, key: &J::Key<'_>) -> Result<Option<u32>> {
+        self.emitted += 1;
         if let Some(place) = J::place(key) {
-            let id = match self.keys.at(place) {
+            return Ok(Some(match self.keys.at(place) {
                 Some(id) => id,
                 None => {
                     self.word.encode(key)?;
                     self.keys.add_at(place, &self.word)
                 }
-            };
-            return self.values.push(id, value);
+            }));
         }
         self.word.encode(key)?;
-        match self.word.short() {
+        Ok(match self.word.short() {
             Some(word) => {
-                self.staged.push(value);
-                match self.keys.stage(word) {
-                    true => self.look_up(),
-                    false => Ok(()),
-                }
+                self.keys.stage(word);
+                None
             }
             None => {
                 // Pairs stay in order.
-                self.look_up()?;
-                let id = self.keys.id(&self.word);
-                self.values.push(id, value)
+                self.look_up();
+                Some(self.keys.id(&self.word))
             }
+        })
+    }
+
+    #[inline]
+    fn look_up_if_due(&mut self) {
+        if self.keys.staged() >= BATCH {
+            self.look_up();
         }
     }
 
-    /// Looks the staged keys up, and takes their values.
-    fn look_up(&mut self) -> Result<()> {
-        self.ids.clear();
-        self.keys.look_up(&mut self.ids);
-        let pairs = self.ids.iter().zip(self.staged.drain(..));
-        for (&id, value) in pairs {
-            self.values.push(id, value)?;
+    /// Looks the staged keys up, and takes their pairs.
+    fn look_up(&mut self) {
+        match &mut self.values {
+            Values::Combined(combined) => {
+                self.ids.clear();
+                self.keys.look_up(&mut self.ids);
+                let pairs = self.ids.iter().zip(self.staged.drain(..));
+                pairs.for_each(|(&id, value)| combined.push(id, value));
+            }
+            Values::Logged(log) => self.keys.look_up(&mut log.keys),
         }
-        Ok(())
     }
 
     /// Says that the record cannot be mapped, and why: the job stops with the record named, or
@@ -138,14 +196,20 @@ impl<J: Job> Emitter<J> {
     /// # Errors
     /// One of them could not be taken.
     pub(crate) fn end_record(&mut self) -> Result<()> {
-        self.look_up()?;
-        self.values.combine_held();
+        self.look_up();
+        let pairs = match &mut self.values {
+            Values::Combined(combined) => {
+                combined.combine_held();
+                0
+            }
+            Values::Logged(log) => log.keys.len(),
+        };
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
         self.mark = Position {
             keys: self.keys.len(),
-            pairs: self.values.logged(),
+            pairs,
             emitted: self.emitted,
         };
         Ok(())
@@ -160,14 +224,8 @@ impl<J: Job> Emitter<J> {
         self.keys.unstage();
         self.keys.truncate(self.mark.keys);
         match &mut self.values {
-            Values::Combined { held, .. } => held.iter_mut().for_each(Vec::clear),
-            Values::Logged {
-                keys, ends, bytes, ..
-            } => {
-                keys.truncate(self.mark.pairs);
-                ends.truncate(self.mark.pairs);
-                bytes.truncate(ends.last().map_or(0, |&end| end as usize));
-            }
+            Values::Combined(combined) => combined.held.iter_mut().for_each(Vec::clear),
+            Values::Logged(log) => log.truncate(self.mark.pairs),
         }
     }
 
@@ -182,7 +240,7 @@ impl<J: Job> Emitter<J> {
 
     /// Whether values are combined, so that the container may serve many tasks.
     pub(crate) fn combines(&self) -> bool {
-        matches!(self.values, Values::Combined { .. })
+        matches!(self.values, Values::Combined(_))
     }
 
     /// Whether there is nothing in it.
@@ -194,16 +252,16 @@ impl<J: Job> Emitter<J> {
     pub(crate) fn memory_bytes(&self) -> usize {
         let keys = self.keys.len() * size_of::<Sorted>() + self.keys.memory_bytes();
         keys + match &self.values {
-            Values::Combined { combined, .. } => combined.len() * size_of::<J::Value>(),
-            Values::Logged { keys, bytes, .. } => 2 * bytes.len() + keys.len() * LOGGED_BYTES,
+            Values::Combined(combined) => combined.values.len() * size_of::<J::Value>(),
+            Values::Logged(log) => log.memory_bytes(),
         }
     }
 
     /// About how many bytes its run has.
     pub(crate) fn run_bytes(&self) -> usize {
         let values = match &self.values {
-            Values::Combined { combined, .. } => combined.len() * size_of::<J::Value>(),
-            Values::Logged { bytes, .. } => bytes.len(),
+            Values::Combined(combined) => combined.values.len() * size_of::<J::Value>(),
+            Values::Logged(log) => log.value_bytes(),
         };
         self.keys.bytes() + 4 * self.keys.len() + values
     }
@@ -219,41 +277,47 @@ impl<J: Job> Emitter<J> {
         let sorted = sorted::<J>(&self.keys, partition)?;
         let mut word = [0; 16];
         match &mut self.values {
-            Values::Combined { combined, .. } => {
+            Values::Combined(Combined { values, .. }) => {
                 for key in sorted {
                     let bytes = self.keys.get(key.id as usize, &mut word);
-                    run.group(key.part, bytes, 1)?;
-                    run.encode(&combined[key.id as usize])?;
+                    run.group(key.part, bytes, 1, false)?;
+                    run.encode(&values[key.id as usize])?;
                 }
-                combined.clear();
+                values.clear();
             }
-            Values::Logged {
-                keys,
-                ends,
-                bytes,
-                groups,
-            } => {
-                groups.fill(keys, ends, bytes, self.keys.len());
+            Values::Logged(log) => {
+                log.group(sorted.iter().map(|key| key.id))?;
+                let mut before = 0;
                 let mut values: Vec<J::Value> = Vec::new();
+                let mut held = [0; 8];
                 for key in sorted {
-                    let group = groups.of(key.id as usize);
+                    let group = log.of(key.id, before);
+                    before += group.len();
                     let bytes = self.keys.get(key.id as usize, &mut word);
-                    run.group(key.part, bytes, group.pairs.into())?;
+                    let count = group.len() as u64;
                     match order {
-                        None => run.values::<J::Value>(group)?,
+                        None => {
+                            let repeats = group.windows(2).any(|pair| pair[0] == pair[1]);
+                            run.group(key.part, bytes, count, repeats)?;
+                            for equal in group.chunk_by(PartialEq::eq) {
+                                let value = log.get(equal[0], &mut held);
+                                match repeats {
+                                    true => run.repeat(value, equal.len() as u64)?,
+                                    false => run.value(value)?,
+                                }
+                            }
+                        }
                         Some(order) => {
-                            let mut rest = group.bytes;
-                            for _ in 0..group.pairs {
-                                values.push(codec::take(&mut rest)?);
+                            run.group(key.part, bytes, count, false)?;
+                            for &value in group {
+                                values.push(codec::decode(log.get(value, &mut held))?);
                             }
                             values.sort_by(order);
                             values.drain(..).try_for_each(|value| run.encode(&value))?;
                         }
                     }
                 }
-                keys.clear();
-                ends.clear();
-                bytes.clear();
+                log.truncate(0);
             }
         }
         self.keys.clear();

@@ -78,13 +78,18 @@ impl Keys {
             + self.long.len()
     }
 
-    /// Takes a key that fits into a word, to be looked up with others; true when that is due.
+    /// Takes a key that fits into a word, to be looked up with others.
     #[inline]
-    pub(crate) fn stage(&mut self, key: u128) -> bool {
+    pub(crate) fn stage(&mut self, key: u128) {
         let hash = codec::hash_word(key);
         prefetch(&self.slots, (hash >> self.shift()) as usize);
         self.staged.push((key, hash));
-        self.staged.len() >= BATCH
+    }
+
+    /// How many keys are to be looked up.
+    #[inline]
+    pub(crate) fn staged(&self) -> usize {
+        self.staged.len()
     }
 
     /// Forgets the keys that have not been looked up.

@@ -128,6 +128,13 @@ impl<'a, J: Job> Merge<'a, J> {
         self.group.iter().map(left).sum::<u64>() + self.heads.len() as u64
     }
 
+    /// Whether equal values of the group are written once.
+    fn repeats(&self) -> bool {
+        self.group
+            .iter()
+            .any(|&number| self.readers[number].repeats)
+    }
+
     /// The key of the group, and its values.
     pub(crate) fn group(&mut self) -> Result<(J::Key<'_>, GroupValues<'_, J>)> {
         let values = GroupValues {
@@ -288,11 +295,28 @@ pub(crate) fn merge_runs<J: Job>(
     mut into: RunWriter,
 ) -> Result<Run> {
     let mut merge = Merge::<J>::new(runs, None, None, order)?;
+    let (mut last, mut next) = (Vec::new(), Vec::new());
     while merge.next_group()? {
-        into.group(merge.part, &merge.key, merge.pairs())?;
+        let repeats = merge.repeats();
+        into.group(merge.part, &merge.key, merge.pairs(), repeats)?;
         let (_, values) = merge.group()?;
+        let mut times = 0;
         for value in values {
-            into.encode(&value)?;
+            if !repeats {
+                into.encode(&value)?;
+                continue;
+            }
+            next.clear();
+            codec::encode(&value, &mut next)?;
+            if times > 0 && next != last {
+                into.repeat(&last, times)?;
+                times = 0;
+            }
+            std::mem::swap(&mut last, &mut next);
+            times += 1;
+        }
+        if times > 0 {
+            into.repeat(&last, times)?;
         }
     }
     into.finish()

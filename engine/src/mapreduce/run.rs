@@ -2,6 +2,9 @@
 //!
 //! A run is a sequence of groups: partition, key, number of values, values. Groups ascend by
 //! partition and key. Some of them are marked, so that a reader can begin near any key.
+//!
+//! Equal values in a row may be written once, each with how often it comes: the lowest bit of the
+//! number of values says whether those of the group are.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +12,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::codec;
-use super::values::Group;
 use crate::error::{Error, Result};
 use crate::scratch::frames::{FrameFile, FrameReader, FrameWriter};
 use crate::varint;
@@ -75,6 +77,9 @@ impl Run {
             key: 0..0,
             prefix: 0,
             values: 0,
+            repeats: false,
+            last: 0,
+            again: 0,
         }
     }
 
@@ -107,10 +112,8 @@ pub(crate) struct RunWriter {
     /// Where the next mark is due.
     next_mark: u64,
     pairs: u64,
-    /// What stands before the values of all groups.
-    header_bytes: u64,
-    /// The keys of all pairs.
-    key_bytes: u64,
+    /// The keys and the values of all pairs.
+    pair_bytes: u64,
 }
 
 impl RunWriter {
@@ -127,8 +130,7 @@ impl RunWriter {
             written_bytes: 0,
             next_mark: 0,
             pairs: 0,
-            header_bytes: 0,
-            key_bytes: 0,
+            pair_bytes: 0,
         }
     }
 
@@ -136,8 +138,9 @@ impl RunWriter {
         self.written_bytes + self.pending.len() as u64
     }
 
-    /// Begins a group of `count` values, which must follow.
-    pub(crate) fn group(&mut self, part: u32, key: &[u8], count: u64) -> Result<()> {
+    /// Begins a group of `count` values, which must follow: by [`RunWriter::repeat`] if it
+    /// `repeats` some, otherwise by [`RunWriter::encode`].
+    pub(crate) fn group(&mut self, part: u32, key: &[u8], count: u64, repeats: bool) -> Result<()> {
         if self.bytes() >= self.next_mark {
             self.flush()?;
             let (at, distance) = match &self.file {
@@ -154,39 +157,36 @@ impl RunWriter {
             self.next_mark = self.bytes() + distance;
         }
         self.pairs += count;
-        self.key_bytes += count * key.len() as u64;
-        let before = self.pending.len();
+        self.pair_bytes += count * key.len() as u64;
         varint::push(part.into(), &mut self.pending);
         varint::push(key.len() as u64, &mut self.pending);
         self.pending.extend_from_slice(key);
-        varint::push(count, &mut self.pending);
-        self.header_bytes += (self.pending.len() - before) as u64;
+        varint::push(count << 1 | u64::from(repeats), &mut self.pending);
         Ok(())
     }
 
-    /// Adds values that have been encoded, all of a group.
-    pub(crate) fn values<V: serde::de::DeserializeOwned>(
-        &mut self,
-        group: Group<'_>,
-    ) -> Result<()> {
-        if self.file.is_none() || group.bytes.len() <= FRAME_BYTES {
-            self.pending.extend_from_slice(group.bytes);
-            return self.after_value();
-        }
-        let mut rest = group.bytes;
-        for _ in 0..group.pairs {
-            let value = rest;
-            codec::take::<V>(&mut rest)?;
-            let length = value.len() - rest.len();
-            self.pending.extend_from_slice(&value[..length]);
-            self.after_value()?;
-        }
-        Ok(())
+    /// Adds a value that has been encoded.
+    #[inline]
+    pub(crate) fn value(&mut self, bytes: &[u8]) -> Result<()> {
+        self.pair_bytes += bytes.len() as u64;
+        codec::push_few(bytes, &mut self.pending);
+        self.after_value()
+    }
+
+    /// Adds a value that has been encoded, and comes `times` in a row.
+    #[inline]
+    pub(crate) fn repeat(&mut self, bytes: &[u8], times: u64) -> Result<()> {
+        self.pair_bytes += times * bytes.len() as u64;
+        codec::push_few(bytes, &mut self.pending);
+        varint::push(times, &mut self.pending);
+        self.after_value()
     }
 
     /// Adds a value.
     pub(crate) fn encode(&mut self, value: &impl serde::Serialize) -> Result<()> {
+        let before = self.pending.len();
         codec::encode(value, &mut self.pending)?;
+        self.pair_bytes += (self.pending.len() - before) as u64;
         self.after_value()
     }
 
@@ -224,7 +224,7 @@ impl RunWriter {
             marks: self.marks,
             bytes,
             pairs: self.pairs,
-            pair_bytes: self.key_bytes + bytes - self.header_bytes,
+            pair_bytes: self.pair_bytes,
             place,
         })
     }
@@ -241,6 +241,11 @@ pub(crate) struct RunReader {
     key: std::ops::Range<usize>,
     pub prefix: u64,
     pub values: u64,
+    /// Whether every value of the group stands with how often it comes.
+    pub repeats: bool,
+    /// Where the last value stands, and how often it comes again.
+    last: usize,
+    again: u64,
 }
 
 enum Source {
@@ -302,7 +307,8 @@ impl RunReader {
         let next = window.len() - rest.len();
         self.part = u32::try_from(part).map_err(|_| torn())?;
         self.key = start..end;
-        self.values = values;
+        self.values = values >> 1;
+        self.repeats = values & 1 == 1;
         self.next = next;
         Ok(true)
     }
@@ -310,17 +316,24 @@ impl RunReader {
     /// Takes the next value of the group, decoded.
     #[inline]
     pub(crate) fn value<V: serde::de::DeserializeOwned>(&mut self) -> Result<V> {
+        self.values -= 1;
+        if self.again > 0 {
+            self.again -= 1;
+            return codec::take(&mut &self.window()[self.last..]);
+        }
         self.refill()?;
         let window = self.window();
         let mut rest = &window[self.next..];
         let value = codec::take(&mut rest)?;
-        self.next = window.len() - rest.len();
-        self.values -= 1;
+        let again = match self.repeats {
+            true => again(&mut rest)?,
+            false => 0,
+        };
+        (self.last, self.next) = (self.next, window.len() - rest.len());
+        self.again = again;
         Ok(value)
     }
-}
 
-impl RunReader {
     /// Gives all values of the group that are left to `each`.
     #[inline]
     pub(crate) fn for_each_value<V: serde::de::DeserializeOwned>(
@@ -330,16 +343,34 @@ impl RunReader {
         while self.values > 0 {
             // One by the way that goes to the next frame, and also takes values of no bytes.
             each(self.value()?);
+            if self.again > 0 {
+                continue;
+            }
             let window = self.window();
             let (mut rest, mut left) = (&window[self.next..], self.values);
             while left > 0 && !rest.is_empty() {
+                let value = rest;
                 each(codec::take(&mut rest)?);
                 left -= 1;
+                if self.repeats {
+                    let again = again(&mut rest)?;
+                    for _ in 0..again {
+                        each(codec::take(&mut &*value)?);
+                    }
+                    left = left.checked_sub(again).ok_or_else(torn)?;
+                }
             }
             (self.next, self.values) = (window.len() - rest.len(), left);
         }
         Ok(())
     }
+}
+
+/// How often a value comes again, behind it.
+#[inline]
+fn again(bytes: &mut &[u8]) -> Result<u64> {
+    let times = varint::take(bytes).ok_or_else(torn)?;
+    times.checked_sub(1).ok_or_else(torn)
 }
 
 /// A frame is checked, so this is a value type that does not read what it wrote.

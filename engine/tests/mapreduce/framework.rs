@@ -199,6 +199,83 @@ fn a_key_larger_than_the_memory_goes_through_scratch_which_vanishes() {
     assert!(matches!(error, Err(Error::Scratch { .. })));
 }
 
+/// Gives each record's text to some keys, to some of them again.
+struct Shared;
+
+impl Shared {
+    fn keys(number: u64) -> impl Iterator<Item = u64> {
+        // Some records have no pairs.
+        (0..number % 23).map(move |n| (number + n * n) % 11)
+    }
+}
+
+impl Job for Shared {
+    type Input = Items<(u64, String)>;
+    type Key<'a> = u64;
+    type Value = String;
+    type Note = ();
+    type Output<'a> = (u64, Vec<String>);
+
+    fn map(&self, record: Item<'_, (u64, String)>, emit: &mut Emitter<Self>) {
+        let (number, text) = record.item;
+        match number.is_multiple_of(2) {
+            true => emit.pairs(Shared::keys(*number), text.clone()),
+            false => Shared::keys(*number).for_each(|key| emit.pair(key, text.clone())),
+        }
+    }
+
+    fn reduce(
+        &self,
+        key: u64,
+        values: impl Iterator<Item = String>,
+        write: &mut impl FnMut((u64, Vec<String>)),
+    ) {
+        // One by one, and then all at once.
+        let mut values = values;
+        let mut all: Vec<String> = values.by_ref().take(2).collect();
+        values.for_each(|value| all.push(value));
+        write((key, all));
+    }
+}
+
+#[test]
+fn values_that_come_again_come_as_often_as_they_were_emitted() {
+    let long = |n: u64| format!("a text of more than seven bytes: {}", n % 3);
+    let text = |n: u64| {
+        if n.is_multiple_of(5) {
+            long(n)
+        } else {
+            "x".repeat(n as usize % 10)
+        }
+    };
+    let records: Vec<(u64, String)> = (0..20_000).map(|n| (n, text(n / 4))).collect();
+    let mut expected: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for (number, text) in &records {
+        for key in Shared::keys(*number) {
+            expected.entry(key).or_default().push(text.clone());
+        }
+    }
+    let expected: Vec<_> = expected.into_iter().collect();
+    let emitted: u64 = expected.iter().map(|(_, texts)| texts.len() as u64).sum();
+    // With the least memory runs are merged before they are reduced.
+    let least = Threads {
+        memory_bytes: 32 << 10,
+        ..Threads::default()
+    };
+    for runner in runners().into_iter().chain([least]) {
+        let input = Items::new(records.clone().into(), 777);
+        let (found, report) = runner.collect(&mut Shared, input, |output| output).unwrap();
+        assert!(found == expected, "{runner:?}");
+        assert_eq!(report.emitted_pairs, emitted);
+        assert_eq!(report.partition_pairs.iter().sum::<u64>(), emitted);
+        let bytes = expected.iter().flat_map(|(_, texts)| texts);
+        // A byte for the key, and one for the length of the text.
+        let bytes: usize = bytes.map(|text| 2 + text.len()).sum();
+        assert_eq!(report.pair_bytes, bytes as u64);
+        assert!(report.shuffled_bytes < report.pair_bytes);
+    }
+}
+
 #[test]
 fn a_job_may_refuse_what_its_tasks_noted() {
     let input = Items::new(pairs(13, 3).into(), 2);

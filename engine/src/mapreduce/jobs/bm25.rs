@@ -93,10 +93,8 @@ impl Job for WeighOnePass {
 
     fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
         let mut length = 0;
-        for term in document.terms() {
-            emit.pair(term, document.place);
-            length += 1;
-        }
+        let terms = document.terms().inspect(|_| length += 1);
+        emit.pairs(terms, document.place);
         emit.note().push(&document, length);
     }
 
