@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::codec;
 use super::emit::compare;
 use super::job::Job;
 use super::run::{Mark, Run};
@@ -40,6 +41,13 @@ impl Cut {
     pub(crate) fn first_key(&self) -> Option<String> {
         let key = self.key.as_ref()?;
         Some(key.escape_ascii().to_string())
+    }
+
+    /// Its partition and the prefix of its first key: a group with less stands before the cut.
+    pub(crate) fn least<J: Job>(&self) -> (u32, u64) {
+        let key = self.key.as_deref();
+        let key = key.and_then(|key| codec::decode::<J::Key<'_>>(key).ok());
+        (self.part, key.map_or(0, |key| J::prefix(&key)))
     }
 
     /// The last of `marks` with nothing behind the cut before it.

@@ -1,7 +1,5 @@
 //! Runs merged: every key once, its values one by one from all runs that have it.
 
-use std::cmp::Ordering;
-
 use super::codec;
 use super::cuts::Cut;
 use super::emit::compare;
@@ -12,9 +10,10 @@ use crate::error::{Error, Result};
 /// The groups of several runs between two cuts, in order.
 pub(crate) struct Merge<'a, J: Job> {
     readers: Vec<RunReader>,
-    /// Readers that have a group, as a heap with the least on top.
-    heap: Vec<usize>,
-    until: Option<&'a Cut>,
+    /// The groups that readers are at, as a heap with the least on top.
+    heap: Vec<Head>,
+    /// The cut that it ends at, with [`Cut::least`] of it.
+    until: Option<(&'a Cut, (u32, u64))>,
     order: Option<Order<J::Value>>,
     /// The current group: its key, and the readers that have values of it, in the order of runs.
     part: u32,
@@ -24,6 +23,14 @@ pub(crate) struct Merge<'a, J: Job> {
     heads: Vec<J::Value>,
     /// Why the values of the group ended early.
     failed: Option<Error>,
+}
+
+/// The group that a reader is at: what decides most comparisons stands here, in one place.
+#[derive(Clone, Copy)]
+struct Head {
+    part: u32,
+    prefix: u64,
+    reader: usize,
 }
 
 impl<'a, J: Job> Merge<'a, J> {
@@ -38,7 +45,7 @@ impl<'a, J: Job> Merge<'a, J> {
         let mut merge = Merge {
             readers: Vec::with_capacity(runs.len()),
             heap: Vec::new(),
-            until,
+            until: until.map(|cut| (cut, cut.least::<J>())),
             order,
             part: 0,
             key: Vec::new(),
@@ -50,10 +57,10 @@ impl<'a, J: Job> Merge<'a, J> {
             let mark = from.map_or(0, |from| from.last_mark_before::<J>(&run.marks));
             merge.readers.push(run.read_from(mark));
             let number = merge.readers.len() - 1;
-            while merge.advance(number)? {
+            while let Some(head) = merge.advance(number)? {
                 let reader = &mut merge.readers[number];
                 if from.is_none_or(|from| from.is_at_or_before::<J>(reader.part, reader.key())) {
-                    merge.push(number);
+                    merge.push(head);
                     break;
                 }
                 while reader.values > 0 {
@@ -64,19 +71,22 @@ impl<'a, J: Job> Merge<'a, J> {
         Ok(merge)
     }
 
-    /// Moves a reader to its next group; false at the cut.
-    fn advance(&mut self, number: usize) -> Result<bool> {
+    /// Moves a reader to its next group; none at the cut.
+    fn advance(&mut self, number: usize) -> Result<Option<Head>> {
         let reader = &mut self.readers[number];
         if !reader.advance()? {
-            return Ok(false);
+            return Ok(None);
         }
-        let prefix = {
-            let key: J::Key<'_> = codec::decode(reader.key())?;
-            J::prefix(&key)
+        let key: J::Key<'_> = codec::decode(reader.key())?;
+        let head = Head {
+            part: reader.part,
+            prefix: J::prefix(&key),
+            reader: number,
         };
-        reader.prefix = prefix;
-        let ends = |until: &Cut| until.is_at_or_before::<J>(reader.part, reader.key());
-        Ok(!self.until.is_some_and(ends))
+        let ends = self.until.is_some_and(|(cut, least)| {
+            (head.part, head.prefix) >= least && cut.is_at_or_before::<J>(head.part, reader.key())
+        });
+        Ok((!ends).then_some(head))
     }
 
     /// Goes to the next group; false at the end. What is left of the last one is passed over.
@@ -93,26 +103,27 @@ impl<'a, J: Job> Merge<'a, J> {
             while self.readers[number].values > 0 {
                 self.readers[number].value::<J::Value>()?;
             }
-            if self.advance(number)? {
-                self.push(number);
+            if let Some(head) = self.advance(number)? {
+                self.push(head);
             }
         }
         self.group = group;
         let Some(first) = self.pop() else {
             return Ok(false);
         };
-        let reader = &self.readers[first];
-        self.part = reader.part;
+        let key = self.readers[first.reader].key();
+        self.part = first.part;
         self.key.clear();
-        self.key.extend_from_slice(reader.key());
-        self.group.push(first);
+        self.key.extend_from_slice(key);
+        self.group.push(first.reader);
         while let Some(&next) = self.heap.first() {
-            let reader = &self.readers[next];
-            if reader.part != self.part || reader.key() != self.key {
+            let same = (next.part, next.prefix) == (first.part, first.prefix)
+                && self.readers[next.reader].key() == self.key;
+            if !same {
                 break;
             }
             self.pop();
-            self.group.push(next);
+            self.group.push(next.reader);
         }
         if self.order.is_some() {
             for &number in &self.group {
@@ -155,29 +166,30 @@ impl<'a, J: Job> Merge<'a, J> {
         self.failed.take().unwrap_or(panicked)
     }
 
-    /// The order of readers by their groups; of equal ones the earlier run is less.
-    fn less(&self, a: usize, b: usize) -> bool {
-        let (x, y) = (&self.readers[a], &self.readers[b]);
-        let order =
-            (x.part, x.prefix)
-                .cmp(&(y.part, y.prefix))
-                .then_with(|| match x.key() == y.key() {
-                    true => Ordering::Equal,
-                    false => compare::<J>(x.key(), y.key()),
-                });
-        order.then(a.cmp(&b)).is_lt()
+    /// The order of groups; of equal ones that of the earlier run is less.
+    #[inline]
+    fn less(&self, a: Head, b: Head) -> bool {
+        let order = (a.part, a.prefix).cmp(&(b.part, b.prefix));
+        let order = order.then_with(|| {
+            let (x, y) = (self.readers[a.reader].key(), self.readers[b.reader].key());
+            match x == y {
+                true => a.reader.cmp(&b.reader),
+                false => compare::<J>(x, y),
+            }
+        });
+        order.is_lt()
     }
 
-    fn push(&mut self, number: usize) {
-        self.heap.push(number);
+    fn push(&mut self, head: Head) {
+        self.heap.push(head);
         let mut at = self.heap.len() - 1;
-        while at > 0 && self.less(self.heap[at], self.heap[(at - 1) / 2]) {
+        while at > 0 && self.less(head, self.heap[(at - 1) / 2]) {
             self.heap.swap(at, (at - 1) / 2);
             at = (at - 1) / 2;
         }
     }
 
-    fn pop(&mut self) -> Option<usize> {
+    fn pop(&mut self) -> Option<Head> {
         let last = self.heap.len().checked_sub(1)?;
         self.heap.swap(0, last);
         let least = self.heap.pop();

@@ -75,7 +75,6 @@ impl Run {
             next,
             part: 0,
             key: 0..0,
-            prefix: 0,
             values: 0,
             repeats: false,
             last: 0,
@@ -235,11 +234,10 @@ pub(crate) struct RunReader {
     source: Source,
     /// Where in the window the next unread byte stands.
     next: usize,
-    /// Of the current group: its partition, where its key stands in the window, a number that
-    /// orders keys, and how many of its values have not been taken.
+    /// Of the current group: its partition, where its key stands in the window, and how many of
+    /// its values have not been taken.
     pub part: u32,
     key: std::ops::Range<usize>,
-    pub prefix: u64,
     pub values: u64,
     /// Whether every value of the group stands with how often it comes.
     pub repeats: bool,
