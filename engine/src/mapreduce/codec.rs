@@ -23,8 +23,9 @@ fn unwritable(error: postcard::Error) -> Error {
 /// Takes a value off the front of `bytes`.
 #[inline]
 pub(crate) fn take<'a, T: Deserialize<'a>>(bytes: &mut &'a [u8]) -> Result<T> {
-    let (value, rest) = postcard::take_from_bytes(bytes).map_err(unreadable)?;
-    *bytes = rest;
+    let mut from = postcard::Deserializer::from_bytes(bytes);
+    let value = T::deserialize(&mut from).map_err(unreadable)?;
+    *bytes = from.finalize().map_err(unreadable)?;
     Ok(value)
 }
 
@@ -143,6 +144,14 @@ impl Flavor for Fill<'_> {
     #[inline]
     fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
         let length = self.0.length;
+        // Such as the length before a text.
+        if let &[byte] = bytes
+            && length < SHORT
+        {
+            self.0.word |= u128::from(byte) << (8 * length);
+            self.0.length = length + 1;
+            return Ok(());
+        }
         match length + bytes.len() <= SHORT {
             true => {
                 self.0.word |= low_bytes(bytes) << (8 * length);
