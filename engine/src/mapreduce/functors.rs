@@ -73,9 +73,9 @@ pub struct Functors<J: Job> {
     pub values: ValuesOf<J>,
 }
 
-/// Gives the values that a word stands for.
+/// Gives the values that a word stands for, each with how often it comes in a row.
 pub type ValuesOf<J> =
-    fn(&J, DeviceValue<'_>, &mut dyn FnMut(<J as Job>::Value)) -> Result<(), &'static str>;
+    fn(&J, DeviceValue<'_>, &mut dyn FnMut(<J as Job>::Value, u64)) -> Result<(), &'static str>;
 
 /// A key that came back.
 #[derive(Debug, Clone, Copy)]

@@ -251,7 +251,9 @@ impl<J: Portable> Task<'_, J> {
             let is_left = left.next_if_eq(&&at).is_some();
             at += 1;
             match is_left {
-                true => self.threads.map_record(self.job, record, emitter, skipped, &()),
+                true => self
+                    .threads
+                    .map_record(self.job, record, emitter, skipped, &()),
                 false => Ok(()),
             }
         })?;
@@ -315,16 +317,20 @@ impl<J: Portable> Task<'_, J> {
         part: u32,
         run: &mut RunWriter,
         bytes: &mut Vec<u8>,
-        values: &mut Vec<J::Value>,
+        values: &mut Vec<(J::Value, u64)>,
     ) -> Result<()> {
         let key = chunk.key(group)?;
         // Of what is not counted each value counts as one.
         let is_one = self.functors.reduce == ReduceFunction::Count && !self.threads.combine;
         for &word in chunk.words(group) {
             let word = if is_one { 1 } else { word };
-            (self.functors.values)(self.job, chunk.value(key.text, word), &mut |value| {
-                values.push(value);
-            })
+            (self.functors.values)(
+                self.job,
+                chunk.value(key.text, word),
+                &mut |value, times| {
+                    values.push((value, times));
+                },
+            )
             .map_err(|what| Error::Map {
                 input: format!("key `{}`", key.text),
                 what: what.into(),
@@ -332,8 +338,20 @@ impl<J: Portable> Task<'_, J> {
         }
         bytes.clear();
         codec::encode(&(self.functors.key)(key), bytes)?;
-        run.group(part, bytes, values.len() as u64)?;
-        values.drain(..).try_for_each(|value| run.encode(&value))
+        let count = values.iter().map(|(_, times)| times).sum();
+        let repeats = values.iter().any(|&(_, times)| times > 1);
+        run.group(part, bytes, count, repeats)?;
+        for (value, times) in values.drain(..) {
+            match repeats {
+                true => {
+                    bytes.clear();
+                    codec::encode(&value, bytes)?;
+                    run.repeat(bytes, times)?;
+                }
+                false => run.encode(&value)?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -87,7 +87,7 @@ impl Portable for AverageLength {
             key: |_| (),
             values: |_, sums, each| {
                 // A chunk has fewer than 2^32 of both.
-                each((sums.word >> 32, sums.word & u64::from(u32::MAX)));
+                each((sums.word >> 32, sums.word & u64::from(u32::MAX)), 1);
                 Ok(())
             },
         })

@@ -158,7 +158,7 @@ impl Portable for WeighOnePass {
             key: |key| key.text,
             values: |_, posting, each| {
                 let place = posting.place((posting.word >> 32) as u32);
-                (0..posting.word as u32).for_each(|_| each(place));
+                each(place, posting.word & u64::from(u32::MAX));
                 Ok(())
             },
         })

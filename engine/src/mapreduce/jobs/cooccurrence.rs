@@ -109,7 +109,7 @@ impl Portable for Cooccurrence {
             },
             key: |key| key.text,
             values: |_, other, each| {
-                each(other.text()?.map(Box::from));
+                each(other.text()?.map(Box::from), 1);
                 Ok(())
             },
         })

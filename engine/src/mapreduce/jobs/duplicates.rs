@@ -305,7 +305,7 @@ impl Portable for Identical {
             key: |key| key.text,
             values: |_, record, each| {
                 // A chunk has fewer than 2^32 records.
-                each(record.place(record.word as u32));
+                each(record.place(record.word as u32), 1);
                 Ok(())
             },
         })
@@ -342,7 +342,7 @@ impl Portable for Near {
                 let record = band.word as u32;
                 let hashes = band.note(record).iter();
                 let signature = hashes.flat_map(|&two| [two as u32, (two >> 32) as u32]);
-                each((band.place(record), signature.collect()));
+                each((band.place(record), signature.collect()), 1);
                 Ok(())
             },
         })
@@ -372,7 +372,7 @@ impl Portable for Distinct {
             },
             key: |key| (place(key.words[0]), place(key.words[1])),
             values: |_, agree, each| {
-                each(agree.word as u32);
+                each(agree.word as u32, 1);
                 Ok(())
             },
         })

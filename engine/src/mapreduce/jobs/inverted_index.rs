@@ -112,7 +112,7 @@ impl Portable for InvertedIndex {
             key: |key| key.text,
             values: |_, posting, each| {
                 let place = posting.place((posting.word >> 32) as u32);
-                each((place, posting.word as u32));
+                each((place, posting.word as u32), 1);
                 Ok(())
             },
         })

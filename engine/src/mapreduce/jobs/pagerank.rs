@@ -266,7 +266,7 @@ impl Portable for Links {
             record: |_, line, bytes, _| bytes.extend_from_slice(line.text.as_bytes()),
             key: |key| key.text,
             values: |_, target, each| {
-                each(target.text()?.map(Box::from));
+                each(target.text()?.map(Box::from), 1);
                 Ok(())
             },
         })
@@ -301,7 +301,7 @@ impl Portable for Iteration {
             },
             key: |key| key.words[0] as u32,
             values: |_, count, each| {
-                each(count.word);
+                each(count.word, 1);
                 Ok(())
             },
         })

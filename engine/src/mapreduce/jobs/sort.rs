@@ -60,7 +60,7 @@ impl Portable for SortLines {
             record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
             key: |key| key.text,
             values: |_, count, each| {
-                each(count.word);
+                each(count.word, 1);
                 Ok(())
             },
         })

@@ -272,7 +272,7 @@ impl Portable for LocalPass {
             key: |key| (key.split, key.text),
             values: |_, posting, each| {
                 let place = posting.place((posting.word >> 32) as u32);
-                (0..posting.word as u32).for_each(|_| each(place.index));
+                each(place.index, posting.word & u64::from(u32::MAX));
                 Ok(())
             },
         })
@@ -295,7 +295,7 @@ impl Portable for DocumentFrequencies {
             record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
             key: |key| key.text,
             values: |_, count, each| {
-                each(count.word);
+                each(count.word, 1);
                 Ok(())
             },
         })
@@ -322,7 +322,10 @@ impl Portable for GlobalPass {
             values: |job, posting, each| {
                 // A chunk has fewer than 2^32 records.
                 let found = posting.note(posting.word as u32)[0];
-                each(job.weigh(posting.key, (found >> 32) as u32, found as u32)?);
+                each(
+                    job.weigh(posting.key, (found >> 32) as u32, found as u32)?,
+                    1,
+                );
                 Ok(())
             },
         })

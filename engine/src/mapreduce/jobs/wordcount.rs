@@ -70,7 +70,7 @@ impl Portable for WordCount {
             },
             key: |key| key.text,
             values: |_, count, each| {
-                each(count.word);
+                each(count.word, 1);
                 Ok(())
             },
         })
