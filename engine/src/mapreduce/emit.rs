@@ -77,12 +77,9 @@ impl<J: Job> Emitter<J> {
     }
 
     /// Takes a pair of each key, all with one value. As many calls of [`Emitter::pair`] do the
-    /// same, but take longer where nothing is combined.
+    /// same, but take longer.
     #[inline]
-    pub fn pairs<'k>(&mut self, keys: impl IntoIterator<Item = J::Key<'k>>, value: J::Value)
-    where
-        J::Value: Clone,
-    {
+    pub fn pairs<'k>(&mut self, keys: impl IntoIterator<Item = J::Key<'k>>, value: J::Value) {
         let logs = match &mut self.values {
             Values::Combined(_) => false,
             Values::Logged(log) => {

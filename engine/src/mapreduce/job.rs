@@ -25,7 +25,7 @@ pub trait Job: Sync {
     /// Keys are equal where what they serialize to is, and are ordered by `Ord`.
     type Key<'a>: Serialize + Deserialize<'a> + Ord;
     /// What is grouped by key.
-    type Value: Serialize + DeserializeOwned + Send;
+    type Value: Serialize + DeserializeOwned + Clone + Send;
     /// What a map task has to tell beside its pairs, such as lengths of documents; `()` if nothing.
     type Note: Serialize + DeserializeOwned + Default + Send;
     /// What `reduce` makes.

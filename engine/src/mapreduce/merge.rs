@@ -278,6 +278,13 @@ impl<J: Job> Iterator for GroupValues<'_, J> {
         }
     }
 
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = |&number: &usize| self.readers[number].values;
+        let in_runs: u64 = self.group.iter().map(left).sum();
+        let left = usize::try_from(in_runs).unwrap_or(usize::MAX);
+        (left.saturating_add(self.heads.len()), None)
+    }
+
     /// All that are left, run by run, without asking for each which run it comes from.
     #[inline]
     fn fold<B, F: FnMut(B, J::Value) -> B>(mut self, init: B, mut f: F) -> B {

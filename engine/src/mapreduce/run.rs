@@ -334,7 +334,7 @@ impl RunReader {
 
     /// Gives all values of the group that are left to `each`.
     #[inline]
-    pub(crate) fn for_each_value<V: serde::de::DeserializeOwned>(
+    pub(crate) fn for_each_value<V: serde::de::DeserializeOwned + Clone>(
         &mut self,
         mut each: impl FnMut(V),
     ) -> Result<()> {
@@ -347,16 +347,14 @@ impl RunReader {
             let window = self.window();
             let (mut rest, mut left) = (&window[self.next..], self.values);
             while left > 0 && !rest.is_empty() {
-                let value = rest;
-                each(codec::take(&mut rest)?);
+                let value: V = codec::take(&mut rest)?;
                 left -= 1;
                 if self.repeats {
                     let again = again(&mut rest)?;
-                    for _ in 0..again {
-                        each(codec::take(&mut &*value)?);
-                    }
                     left = left.checked_sub(again).ok_or_else(torn)?;
+                    (0..again).for_each(|_| each(value.clone()));
                 }
+                each(value);
             }
             (self.next, self.values) = (window.len() - rest.len(), left);
         }

@@ -112,7 +112,9 @@ impl Job for WeighOnePass {
         write: &mut impl FnMut(Weighed<'_>),
     ) {
         // Places come in the order of the input: those of a document are neighbours.
-        let (mut documents, mut tfs): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+        let most = places.size_hint().0.min(self.norms.len());
+        let mut documents: Vec<u32> = Vec::with_capacity(most);
+        let mut tfs: Vec<u32> = Vec::with_capacity(most);
         let mut last = None;
         places.for_each(|place| match tfs.last_mut() {
             Some(tf) if last == Some(place) => *tf += 1,

@@ -37,7 +37,7 @@ impl Job for WordCount {
     type Output<'a> = (&'a str, u64);
 
     fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
-        document.terms().for_each(|term| emit.pair(term, 1));
+        emit.pairs(document.terms(), 1);
     }
 
     fn reduce(
