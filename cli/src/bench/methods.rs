@@ -5,7 +5,7 @@
 //! The fastest of all turns counts. On a GPU text and weights lie in pinned memory and stages overlap;
 //! the times of stages come from runs of their own, in which each waits for the one before.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokapi::Error;
@@ -62,6 +62,7 @@ pub const PPD: &str = "ppd";
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let (mut text, mut results) = (String::new(), Vec::new());
     let mut points: Vec<(&str, (f64, f64))> = Vec::new();
+    let mut largest = Vec::new();
     match gpu::link(args.device) {
         Ok(link) => text += &link.text,
         Err(why) => note(&format!("no GPU: {why}\n")),
@@ -81,17 +82,10 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
                 .map(|method| (method.name, (size, method.seconds * 1e3))),
         );
         results.extend(measured.iter().map(|method| as_json(method, bytes)));
+        largest = measured;
     }
     if let Some(folder) = &args.svg {
-        let curves = plot::curves(points.into_iter());
-        plot::write(folder, "methods.svg", |root| {
-            plot::lines(
-                root,
-                "text in memory to weights in memory",
-                ["MB of text", "ms"],
-                &curves,
-            )
-        })?;
+        draw(plot::curves(points.into_iter()), &largest, folder)?;
     }
     if args.json {
         text = json!({ "results": results }).to_string() + "\n";
@@ -141,15 +135,51 @@ fn table(measured: &[Measured], bytes: usize) -> String {
 
 /// The stages of every method, one after the other.
 fn stages(measured: &[Measured]) -> String {
-    let mut text = String::new();
-    for method in measured.iter().filter(|method| !method.stages.is_empty()) {
-        let taken = method.stages.iter().filter(|&&(_, ms)| ms > 0.0);
-        let taken: Vec<String> = taken
-            .map(|(stage, ms)| format!("{stage} {ms:.2}"))
-            .collect();
-        text += &format!("{}: {} ms\n", method.name, taken.join(", "));
+    let methods = || measured.iter().filter(|method| !method.stages.is_empty());
+    let mut names: Vec<&str> = Vec::new();
+    for &(stage, ms) in methods().flat_map(|method| &method.stages) {
+        if ms > 0.0 && !names.contains(&stage) {
+            names.push(stage);
+        }
     }
-    text
+    let mut columns = vec!["stage, ms"];
+    columns.extend(methods().map(|method| method.name));
+    let mut table = Table::new(&columns);
+    for name in names {
+        let of = |method: &Measured| {
+            let stage = method.stages.iter().find(|&&(stage, _)| stage == name);
+            stage.map_or(String::new(), |(_, ms)| format!("{ms:.2}"))
+        };
+        table.push(
+            std::iter::once(name.to_owned())
+                .chain(methods().map(of))
+                .collect(),
+        );
+    }
+    table.text()
+}
+
+/// The time of every method by size, and how its stages share it.
+fn draw(
+    curves: Vec<(String, Vec<(f64, f64)>)>,
+    largest: &[Measured],
+    folder: &Path,
+) -> Result<(), Error> {
+    let bars: Vec<(&str, Vec<(&str, f64)>)> = largest
+        .iter()
+        .filter(|method| !method.stages.is_empty())
+        .map(|method| (method.name, method.stages.clone()))
+        .collect();
+    plot::write(folder, "methods.svg", |root| {
+        let panels = root.split_evenly((1, 2));
+        let title = "text in memory to weights in memory";
+        plot::lines(&panels[0], title, ["MB of text", "ms"], &curves)?;
+        plot::shares(
+            &panels[1],
+            "stages of the largest, one after the other, %",
+            &bars,
+        )
+    })
 }
 
 fn ratios(measured: &[Measured]) -> String {

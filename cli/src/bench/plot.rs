@@ -111,3 +111,34 @@ pub fn curves<'a>(
     }
     curves
 }
+
+/// Bars of what parts make of each whole, in percent; the name of a part stands in it where there is room.
+pub fn shares(area: &Area<'_>, title: &str, bars: &[(&str, Vec<(&str, f64)>)]) -> Drawn {
+    const ROOM: f64 = 6.0;
+    let font = |size| ("sans-serif", size).into_font();
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 16))
+        .margin(12)
+        .build_cartesian_2d(0.0..100.0, 0.0..bars.len() as f64)?;
+    for (place, (name, parts)) in bars.iter().rev().enumerate() {
+        let bottom = place as f64;
+        let (top, sum) = (
+            bottom + 0.6,
+            parts.iter().map(|(_, part)| part).sum::<f64>(),
+        );
+        let title = format!("{name}: {sum:.1} ms");
+        chart.draw_series([Text::new(title, (0.0, bottom + 0.85), font(13))])?;
+        let mut left = 0.0;
+        for ((part, value), color) in parts.iter().zip(COLORS.into_iter().cycle()) {
+            let right = left + 100.0 * value / sum;
+            let bar = Rectangle::new([(left, bottom), (right, top)], color.mix(0.5).filled());
+            chart.draw_series([bar])?;
+            if right - left > ROOM {
+                let part = (*part).to_owned();
+                chart.draw_series([Text::new(part, (left + 0.5, bottom + 0.4), font(11))])?;
+            }
+            left = right;
+        }
+    }
+    Ok(())
+}
