@@ -34,16 +34,6 @@ pub enum MapFunction {
     Words,
 }
 
-impl MapFunction {
-    /// Whether keys are texts.
-    pub(super) fn has_text_keys(self) -> bool {
-        !matches!(
-            self,
-            MapFunction::Lengths | MapFunction::Bands | MapFunction::Ranks | MapFunction::Words
-        )
-    }
-}
-
 /// What the values of a key are reduced to within a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReduceFunction {

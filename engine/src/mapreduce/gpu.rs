@@ -223,7 +223,7 @@ impl<J: Portable> Task<'_, J> {
                 let left: Vec<u32> = groups.left.iter().map(|&left| first + left).collect();
                 if !groups.keys.is_empty() {
                     let run = self.write_run(&Chunk {
-                        has_text_keys: self.functors.map.has_text_keys(),
+                        has_text_keys: has_text_keys(self.functors.map),
                         split: found.number,
                         first,
                         bytes: &lane.bytes,
@@ -459,6 +459,14 @@ impl Runner for Gpu {
     fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
         collect(self, job, input, J::own)
     }
+}
+
+/// Whether keys are texts.
+fn has_text_keys(map: MapFunction) -> bool {
+    !matches!(
+        map,
+        MapFunction::Lengths | MapFunction::Bands | MapFunction::Ranks | MapFunction::Words
+    )
 }
 
 fn kernel_map(map: MapFunction) -> kernels::MapFunction {
