@@ -1,6 +1,8 @@
 // The jobs' functions on a device: what a record is mapped to, and what the values of a key are reduced to.
-// A `map` is called with all records, the number of one, and what takes its pairs; a `reduce` with the
-// pairs of a group, their number, and what takes its values.
+// A `map` is called with all records, the number of one, or of another unit that it divides them into, and
+// what takes its pairs; only one by records may leave some, or make notes. A `reduce` tells whether a
+// further value `begins` between two pairs of a group, and is called for the value of the pairs from one such
+// place up to the next; with the sums of the values before each pair, if it wants `SUMS`.
 #pragma once
 
 #include "cut.hpp"
@@ -36,7 +38,23 @@ struct Inside {
     }
     return end;
   }
-  TOKAPI_FN uint32_t length(uint32_t start, uint32_t) const { return Cut::term_length(inside, start); }
+  TOKAPI_FN uint32_t length(uint32_t start, uint32_t end) const {
+    uint32_t at = start;
+    while (at < end) {
+      uint64_t outside = ~inside[at / 64] >> (at % 64);
+      if (outside) {
+        at += lowest_one(outside);
+        break;
+      }
+      at = at / 64 * 64 + 64;
+    }
+    return (at < end ? at : end) - start;
+  }
+};
+
+// A `map` of one record a thread.
+struct ByRecord {
+  uint64_t units(const Records& records) const { return records.count; }
 };
 
 // function(start, length) for every term of a record.
@@ -50,18 +68,36 @@ TOKAPI_FN void for_each_term(const Records& records, uint64_t r, const Finder& f
   }
 }
 
-// (term, record) for every term.
+// (term, record) for every term. A thread takes the terms that start in a piece of text: records may be few,
+// and some of them long.
 template <class Finder>
 struct MapTerms {
+  static constexpr uint32_t PIECE = 256;
   Finder finder;
+
+  uint64_t units(const Records& records) const { return (uint64_t(records.until) - records.from + PIECE - 1) / PIECE; }
+
   template <class Emit>
-  TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
-    for_each_term(records, r, finder, [&](uint32_t start, uint32_t length) { emit.text(slice_of(start, length), r); });
+  TOKAPI_FN void operator()(const Records& records, uint64_t unit, Emit& emit) const {
+    uint32_t start = records.from + static_cast<uint32_t>(unit) * PIECE, end = records.until;
+    uint32_t until = end - start > PIECE ? start + PIECE : end;
+    // What is left of a term that started before is passed over.
+    uint32_t at = unit == 0 ? start : start - 1 + finder.length(start - 1, until);
+    at = finder.find(at, until);
+    if (at >= until) return;
+    uint64_t r = upper_bound(records.starts, 0, records.count + 1, at) - 1;
+    while (at < until) {
+      while (records.starts[r + 1] <= at) r++;
+      uint32_t length = finder.length(at, end);
+      emit.text(slice_of(at, length), r);
+      if (length >= until - at) return;
+      at = finder.find(at + length, until);
+    }
   }
 };
 
 // (the record, its number).
-struct MapWhole {
+struct MapWhole : ByRecord {
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
     uint32_t start = records.starts[r];
@@ -70,7 +106,7 @@ struct MapWhole {
 };
 
 // (0, a record and its terms), in the upper and the lower half: a chunk has fewer than 2^32 of both.
-struct MapLengths {
+struct MapLengths : ByRecord {
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
     uint64_t terms = 0;
@@ -80,7 +116,7 @@ struct MapLengths {
 };
 
 // Of a record of distinct terms (term, none) and (term, other term) for every other.
-struct MapCooccurrences {
+struct MapCooccurrences : ByRecord {
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
     Blanks blanks{records.bytes};
@@ -106,7 +142,7 @@ TOKAPI_FN uint32_t white_space(const uint8_t* bytes, uint32_t at, uint32_t end) 
 }
 
 // Of a line with two names (first, second) and (second, none); none of a comment or an empty line.
-struct MapEdges {
+struct MapEdges : ByRecord {
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
     const uint8_t* bytes = records.bytes;
@@ -138,7 +174,7 @@ TOKAPI_FN uint32_t field_end(const uint8_t* bytes, uint32_t at, uint32_t end) {
 }
 
 // (the first field of a line, record).
-struct MapFirstField {
+struct MapFirstField : ByRecord {
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
     uint32_t start = records.starts[r];
@@ -163,7 +199,7 @@ TOKAPI_FN bool read_number(const uint8_t* bytes, uint32_t& at, uint32_t end, uin
 
 // Of a line `term<TAB>document<TAB>tf` (term, record); document and tf are the note, in the upper and the lower
 // half.
-struct MapPostings {
+struct MapPostings : ByRecord {
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
     uint32_t start = records.starts[r], end = records.starts[r + 1];
@@ -187,7 +223,7 @@ TOKAPI_FN uint64_t hash_bytes(const uint8_t* bytes, uint32_t length) {
 
 // The bands of a document's MinHash signature: a key has the band's number and its four hashes, the last
 // of which stands in the upper half of the value, and the record in the lower. The signature is the note.
-struct MapBands {
+struct MapBands : ByRecord {
   static constexpr uint32_t HASHES = 64, ROWS = 4, SHINGLE = 3;
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
@@ -235,7 +271,7 @@ struct MapBands {
 };
 
 // Of a node, its number, its rank, and the nodes it links to (node, 0) and (other, its share of the rank).
-struct MapRanks {
+struct MapRanks : ByRecord {
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
     const uint8_t* at = records.bytes + records.starts[r];
@@ -248,7 +284,7 @@ struct MapRanks {
 };
 
 // Of three words, two of which are the key, the pair.
-struct MapWords {
+struct MapWords : ByRecord {
   template <class Emit>
   TOKAPI_FN void operator()(const Records& records, uint64_t r, Emit& emit) const {
     const uint8_t* at = records.bytes + records.starts[r];
@@ -258,47 +294,45 @@ struct MapWords {
 
 // All values.
 struct ReduceNothing {
-  template <class Emit>
-  TOKAPI_FN void operator()(const Emitted* pairs, uint32_t count, Emit& emit) const {
-    for (uint32_t i = 0; i < count; i++) emit.value(pairs[i].value);
+  static constexpr bool SUMS = false;
+  TOKAPI_FN bool begins(const Emitted&, const Emitted&) const { return true; }
+  TOKAPI_FN uint64_t operator()(const Emitted* pairs, const uint64_t*, uint32_t from, uint32_t) const {
+    return pairs[from].value;
   }
 };
 
 // How many there are.
 struct ReduceCount {
-  template <class Emit>
-  TOKAPI_FN void operator()(const Emitted*, uint32_t count, Emit& emit) const {
-    emit.value(count);
+  static constexpr bool SUMS = false;
+  TOKAPI_FN bool begins(const Emitted&, const Emitted&) const { return false; }
+  TOKAPI_FN uint64_t operator()(const Emitted*, const uint64_t*, uint32_t from, uint32_t until) const {
+    return until - from;
   }
 };
 
 struct ReduceSum {
-  template <class Emit>
-  TOKAPI_FN void operator()(const Emitted* pairs, uint32_t count, Emit& emit) const {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < count; i++) sum += pairs[i].value;
-    emit.value(sum);
+  static constexpr bool SUMS = true;
+  TOKAPI_FN bool begins(const Emitted&, const Emitted&) const { return false; }
+  TOKAPI_FN uint64_t operator()(const Emitted*, const uint64_t* sums, uint32_t from, uint32_t until) const {
+    return sums[until] - sums[from];
   }
 };
 
 // Every value below 2^32 in the upper half, and how often it is there in the lower.
 struct ReduceRuns {
-  template <class Emit>
-  TOKAPI_FN void operator()(const Emitted* pairs, uint32_t count, Emit& emit) const {
-    uint32_t start = 0;
-    for (uint32_t i = 1; i <= count; i++) {
-      if (i < count && pairs[i].value == pairs[start].value) continue;
-      emit.value(pairs[start].value << 32 | (i - start));
-      start = i;
-    }
+  static constexpr bool SUMS = false;
+  TOKAPI_FN bool begins(const Emitted& before, const Emitted& here) const { return before.value != here.value; }
+  TOKAPI_FN uint64_t operator()(const Emitted* pairs, const uint64_t*, uint32_t from, uint32_t until) const {
+    return pairs[from].value << 32 | (until - from);
   }
 };
 
 // The least.
 struct ReduceFirst {
-  template <class Emit>
-  TOKAPI_FN void operator()(const Emitted* pairs, uint32_t, Emit& emit) const {
-    emit.value(pairs[0].value);
+  static constexpr bool SUMS = false;
+  TOKAPI_FN bool begins(const Emitted&, const Emitted&) const { return false; }
+  TOKAPI_FN uint64_t operator()(const Emitted* pairs, const uint64_t*, uint32_t from, uint32_t) const {
+    return pairs[from].value;
   }
 };
 

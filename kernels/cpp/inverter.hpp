@@ -318,7 +318,7 @@ class Inverter {
     for_each(work_, documents + 1, [=] TOKAPI_LAMBDA(uint64_t d) {
       starts[d] = static_cast<uint32_t>(d < documents ? document_starts[d] - base : length);
     });
-    Records records{cut.text().data(), starts, documents};
+    Records records{cut.text().data(), starts, documents, 0, static_cast<uint32_t>(length)};
     MapTerms<Inside> map{Inside{cut.inside()}};
     uint64_t count = mars_.count(work_, map, records);
     mars_.emit(work_, map, records, 0);

@@ -84,7 +84,7 @@ class Mapper {
     upload(queue_, bytes, given.bytes, given.length);
     fill(queue_, bytes + given.length, ' ', PADDING);
     upload(queue_, starts, given.starts, (given.count + 1) * sizeof(uint32_t));
-    return Records{bytes, starts, given.count};
+    return Records{bytes, starts, given.count, given.starts[0], given.starts[given.count]};
   }
 
   template <class Map>

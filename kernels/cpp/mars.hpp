@@ -1,7 +1,8 @@
 // MapReduce on a device, as Mars does it (He, Fang, Luo, Govindaraju and Wang, PACT 2008): a thread
-// maps a record, twice. The first time its pairs are counted, a scan tells where they go, and the
-// second time they are written. Pairs are sorted; those of one key are a group, which a thread
-// reduces, twice again.
+// maps a record, or a unit of another size that `map` chooses, twice. The first time its pairs are
+// counted, a scan tells where they go, and the second time they are written. Pairs are sorted; those of one key are a group. Mars has a thread
+// reduce each; here a thread makes each value, of which a group may have many, because the groups of
+// text are of very different sizes.
 #pragma once
 
 #include "records.hpp"
@@ -10,11 +11,13 @@
 namespace tokapi {
 namespace TOKAPI_BACKEND {
 
-// The records of a chunk: record r is bytes[starts[r]] up to bytes[starts[r + 1]].
+// The records of a chunk: record r is bytes[starts[r]] up to bytes[starts[r + 1]]. All are between `from` and
+// `until`, which the host knows.
 struct Records {
   const uint8_t* bytes;
   const uint32_t* starts;
   uint64_t count;
+  uint32_t from, until;
 };
 
 // A pair. A key is two words, or text: then `key` is the first 8 bytes of the slice `rest`.
@@ -74,16 +77,6 @@ struct WritingPairs {
   TOKAPI_FN void note(uint32_t i, uint64_t word) { of_record[i] = word; }
 };
 
-// What `reduce` gives its values to, likewise.
-struct CountingValues {
-  uint32_t count = 0;
-  TOKAPI_FN void value(uint64_t) { count++; }
-};
-struct WritingValues {
-  uint64_t* next;
-  TOKAPI_FN void value(uint64_t value) { *next++ = value; }
-};
-
 // Keys of up to so many words are sorted by radix, longer ones by merging.
 constexpr uint32_t MOST_RADIX_WORDS = 64;
 
@@ -92,19 +85,20 @@ class Mars {
   // Counts the pairs of all records, and gives their number.
   template <class Map>
   uint64_t count(Queue& queue, const Map& map, const Records& records) {
-    uint64_t* counts = counts_.reserve(records.count);
-    uint64_t* firsts = firsts_.reserve(records.count + 1);
-    uint32_t* left = is_left_.reserve(records.count);
-    for_each(queue, records.count, [=] TOKAPI_LAMBDA(uint64_t r) {
+    uint64_t units = map.units(records);
+    uint64_t* counts = counts_.reserve(units);
+    uint64_t* firsts = firsts_.reserve(units + 1);
+    uint32_t* left = is_left_.reserve(units);
+    for_each(queue, units, [=] TOKAPI_LAMBDA(uint64_t u) {
       CountingPairs emit;
-      map(records, r, emit);
-      counts[r] = emit.left ? 0 : emit.count;
-      left[r] = emit.left;
+      map(records, u, emit);
+      counts[u] = emit.left ? 0 : emit.count;
+      left[u] = emit.left;
     });
-    scan(queue, records.count, [=] TOKAPI_LAMBDA(uint64_t r) { return counts[r]; }, firsts);
-    compact(queue, records.count, [=] TOKAPI_LAMBDA(uint32_t r) { return left[r] != 0; }, left_.reserve(records.count),
+    scan(queue, units, [=] TOKAPI_LAMBDA(uint64_t u) { return counts[u]; }, firsts);
+    compact(queue, units, [=] TOKAPI_LAMBDA(uint32_t u) { return left[u] != 0; }, left_.reserve(units),
             left_count_.reserve(1));
-    tell(queue, pairs_here_.reserve(1), firsts + records.count, 1);
+    tell(queue, pairs_here_.reserve(1), firsts + units, 1);
     tell(queue, left_here_.reserve(1), left_count_.data(), 1);
     queue.wait();
     pair_count_ = *pairs_here_.data();
@@ -119,10 +113,10 @@ class Mars {
     const uint32_t* left = is_left_.data();
     uint64_t* notes = notes_.reserve(records.count * note_words);
     if (note_words) fill(queue, notes, 0, records.count * note_words * sizeof(uint64_t));
-    for_each(queue, records.count, [=] TOKAPI_LAMBDA(uint64_t r) {
-      if (left[r]) return;
-      WritingPairs emit{records.bytes, pairs + firsts[r], notes + r * note_words};
-      map(records, r, emit);
+    for_each(queue, map.units(records), [=] TOKAPI_LAMBDA(uint64_t u) {
+      if (left[u]) return;
+      WritingPairs emit{records.bytes, pairs + firsts[u], notes + u * note_words};
+      map(records, u, emit);
     });
   }
 
@@ -143,15 +137,9 @@ class Mars {
     const Emitted* pairs = pairs_.data();
     PairKind kind = kind_;
     const uint8_t* text = text_;
-    uint32_t* starts = group_starts_.reserve(pair_count_ + 1);
-    count_runs(queue, pair_count_, [=] TOKAPI_LAMBDA(uint32_t i) {
+    groups_ = find_runs(queue, group_starts_, [=] TOKAPI_LAMBDA(uint32_t i) {
       return !kind.same_key(text, pairs[i - 1], pairs[i]);
-    }, starts, group_count_.reserve(1));
-    tell(queue, groups_here_.reserve(1), group_count_.data(), 1);
-    queue.wait();
-    groups_ = *groups_here_.data();
-    uint64_t count = pair_count_, groups = groups_;
-    for_each(queue, 1, [=] TOKAPI_LAMBDA(uint64_t) { starts[groups] = static_cast<uint32_t>(count); });
+    });
     return groups_;
   }
 
@@ -159,23 +147,24 @@ class Mars {
   template <class Reduce>
   uint64_t reduce(Queue& queue, const Reduce& reduce) {
     const Emitted* pairs = pairs_.data();
-    const uint32_t* starts = group_starts_.data();
-    uint32_t* counts = value_counts_.reserve(groups_);
+    PairKind kind = kind_;
+    const uint8_t* text = text_;
+    uint64_t count = find_runs(queue, span_starts_, [=] TOKAPI_LAMBDA(uint32_t i) {
+      return reduce.begins(pairs[i - 1], pairs[i]) || !kind.same_key(text, pairs[i - 1], pairs[i]);
+    });
+    uint64_t* sums = sums_.reserve(Reduce::SUMS ? pair_count_ + 1 : 0);
+    if (Reduce::SUMS) scan(queue, pair_count_, [=] TOKAPI_LAMBDA(uint64_t i) { return pairs[i].value; }, sums);
+    const uint32_t* spans = span_starts_.data();
+    uint64_t* values = values_.reserve(count);
+    for_each(queue, count, [=] TOKAPI_LAMBDA(uint64_t v) {
+      values[v] = reduce(pairs, sums, spans[v], spans[v + 1]);
+    });
+    const uint32_t* groups = group_starts_.data();
     uint32_t* firsts = value_starts_.reserve(groups_ + 1);
-    for_each(queue, groups_, [=] TOKAPI_LAMBDA(uint64_t g) {
-      CountingValues emit;
-      reduce(pairs + starts[g], starts[g + 1] - starts[g], emit);
-      counts[g] = emit.count;
+    for_each(queue, groups_ + 1, [=] TOKAPI_LAMBDA(uint64_t g) {
+      firsts[g] = static_cast<uint32_t>(upper_bound(spans, 0, count + 1, groups[g]) - 1);
     });
-    scan(queue, groups_, [=] TOKAPI_LAMBDA(uint64_t g) { return counts[g]; }, firsts);
-    tell(queue, values_here_.reserve(1), firsts + groups_, 1);
-    queue.wait();
-    uint64_t* values = values_.reserve(*values_here_.data());
-    for_each(queue, groups_, [=] TOKAPI_LAMBDA(uint64_t g) {
-      WritingValues emit{values + firsts[g]};
-      reduce(pairs + starts[g], starts[g + 1] - starts[g], emit);
-    });
-    return *values_here_.data();
+    return count;
   }
 
   const Emitted* pairs() const { return pairs_.data(); }
@@ -191,13 +180,27 @@ class Mars {
 
   // Device memory for so many pairs, at most.
   static uint64_t pair_bytes(uint64_t pairs) {
-    // Pairs twice, the words, places and order of sorting twice, groups with their values.
-    uint64_t bytes = pairs * (2 * sizeof(Emitted) + 2 * 8 + 2 * 4 + 4 + 4 + 4 + 8 + 16);
+    // Pairs twice, the words, places and order of sorting twice, groups with their values, and sums.
+    uint64_t bytes = pairs * (2 * sizeof(Emitted) + 2 * 8 + 2 * 4 + 4 + 4 + 4 + 8 + 16 + 8);
     // What grows takes an eighth more than it must; merging needs as much again as it sorts.
     return bytes + bytes / 8 + pairs * sizeof(Emitted);
   }
 
   // The steps of the above. Public because functions with kernels in them must be.
+
+  // Finds where runs of pairs start, pair i being in another than the one before if `differs`; gives their number,
+  // and ends them with that of the pairs.
+  template <class F>
+  uint64_t find_runs(Queue& queue, Buffer<uint32_t>& into, F differs) {
+    uint64_t count = pair_count_;
+    uint32_t* starts = into.reserve(count + 1);
+    count_runs(queue, count, differs, starts, run_count_.reserve(1));
+    tell(queue, runs_here_.reserve(1), run_count_.data(), 1);
+    queue.wait();
+    uint64_t runs = *runs_here_.data();
+    for_each(queue, 1, [=] TOKAPI_LAMBDA(uint64_t) { starts[runs] = static_cast<uint32_t>(count); });
+    return runs;
+  }
 
   // From the last word that pairs differ by to the first, each time stably; what is moved are places.
   void sort_by_radix(Queue& queue) {
@@ -264,11 +267,11 @@ class Mars {
   const uint8_t* text_ = nullptr;
   uint64_t pair_count_ = 0, groups_ = 0;
   Buffer<Emitted> pairs_, others_;
-  Buffer<uint64_t> counts_, firsts_, notes_, words_, other_words_, values_;
+  Buffer<uint64_t> counts_, firsts_, notes_, words_, other_words_, sums_, values_;
   Buffer<uint32_t> is_left_, left_, left_count_, order_, other_order_;
-  Buffer<uint32_t> group_starts_, group_count_, value_counts_, value_starts_;
+  Buffer<uint32_t> group_starts_, span_starts_, run_count_, value_starts_;
   Pinned<uint64_t> pairs_here_, ends_here_;
-  Pinned<uint32_t> left_here_, groups_here_, values_here_;
+  Pinned<uint32_t> left_here_, runs_here_;
 };
 
 }  // namespace TOKAPI_BACKEND
