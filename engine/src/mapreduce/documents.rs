@@ -100,6 +100,10 @@ impl Input for Documents {
     type Split = Block;
     type Reader = DocumentReader;
 
+    fn split_finely(&mut self) {
+        self.corpus.chunk_finely();
+    }
+
     fn next_split(&mut self) -> Result<Option<Block>> {
         let spare = self.spare.lock();
         let block = spare.unwrap_or_else(PoisonError::into_inner).pop();

@@ -16,6 +16,10 @@ pub trait Input: Send {
     /// What reads the records of splits.
     type Reader: Reader<Split = Self::Split>;
 
+    /// Makes splits small from now on: whoever asks holds the pairs of many together, so that more
+    /// of them cost nothing, and each is read while it is in the cache.
+    fn split_finely(&mut self) {}
+
     /// The next split, in input order; none at the end.
     ///
     /// # Errors

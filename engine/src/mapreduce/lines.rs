@@ -66,6 +66,10 @@ impl Input for Lines {
     type Split = Block;
     type Reader = LineReader;
 
+    fn split_finely(&mut self) {
+        self.corpus.chunk_finely();
+    }
+
     fn next_split(&mut self) -> Result<Option<Block>> {
         let mut block = Block::default();
         Ok(self.corpus.fill(&mut block)?.then_some(block))

@@ -145,6 +145,9 @@ impl Threads {
         report: &mut Report,
     ) -> Result<Vec<Run>> {
         let threads = self.threads.max(1);
+        if self.combiner(job).is_some() {
+            input.split_finely();
+        }
         let workers: Vec<Mutex<Worker<J>>> = (0..threads)
             .map(|_| {
                 Mutex::new(Worker {
