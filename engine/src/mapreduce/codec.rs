@@ -130,6 +130,12 @@ impl Word {
     }
 }
 
+/// What [`Word::short`] gives of `bytes`.
+#[inline]
+pub(crate) fn word(bytes: &[u8]) -> Option<u128> {
+    (bytes.len() <= SHORT).then(|| low_bytes(bytes) | (bytes.len() as u128) << 120)
+}
+
 /// Where [`Word::encode`] puts bytes.
 struct Fill<'a>(&'a mut Word);
 
@@ -199,18 +205,13 @@ pub(crate) fn hash_word(word: u128) -> u64 {
 /// A hash of bytes of any number: that of the word, where they fit into one. The same everywhere
 /// and always: partitions depend on it.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    let state = match bytes.len() <= SHORT {
-        true => low_bytes(bytes) | (bytes.len() as u128) << 120,
-        false => {
-            let blocks = bytes.chunks(16);
-            let state = blocks.fold(A, |state, block| {
-                let word = low_bytes(block);
-                fold(state ^ word as u64, (word >> 64) as u64 ^ B)
-            });
-            u128::from(state) | (bytes.len() as u128) << 64
-        }
-    };
-    hash_word(state)
+    hash_word(word(bytes).unwrap_or_else(|| {
+        let state = bytes.chunks(16).fold(A, |state, block| {
+            let word = low_bytes(block);
+            fold(state ^ word as u64, (word >> 64) as u64 ^ B)
+        });
+        u128::from(state) | (bytes.len() as u128) << 64
+    }))
 }
 
 #[inline]

@@ -16,11 +16,27 @@ use crate::error::{Error, Place, Position, Result};
 
 /// Where a document stands among all of an input: places ascend as documents do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "(u32, u32)", into = "(u32, u32)")]
 pub struct DocumentPlace {
     /// The number of its split.
     pub split: u32,
     /// Its number in the split.
     pub index: u32,
+}
+
+/// From split and index; a pair is faster to read than a field after the other.
+impl From<(u32, u32)> for DocumentPlace {
+    #[inline]
+    fn from((split, index): (u32, u32)) -> Self {
+        DocumentPlace { split, index }
+    }
+}
+
+impl From<DocumentPlace> for (u32, u32) {
+    #[inline]
+    fn from(place: DocumentPlace) -> Self {
+        (place.split, place.index)
+    }
 }
 
 /// A document, cut into terms.

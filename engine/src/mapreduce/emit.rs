@@ -8,8 +8,9 @@ use super::codec::{self, Word};
 use super::job::{Combine, Job, Order};
 use super::keys::{BATCH, Keys};
 use super::run::RunWriter;
-use super::values::{Combined, Log, Values};
+use super::values::{AHEAD, Combined, Log, Values};
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// What `map` gives its pairs to.
 pub struct Emitter<J: Job> {
@@ -88,12 +89,17 @@ impl<J: Job> Emitter<J> {
                 true
             }
         };
-        for key in keys {
-            let taken = match logs {
-                true => self.log(&key),
-                false => self.combine(&key, value.clone()),
-            };
-            self.keep_failure(taken);
+        // Each loop has one way to go, and no call within.
+        let keys = keys.into_iter();
+        match logs {
+            true => keys.for_each(|key| {
+                let taken = self.log(&key);
+                self.keep_failure(taken);
+            }),
+            false => keys.for_each(|key| {
+                let taken = self.combine(&key, value.clone());
+                self.keep_failure(taken);
+            }),
         }
     }
 
@@ -165,6 +171,9 @@ impl<J: Job> Emitter<J> {
             Values::Combined(combined) => {
                 self.ids.clear();
                 self.keys.look_up(&mut self.ids);
+                for &id in &self.ids {
+                    prefetch(&combined.values, id as usize);
+                }
                 let pairs = self.ids.iter().zip(self.staged.drain(..));
                 pairs.for_each(|(&id, value)| combined.push(id, value));
             }
@@ -287,7 +296,11 @@ impl<J: Job> Emitter<J> {
                 let mut before = 0;
                 let mut values: Vec<J::Value> = Vec::new();
                 let mut held = [0; 8];
-                for key in sorted {
+                for (place, key) in sorted.iter().enumerate() {
+                    if let Some(ahead) = sorted.get(place + AHEAD) {
+                        self.keys.prefetch(ahead.id);
+                        log.prefetch(ahead.id);
+                    }
                     let group = log.of(key.id, before);
                     before += group.len();
                     let bytes = self.keys.get(key.id as usize, &mut word);

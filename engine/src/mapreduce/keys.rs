@@ -66,6 +66,12 @@ impl Keys {
         &bytes[..usize::from(bytes[15])]
     }
 
+    /// Has the word of key `id` fetched.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: u32) {
+        prefetch(&self.words, id as usize);
+    }
+
     /// The bytes of all keys together.
     pub(crate) fn bytes(&self) -> usize {
         self.key_bytes

@@ -10,6 +10,8 @@ use crate::error::{Error, Result};
 /// The groups of several runs between two cuts, in order.
 pub(crate) struct Merge<'a, J: Job> {
     readers: Vec<RunReader>,
+    /// The key that each reader is at, where it fits into a word: most comparisons end here.
+    words: Vec<Option<u128>>,
     /// The groups that readers are at, as a heap with the least on top.
     heap: Vec<Head>,
     /// The cut that it ends at, with [`Cut::least`] of it.
@@ -29,8 +31,8 @@ pub(crate) struct Merge<'a, J: Job> {
 #[derive(Clone, Copy)]
 struct Head {
     part: u32,
+    reader: u32,
     prefix: u64,
-    reader: usize,
 }
 
 impl<'a, J: Job> Merge<'a, J> {
@@ -44,6 +46,7 @@ impl<'a, J: Job> Merge<'a, J> {
     ) -> Result<Self> {
         let mut merge = Merge {
             readers: Vec::with_capacity(runs.len()),
+            words: vec![None; runs.len()],
             heap: Vec::new(),
             until: until.map(|cut| (cut, cut.least::<J>())),
             order,
@@ -80,9 +83,11 @@ impl<'a, J: Job> Merge<'a, J> {
         let key: J::Key<'_> = codec::decode(reader.key())?;
         let head = Head {
             part: reader.part,
+            // There are fewer than 2^32 runs.
+            reader: number as u32,
             prefix: J::prefix(&key),
-            reader: number,
         };
+        self.words[number] = codec::word(reader.key());
         let ends = self.until.is_some_and(|(cut, least)| {
             (head.part, head.prefix) >= least && cut.is_at_or_before::<J>(head.part, reader.key())
         });
@@ -111,19 +116,19 @@ impl<'a, J: Job> Merge<'a, J> {
         let Some(first) = self.pop() else {
             return Ok(false);
         };
-        let key = self.readers[first.reader].key();
+        let key = self.readers[first.reader as usize].key();
         self.part = first.part;
         self.key.clear();
         self.key.extend_from_slice(key);
-        self.group.push(first.reader);
+        self.group.push(first.reader as usize);
         while let Some(&next) = self.heap.first() {
             let same = (next.part, next.prefix) == (first.part, first.prefix)
-                && self.readers[next.reader].key() == self.key;
+                && self.same_key(next, first);
             if !same {
                 break;
             }
             self.pop();
-            self.group.push(next.reader);
+            self.group.push(next.reader as usize);
         }
         if self.order.is_some() {
             for &number in &self.group {
@@ -166,15 +171,25 @@ impl<'a, J: Job> Merge<'a, J> {
         self.failed.take().unwrap_or(panicked)
     }
 
+    /// Whether two readers are at the same key.
+    #[inline]
+    fn same_key(&self, a: Head, b: Head) -> bool {
+        let (a, b) = (a.reader as usize, b.reader as usize);
+        match (self.words[a], self.words[b]) {
+            (None, None) => self.readers[a].key() == self.readers[b].key(),
+            (a, b) => a == b,
+        }
+    }
+
     /// The order of groups; of equal ones that of the earlier run is less.
     #[inline]
     fn less(&self, a: Head, b: Head) -> bool {
         let order = (a.part, a.prefix).cmp(&(b.part, b.prefix));
-        let order = order.then_with(|| {
-            let (x, y) = (self.readers[a.reader].key(), self.readers[b.reader].key());
-            match x == y {
-                true => a.reader.cmp(&b.reader),
-                false => compare::<J>(x, y),
+        let order = order.then_with(|| match self.same_key(a, b) {
+            true => a.reader.cmp(&b.reader),
+            false => {
+                let key = |head: Head| self.readers[head.reader as usize].key();
+                compare::<J>(key(a), key(b))
             }
         });
         order.is_lt()
@@ -225,24 +240,32 @@ pub(crate) struct GroupValues<'m, J: Job> {
 }
 
 impl<J: Job> GroupValues<'_, J> {
-    /// Nothing is read behind what cannot be.
-    #[cold]
-    fn fail(&mut self, error: Error) {
-        self.at = self.group.len();
-        self.heads.clear();
-        self.failed.get_or_insert(error);
+    /// What was taken; nothing is read behind what cannot be.
+    #[inline]
+    fn or_end<T>(&mut self, taken: Result<Option<T>>) -> Option<T> {
+        taken.unwrap_or_else(|error| {
+            self.at = self.group.len();
+            self.heads.clear();
+            self.failed.get_or_insert(error);
+            None
+        })
     }
 
-    fn next_value(&mut self) -> Result<Option<J::Value>> {
-        let Some(order) = self.order else {
-            while let Some(&number) = self.group.get(self.at) {
-                if self.readers[number].values > 0 {
-                    return self.readers[number].value().map(Some);
-                }
-                self.at += 1;
+    /// What `take` takes of the first run that has values left.
+    #[inline]
+    fn next_of<T>(&mut self, take: impl Fn(&mut RunReader) -> Result<T>) -> Result<Option<T>> {
+        while let Some(&number) = self.group.get(self.at) {
+            let reader = &mut self.readers[number];
+            if reader.values > 0 {
+                return take(reader).map(Some);
             }
-            return Ok(None);
-        };
+            self.at += 1;
+        }
+        Ok(None)
+    }
+
+    /// The least of the next values of all runs.
+    fn next_by(&mut self, order: Order<J::Value>) -> Result<Option<J::Value>> {
         let places = 0..self.heads.len();
         let least = places.reduce(|a, b| match order(&self.heads[b], &self.heads[a]).is_lt() {
             true => b,
@@ -269,13 +292,11 @@ impl<J: Job> Iterator for GroupValues<'_, J> {
 
     #[inline]
     fn next(&mut self) -> Option<J::Value> {
-        match self.next_value() {
-            Ok(value) => value,
-            Err(error) => {
-                self.fail(error);
-                None
-            }
-        }
+        let next = match self.order {
+            None => self.next_of(RunReader::value),
+            Some(order) => self.next_by(order),
+        };
+        self.or_end(next)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -285,25 +306,23 @@ impl<J: Job> Iterator for GroupValues<'_, J> {
         (left.saturating_add(self.heads.len()), None)
     }
 
-    /// All that are left, run by run, without asking for each which run it comes from.
+    /// All that are left; one that comes several times in a row is read once.
     #[inline]
     fn fold<B, F: FnMut(B, J::Value) -> B>(mut self, init: B, mut f: F) -> B {
-        let mut folded = Some(init);
-        let mut each = |value| folded = folded.take().map(|before| f(before, value));
-        if self.order.is_some() {
-            for value in self.by_ref() {
-                each(value);
-            }
-        } else {
-            for &number in &self.group[self.at.min(self.group.len())..] {
-                if let Err(error) = self.readers[number].for_each_value(&mut each) {
-                    self.failed.get_or_insert(error);
-                    break;
-                }
+        let mut folded = init;
+        loop {
+            let next = match self.order {
+                None => self.next_of(RunReader::repeated),
+                Some(order) => self.next_by(order).map(|next| Some((next?, 1))),
+            };
+            let Some((value, times)) = self.or_end(next) else {
+                return folded;
+            };
+            // `f` is called at one place, so that it becomes part of the loop.
+            for value in std::iter::repeat_n(value, times) {
+                folded = f(folded, value);
             }
         }
-        // It was put back after every value.
-        folded.expect("every value gives the next")
     }
 }
 

@@ -332,33 +332,14 @@ impl RunReader {
         Ok(value)
     }
 
-    /// Gives all values of the group that are left to `each`.
+    /// Takes the next value of the group with all that equal it in a row, and tells their number.
     #[inline]
-    pub(crate) fn for_each_value<V: serde::de::DeserializeOwned + Clone>(
-        &mut self,
-        mut each: impl FnMut(V),
-    ) -> Result<()> {
-        while self.values > 0 {
-            // One by the way that goes to the next frame, and also takes values of no bytes.
-            each(self.value()?);
-            if self.again > 0 {
-                continue;
-            }
-            let window = self.window();
-            let (mut rest, mut left) = (&window[self.next..], self.values);
-            while left > 0 && !rest.is_empty() {
-                let value: V = codec::take(&mut rest)?;
-                left -= 1;
-                if self.repeats {
-                    let again = again(&mut rest)?;
-                    left = left.checked_sub(again).ok_or_else(torn)?;
-                    (0..again).for_each(|_| each(value.clone()));
-                }
-                each(value);
-            }
-            (self.next, self.values) = (window.len() - rest.len(), left);
-        }
-        Ok(())
+    pub(crate) fn repeated<V: serde::de::DeserializeOwned>(&mut self) -> Result<(V, usize)> {
+        let value = self.value()?;
+        let again = std::mem::take(&mut self.again);
+        self.values = self.values.checked_sub(again).ok_or_else(torn)?;
+        // All of a group's values in one run were in memory once.
+        Ok((value, 1 + again as usize))
     }
 }
 

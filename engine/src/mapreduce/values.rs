@@ -3,6 +3,10 @@
 use super::codec;
 use super::job::Combine;
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
+
+/// So many keys ahead memory is asked for.
+pub(crate) const AHEAD: usize = 16;
 
 /// The values of the pairs held.
 pub(crate) enum Values<V> {
@@ -175,9 +179,13 @@ impl Log {
             sum += std::mem::replace(&mut next[id as usize], sum);
         }
         grouped.resize(length.max(grouped.len()), Held(0));
+        let mut ahead = self.keys.iter().skip(AHEAD);
         for (number, keys) in self.pairs() {
             let value = Held::new(self.nth(number), number);
             for &key in keys {
+                if let Some(&ahead) = ahead.next() {
+                    prefetch(&grouped, next[ahead as usize] as usize);
+                }
                 let next = &mut next[key as usize];
                 grouped[*next as usize] = value;
                 *next += 1;
@@ -186,6 +194,12 @@ impl Log {
         // Every start has moved to the end.
         (self.group_ends, self.grouped) = (next, grouped);
         Ok(())
+    }
+
+    /// Has the end of the group of key `id` fetched.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: u32) {
+        prefetch(&self.group_ends, id as usize);
     }
 
     /// The values of key `id`, in the order in which they came, after `before` of other keys.

@@ -100,11 +100,17 @@ impl DocumentTable {
         let number = self.firsts[place.split as usize] + place.index;
         match self.gone.is_empty() {
             true => Some(number),
-            false => match self.gone.binary_search(&number) {
-                Ok(_) => None,
-                // As many as there are documents at the most.
-                Err(before) => Some(number - before as u32),
-            },
+            false => self.number_among_left(number),
+        }
+    }
+
+    /// The number of a document among those that are not left out, if it is one of them.
+    #[cold]
+    fn number_among_left(&self, number: u32) -> Option<u32> {
+        match self.gone.binary_search(&number) {
+            Ok(_) => None,
+            // As many as there are documents at the most.
+            Err(before) => Some(number - before as u32),
         }
     }
 
