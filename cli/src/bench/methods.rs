@@ -28,7 +28,7 @@ pub struct Args {
     pub chunk_size: u64,
 
     /// How often each is run
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
 
     /// The device, counted from 0

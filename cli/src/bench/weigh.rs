@@ -34,7 +34,7 @@ pub struct Args {
     pub chunk_size: Vec<u64>,
 
     /// How often each is run
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
 
     /// Compare every weight of the GPU with the CPU's, bit by bit

@@ -30,7 +30,7 @@ pub struct Args {
     size: Vec<u64>,
 
     /// How often each is run
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 
     /// Print one JSON object
