@@ -156,26 +156,11 @@ impl Threads {
                 })
             })
             .collect();
-        let mut numbers = 0..;
-        let read = || {
-            Ok(input
-                .next_split()?
-                .and_then(|split| numbers.next().zip(Some(split))))
-        };
-        let next_worker = AtomicUsize::new(0);
         let this = &*job;
-        let worker = || {
-            let worker = &workers[next_worker.fetch_add(1, Ordering::Relaxed) % threads];
-            move |(number, split)| {
-                self.map_split(this, &mut lock(worker), number, split, spill, &())
-            }
+        let map = |worker: &mut Worker<J>, number, split| {
+            self.map_split(this, worker, number, split, spill, &())
         };
-        let (mut runs, mut notes) = (Vec::new(), Vec::new());
-        let keep = |mapped: Mapped<J>| {
-            report.take_mapped(mapped, &mut runs, &mut notes);
-            Ok(())
-        };
-        Stages::new(threads, true).run(read, worker, keep)?;
+        let (mut runs, notes) = map_splits(input, &workers, map, report)?;
         // Containers that combine have held the pairs of all splits until now.
         let rest = Mutex::new(Vec::new());
         let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
@@ -339,6 +324,34 @@ impl Threads {
         Stages::new(self.threads.max(1), true).run(read, || &reduced, keep)?;
         Ok(())
     }
+}
+
+/// Has all splits of `input` mapped by `workers`, each on a thread of its own.
+pub(super) fn map_splits<J: Job, W: Send>(
+    mut input: J::Input,
+    workers: &[Mutex<W>],
+    map: impl Fn(&mut W, u32, <J::Input as Input>::Split) -> Result<Mapped<J>> + Sync,
+    report: &mut Report,
+) -> Result<(Vec<Numbered>, Vec<J::Note>)> {
+    let mut numbers = 0..;
+    let read = || {
+        Ok(input
+            .next_split()?
+            .and_then(|split| numbers.next().zip(Some(split))))
+    };
+    let next_worker = AtomicUsize::new(0);
+    let worker = || {
+        let worker = &workers[next_worker.fetch_add(1, Ordering::Relaxed) % workers.len()];
+        let map = &map;
+        move |(number, split)| map(&mut lock(worker), number, split)
+    };
+    let (mut runs, mut notes) = (Vec::new(), Vec::new());
+    let keep = |mapped: Mapped<J>| {
+        report.take_mapped(mapped, &mut runs, &mut notes);
+        Ok(())
+    };
+    Stages::new(workers.len(), true).run(read, worker, keep)?;
+    Ok((runs, notes))
 }
 
 /// What a reduce task did.

@@ -9,8 +9,7 @@ mod task;
 mod write;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use tokapi_kernels::{Algorithm, Build, Mapper, MapperOptions};
 
@@ -22,7 +21,7 @@ use super::portable::{ListJob, Portable, Runner, TextJob};
 use super::report::Report;
 use super::run::Run;
 use super::spill::Spill;
-use super::threads::{Mapped, Threads};
+use super::threads::{Threads, map_splits};
 use crate::error::{Error, Result};
 use crate::output::Staged;
 use task::{Lane, Task};
@@ -82,7 +81,7 @@ impl Gpu {
         &self,
         job: &mut J,
         functors: &Functors<J>,
-        mut input: J::Input,
+        input: J::Input,
         spill: &Spill,
         report: &mut Report,
     ) -> Result<Vec<Run>> {
@@ -99,33 +98,14 @@ impl Gpu {
                 })
             })
             .collect();
-        let mut numbers = 0..;
-        let read = || {
-            Ok(input
-                .next_split()?
-                .and_then(|split| numbers.next().zip(Some(split))))
-        };
-        let next_lane = AtomicUsize::new(0);
         let task = Task {
             threads: &self.threads,
             job: &*job,
             functors,
             spill,
         };
-        let worker = || {
-            let lane = &lanes[next_lane.fetch_add(1, Ordering::Relaxed) % lanes.len()];
-            let task = &task;
-            move |(number, split)| {
-                let mut lane = lane.lock().unwrap_or_else(PoisonError::into_inner);
-                task.map_split(&mut lane, number, split)
-            }
-        };
-        let (mut runs, mut notes) = (Vec::new(), Vec::new());
-        let keep = |mapped: Mapped<J>| {
-            report.take_mapped(mapped, &mut runs, &mut notes);
-            Ok(())
-        };
-        crate::pipeline::Stages::new(lanes.len(), true).run(read, worker, keep)?;
+        let map = |lane: &mut Lane<J>, number, split| task.map_split(lane, number, split);
+        let (runs, notes) = map_splits(input, &lanes, map, report)?;
         drop(lanes);
         let runs = report.take_runs(runs);
         job.all_mapped(notes)?;
