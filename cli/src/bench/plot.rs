@@ -22,6 +22,10 @@ pub const COLORS: [RGBColor; 8] = [
     RGBColor(255, 127, 14),
 ];
 
+fn color(number: usize) -> RGBColor {
+    COLORS[number % COLORS.len()]
+}
+
 /// Writes what `draw` draws to a file of `folder`.
 pub fn write(
     folder: &Path,
@@ -47,13 +51,18 @@ pub fn write(
     staged.commit()
 }
 
-/// Lines of points on two logarithmic axes.
+/// Lines of points on two logarithmic axes, their names beside them.
 pub fn lines(
     area: &Area<'_>,
     title: &str,
     axes: [&str; 2],
     curves: &[(String, Vec<(f64, f64)>)],
 ) -> Drawn {
+    let letters = curves.iter().map(|(name, _)| name.len()).max();
+    let (width, _) = area.dim_in_pixel();
+    // A letter has up to 7 pixels; names are short.
+    let room = 30 + 7 * letters.unwrap_or(0) as u32;
+    let (area, names) = area.split_horizontally(width.saturating_sub(room));
     let points = || curves.iter().flat_map(|(_, points)| points);
     let range = |of: fn(&(f64, f64)) -> f64| {
         let (least, most) = points()
@@ -63,7 +72,7 @@ pub fn lines(
             });
         (least.clamp(1e-9, most) / 1.1..most * 1.1).log_scale()
     };
-    let mut chart = ChartBuilder::on(area)
+    let mut chart = ChartBuilder::on(&area)
         .caption(title, ("sans-serif", 16))
         .margin(12)
         .x_label_area_size(36)
@@ -75,26 +84,23 @@ pub fn lines(
         .x_desc(axes[0])
         .y_desc(axes[1])
         .draw()?;
-    for ((name, points), color) in curves.iter().zip(COLORS.into_iter().cycle()) {
-        chart
-            .draw_series(LineSeries::new(
-                points.iter().copied(),
-                color.stroke_width(2),
-            ))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
+    for (place, (name, points)) in curves.iter().enumerate() {
+        let color = color(place);
+        chart.draw_series(LineSeries::new(
+            points.iter().copied(),
+            color.stroke_width(2),
+        ))?;
         chart.draw_series(
             points
                 .iter()
                 .map(|&point| Circle::new(point, 3, color.filled())),
         )?;
+        // A few lines at most.
+        let y = 50 + 20 * place as i32;
+        names.draw(&PathElement::new([(0, y), (16, y)], color.stroke_width(2)))?;
+        let name = Text::new(name.clone(), (22, y - 5), ("sans-serif", 12).into_font());
+        names.draw(&name)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .border_style(RGBColor(200, 200, 200))
-        .draw()?;
     Ok(())
 }
 
@@ -112,10 +118,13 @@ pub fn curves<'a>(
     curves
 }
 
-/// Bars of what parts make of each whole, in percent; the name of a part stands in it where there is room.
+/// Bars of what parts make of each whole, in percent, each part with its color; its name stands in it where
+/// there is room.
 pub fn shares(area: &Area<'_>, title: &str, bars: &[(&str, Vec<(&str, f64)>)]) -> Drawn {
-    const ROOM: f64 = 6.0;
+    /// What a letter takes, in percent.
+    const LETTER: f64 = 1.1;
     let font = |size| ("sans-serif", size).into_font();
+    let mut known: Vec<&str> = Vec::new();
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 16))
         .margin(12)
@@ -129,13 +138,18 @@ pub fn shares(area: &Area<'_>, title: &str, bars: &[(&str, Vec<(&str, f64)>)]) -
         let title = format!("{name}: {sum:.1} ms");
         chart.draw_series([Text::new(title, (0.0, bottom + 0.85), font(13))])?;
         let mut left = 0.0;
-        for ((part, value), color) in parts.iter().zip(COLORS.into_iter().cycle()) {
+        for &(part, value) in parts {
+            let number = known.iter().position(|&name| name == part);
+            let number = number.unwrap_or_else(|| {
+                known.push(part);
+                known.len() - 1
+            });
             let right = left + 100.0 * value / sum;
-            let bar = Rectangle::new([(left, bottom), (right, top)], color.mix(0.5).filled());
-            chart.draw_series([bar])?;
-            if right - left > ROOM {
-                let part = (*part).to_owned();
-                chart.draw_series([Text::new(part, (left + 0.5, bottom + 0.4), font(11))])?;
+            let fill = color(number).mix(0.5).filled();
+            chart.draw_series([Rectangle::new([(left, bottom), (right, top)], fill)])?;
+            if right - left > LETTER * (part.len() + 1) as f64 {
+                let text = Text::new(part.to_owned(), (left + 0.5, bottom + 0.4), font(11));
+                chart.draw_series([text])?;
             }
             left = right;
         }
