@@ -27,7 +27,7 @@ use crate::output::Staged;
 use task::{Lane, Task};
 
 /// Splits that are on the device at once, at most.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// Maps on a device and reduces on threads.
 #[derive(Debug, Clone)]
