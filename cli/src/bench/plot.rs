@@ -122,7 +122,7 @@ pub fn curves<'a>(
 /// there is room.
 pub fn shares(area: &Area<'_>, title: &str, bars: &[(&str, Vec<(&str, f64)>)]) -> Drawn {
     /// What a letter takes, in percent.
-    const LETTER: f64 = 1.1;
+    const LETTER: f64 = 1.0;
     let font = |size| ("sans-serif", size).into_font();
     let mut known: Vec<&str> = Vec::new();
     let mut chart = ChartBuilder::on(area)
