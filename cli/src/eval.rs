@@ -19,7 +19,7 @@ pub struct Args {
     /// The run: lines of `query Q0 document rank score tag`; - is standard input
     run: PathBuf,
 
-    /// The judgments: lines of `query 0 document relevance`
+    /// The judgments: lines of `query 0 document relevance`, or BEIR's `query-id corpus-id score`
     qrels: PathBuf,
 
     /// Count queries without any result as failures (trec_eval -c)

@@ -50,6 +50,30 @@ fn queries_without_results_count_only_where_all_do() {
 }
 
 #[test]
+fn judgments_of_beir_are_those_of_trec() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("qrels");
+    let read = |text: &str| {
+        fs::write(&path, text).unwrap();
+        Judgments::read(&path)
+    };
+    let trec = read("1 0 a 2\n1 0 b 0\n2 0 a 1\n").unwrap();
+    let columns = "1\ta\t2\n1\tb\t0\n2\ta\t1\n";
+    assert_eq!(read(columns).unwrap(), trec);
+    let header = "query-id\tcorpus-id\tscore\n";
+    assert_eq!(read(&format!("{header}{columns}")).unwrap(), trec);
+    assert_eq!(read(&format!("\u{feff}{header}{columns}")).unwrap(), trec);
+    for text in [
+        format!("{columns}{header}"),
+        format!("{columns}1 0 c 1\n"),
+        format!("{header}1\ta\tx\n"),
+    ] {
+        let said = read(&text).unwrap_err().to_string();
+        assert!(said.contains("query document relevance"), "{said}");
+    }
+}
+
+#[test]
 fn bad_lines_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
