@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::Error;
-use tokapi::output::check_file_apart;
+use tokapi::output::Staged;
 use tokapi::sort::{
     Algorithm, Cpu, KeyType, Layout, Reference, Sort, SortOptions, SortProgress, Sorted, sort_file,
 };
+use tokapi::{Error, Paths};
 
 use crate::progress::with_bars;
 use crate::size;
@@ -117,7 +117,7 @@ enum AlgorithmName {
 
 fn key_type(name: &str) -> Result<KeyType, String> {
     let found = KeyType::ALL.into_iter().find(|known| known.name() == name);
-    found.ok_or_else(|| "the types are u32, u64, i32, i64, f32 and f64".into())
+    found.ok_or_else(|| "the types are u8, u16, u32, u64, i32, i64, f32 and f64".into())
 }
 
 pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
@@ -127,7 +127,11 @@ pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
     if options.chunk_bytes.is_none() {
         options.tuned = tune::load_sort(&args.engine_name(&options));
     }
-    check_file_apart(&args.output, &args.input)?;
+    let mut paths = Paths::default();
+    paths.read(&args.input);
+    paths.write(&args.output);
+    paths.check()?;
+    Staged::check(&args.output)?;
     let engine = args.engine()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| Error::Limit(format!("cannot start threads: {error}")))?;

@@ -47,6 +47,8 @@ fn definition(bytes: &[u8], key_type: KeyType, pairs: bool) -> Vec<u8> {
         let four = |record: &[u8]| <[u8; 4]>::try_from(&record[..4]).unwrap();
         let eight = |record: &[u8]| <[u8; 8]>::try_from(&record[..8]).unwrap();
         match key_type {
+            KeyType::U8 => a[0].cmp(&b[0]),
+            KeyType::U16 => [a[1], a[0]].cmp(&[b[1], b[0]]),
             KeyType::U32 => u32::from_le_bytes(four(a)).cmp(&u32::from_le_bytes(four(b))),
             KeyType::I32 => i32::from_le_bytes(four(a)).cmp(&i32::from_le_bytes(four(b))),
             KeyType::F32 => f32::from_le_bytes(four(a)).total_cmp(&f32::from_le_bytes(four(b))),

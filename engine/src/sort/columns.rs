@@ -169,6 +169,47 @@ impl<W: Word> Columns<W> {
         }
     }
 
+    /// Adds the records of a file that stand in `bytes`, little-endian, key before payload.
+    pub(crate) fn append_records(&mut self, key_type: KeyType, bytes: &[u8]) {
+        let width = key_type.bytes();
+        if width == W::BYTES {
+            return self.append_bytes(bytes);
+        }
+        let word = |bytes: &[u8]| {
+            let mut word = W::zeroed();
+            bytemuck::bytes_of_mut(&mut word)[..width].copy_from_slice(bytes);
+            word
+        };
+        match self.pairs {
+            false => self.keys.extend(bytes.chunks_exact(width).map(word)),
+            true => {
+                for record in bytes.chunks_exact(2 * width) {
+                    self.keys.push(word(&record[..width]));
+                    self.payloads.push(word(&record[width..]));
+                }
+            }
+        }
+    }
+
+    /// Adds the records of `range` as they stand in a file to `bytes`.
+    pub(crate) fn push_records(
+        &self,
+        key_type: KeyType,
+        range: std::ops::Range<usize>,
+        bytes: &mut Vec<u8>,
+    ) {
+        let width = key_type.bytes();
+        if width == W::BYTES {
+            return self.push_bytes(range, bytes);
+        }
+        for record in range {
+            bytes.extend_from_slice(&bytemuck::bytes_of(&self.keys[record])[..width]);
+            if self.pairs {
+                bytes.extend_from_slice(&bytemuck::bytes_of(&self.payloads[record])[..width]);
+            }
+        }
+    }
+
     /// Adds the records of `range` as lines of text.
     pub(crate) fn push_lines(
         &self,

@@ -18,7 +18,7 @@ use super::runs::Runs;
 use super::{KeyType, Sort, merge};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::output::{Staged, Streamed, remove_left_over, sync_folder};
+use crate::output::{Staged, Streamed, sync_folder};
 use crate::pipeline::{StageTimes, Stages};
 use crate::scratch::{Job, ScratchOptions};
 use crate::tune::Model;
@@ -89,7 +89,7 @@ pub fn sort_file(
         engine,
         progress,
     };
-    match options.key_type.bytes() {
+    match options.key_type.word_bytes() {
         4 => sorter.sort::<u32>(),
         _ => sorter.sort::<u64>(),
     }
@@ -113,7 +113,7 @@ pub fn chunk_limit(
         engine,
         progress: &SortProgress::default(),
     };
-    let (_, chunk) = match options.key_type.bytes() {
+    let (_, chunk) = match options.key_type.word_bytes() {
         4 => sorter.chunk_bytes::<u32>()?,
         _ => sorter.chunk_bytes::<u64>()?,
     };
@@ -157,7 +157,7 @@ impl Sorter<'_> {
         } = self.options;
         let job = self.job()?;
         job.check(scratch)?;
-        let record_bytes = Columns::<W>::record_bytes(*pairs);
+        let record_bytes = self.options.key_type.bytes() * (1 + usize::from(*pairs));
         let mut input = Input::open(self.input, *layout, record_bytes)?;
         let resumed = scratch.resume && job.is_begun(scratch);
         if scratch.resume && self.input == Path::new("-") {
@@ -257,7 +257,7 @@ impl Sorter<'_> {
         // What is read is there until it has become records, where it is not yet. A line may become one of more bytes than it
         // has: `0\n` one of 16 with pairs.
         let grown = match self.options.layout {
-            Layout::Binary => 1,
+            Layout::Binary => (W::BYTES / self.options.key_type.bytes()) as u64,
             Layout::Text => items.bytes() / 2,
         };
         let raw = match self.reads_keys() {
@@ -306,7 +306,7 @@ impl Sorter<'_> {
     ) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self.options.layout {
-            Layout::Binary => columns.push_bytes(range, &mut bytes),
+            Layout::Binary => columns.push_records(self.options.key_type, range, &mut bytes),
             Layout::Text => columns.push_lines(self.options.key_type, range, &mut bytes),
         }
         bytes
@@ -376,8 +376,6 @@ impl Sorter<'_> {
 
     /// Merges the runs into the output.
     fn global<W: Word>(&self, runs: &Runs<W>) -> Result<StageTimes> {
-        // The journal is locked: nobody else writes this.
-        remove_left_over(self.output);
         let threads = rayon::current_num_threads();
         let stages = Stages::new(threads, !self.options.no_overlap);
         let items = W::items(self.options.pairs);

@@ -200,7 +200,7 @@ impl RawChunk {
     ) -> Result<Vec<u8>> {
         columns.clear();
         match layout {
-            Layout::Binary => columns.append_bytes(&self.bytes),
+            Layout::Binary => columns.append_records(key_type, &self.bytes),
             Layout::Text => {
                 let lines = Lines { key_type, path };
                 let pairs = columns.pairs;

@@ -8,6 +8,10 @@
 /// The type of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyType {
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
     /// Unsigned, 32 bits.
     U32,
     /// Unsigned, 64 bits.
@@ -24,7 +28,9 @@ pub enum KeyType {
 
 impl KeyType {
     /// All of them.
-    pub const ALL: [KeyType; 6] = [
+    pub const ALL: [KeyType; 8] = [
+        KeyType::U8,
+        KeyType::U16,
         KeyType::U32,
         KeyType::U64,
         KeyType::I32,
@@ -36,6 +42,8 @@ impl KeyType {
     /// Its name, as Rust and options have it.
     pub const fn name(self) -> &'static str {
         match self {
+            KeyType::U8 => "u8",
+            KeyType::U16 => "u16",
             KeyType::U32 => "u32",
             KeyType::U64 => "u64",
             KeyType::I32 => "i32",
@@ -45,17 +53,27 @@ impl KeyType {
         }
     }
 
-    /// How many bytes a key has: 4 or 8.
+    /// How many bytes a key has in a file: 1, 2, 4 or 8.
     pub const fn bytes(self) -> usize {
         match self {
+            KeyType::U8 => 1,
+            KeyType::U16 => 2,
             KeyType::U32 | KeyType::I32 | KeyType::F32 => 4,
             KeyType::U64 | KeyType::I64 | KeyType::F64 => 8,
         }
     }
 
+    /// How many bytes the word has that a key becomes in memory: 4 or 8.
+    pub const fn word_bytes(self) -> usize {
+        match self.bytes() {
+            8 => 8,
+            _ => 4,
+        }
+    }
+
     const fn kind(self) -> Kind {
         match self {
-            KeyType::U32 | KeyType::U64 => Kind::Unsigned,
+            KeyType::U8 | KeyType::U16 | KeyType::U32 | KeyType::U64 => Kind::Unsigned,
             KeyType::I32 | KeyType::I64 => Kind::Signed,
             KeyType::F32 | KeyType::F64 => Kind::Float,
         }
@@ -66,7 +84,7 @@ impl KeyType {
     /// # Panics
     /// On a type of 64 bits.
     pub fn order32(self, keys: &mut [u32]) {
-        assert_eq!(self.bytes(), 4, "keys of 32 bits");
+        assert_eq!(self.word_bytes(), 4, "keys of 32 bits");
         const SIGN: u32 = 1 << 31;
         // A loop each, without branches, so that many keys are turned at once.
         match self.kind() {
@@ -84,7 +102,7 @@ impl KeyType {
     /// # Panics
     /// On a type of 64 bits.
     pub fn restore32(self, words: &mut [u32]) {
-        assert_eq!(self.bytes(), 4, "keys of 32 bits");
+        assert_eq!(self.word_bytes(), 4, "keys of 32 bits");
         const SIGN: u32 = 1 << 31;
         match self.kind() {
             Kind::Unsigned => {}
@@ -101,7 +119,7 @@ impl KeyType {
     /// # Panics
     /// On a type of 32 bits.
     pub fn order64(self, keys: &mut [u64]) {
-        assert_eq!(self.bytes(), 8, "keys of 64 bits");
+        assert_eq!(self.word_bytes(), 8, "keys of 64 bits");
         const SIGN: u64 = 1 << 63;
         match self.kind() {
             Kind::Unsigned => {}
@@ -118,7 +136,7 @@ impl KeyType {
     /// # Panics
     /// On a type of 32 bits.
     pub fn restore64(self, words: &mut [u64]) {
-        assert_eq!(self.bytes(), 8, "keys of 64 bits");
+        assert_eq!(self.word_bytes(), 8, "keys of 64 bits");
         const SIGN: u64 = 1 << 63;
         match self.kind() {
             Kind::Unsigned => {}

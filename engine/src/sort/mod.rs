@@ -1,6 +1,6 @@
 //! Sorting numbers in memory, by any of several engines.
 //!
-//! Engines sort unsigned words; [`KeyType`] turns numbers of six types into words of the same
+//! Engines sort unsigned words; [`KeyType`] turns numbers of eight types into words of the same
 //! order and back. A chunk of a file goes through like this:
 //!
 //! ```

@@ -32,6 +32,8 @@ impl Lines<'_> {
     /// A line that is not one number of the type; a type of 64 bits.
     pub fn keys32(&self, text: &[u8], first_line: u64, keys: &mut Vec<u32>) -> Result<()> {
         match self.key_type {
+            KeyType::U8 => self.keys(text, first_line, keys, unsigned8),
+            KeyType::U16 => self.keys(text, first_line, keys, unsigned16),
             KeyType::U32 => self.keys(text, first_line, keys, unsigned32),
             KeyType::I32 => self.keys(text, first_line, keys, signed32),
             KeyType::F32 => self.keys(text, first_line, keys, float32),
@@ -65,6 +67,8 @@ impl Lines<'_> {
     ) -> Result<()> {
         let columns = (keys, payloads);
         match self.key_type {
+            KeyType::U8 => self.pairs(text, first_line, columns, unsigned8, unsigned8),
+            KeyType::U16 => self.pairs(text, first_line, columns, unsigned16, unsigned16),
             KeyType::U32 => self.pairs(text, first_line, columns, unsigned32, unsigned32),
             KeyType::I32 => self.pairs(text, first_line, columns, signed32, unsigned32),
             KeyType::F32 => self.pairs(text, first_line, columns, float32, unsigned32),
@@ -201,6 +205,16 @@ fn unsigned32(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::try_from(value).ok()?, rest))
 }
 
+#[inline(always)]
+fn unsigned16(text: &[u8]) -> Option<(u32, &[u8])> {
+    unsigned32(text).filter(|&(value, _)| value <= u16::MAX.into())
+}
+
+#[inline(always)]
+fn unsigned8(text: &[u8]) -> Option<(u32, &[u8])> {
+    unsigned32(text).filter(|&(value, _)| value <= u8::MAX.into())
+}
+
 /// The bits of a signed integer and what follows it.
 #[inline(always)]
 fn signed64(text: &[u8]) -> Option<(u64, &[u8])> {
@@ -246,7 +260,7 @@ fn float64(text: &[u8]) -> Option<(u64, &[u8])> {
 /// On a type of 64 bits.
 pub fn write_key32(key_type: KeyType, bits: u32, text: &mut Vec<u8>) {
     match key_type {
-        KeyType::U32 => write_unsigned(bits.into(), text),
+        KeyType::U8 | KeyType::U16 | KeyType::U32 => write_unsigned(bits.into(), text),
         KeyType::I32 => write_signed(bits.cast_signed().into(), text),
         KeyType::F32 => {
             let float = f32::from_bits(bits);

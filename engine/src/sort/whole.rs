@@ -18,7 +18,9 @@ const WRITTEN_RECORDS: usize = 1 << 18;
 impl Sorter<'_> {
     /// Whether the bytes of the input are the keys.
     pub(super) fn reads_keys(&self) -> bool {
-        self.options.layout == Layout::Binary && !self.options.pairs
+        let key_type = self.options.key_type;
+        let are_words = key_type.bytes() == key_type.word_bytes();
+        self.options.layout == Layout::Binary && !self.options.pairs && are_words
     }
 
     /// Sorts the whole input as one chunk.

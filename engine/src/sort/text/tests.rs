@@ -14,7 +14,7 @@ fn lines(key_type: KeyType) -> Lines<'static> {
 /// The keys of a text, of whichever width.
 fn read(key_type: KeyType, text: &str) -> Result<Vec<u64>> {
     let (mut narrow, mut wide) = (Vec::new(), Vec::new());
-    match key_type.bytes() {
+    match key_type.word_bytes() {
         4 => lines(key_type).keys32(text.as_bytes(), 1, &mut narrow)?,
         _ => lines(key_type).keys64(text.as_bytes(), 1, &mut wide)?,
     }
@@ -65,6 +65,8 @@ fn says_which_line_is_bad() {
             }
         }
     }
+    bad(KeyType::U8, "256");
+    bad(KeyType::U16, "65536");
     bad(KeyType::U32, "4294967296");
     bad(KeyType::U32, "-1");
     bad(KeyType::U32, "1.0");
@@ -103,9 +105,10 @@ proptest! {
         for key_type in KeyType::ALL {
             let mut line = Vec::new();
             let (mut key, mut nan) = (bits, f64::from_bits(bits).is_nan());
-            if key_type.bytes() == 4 {
-                (key, nan) = (bits >> 32, f32::from_bits((bits >> 32) as u32).is_nan());
-                write_key32(key_type, (bits >> 32) as u32, &mut line);
+            if key_type.word_bytes() == 4 {
+                key = bits >> (64 - 8 * key_type.bytes());
+                nan = f32::from_bits((bits >> 32) as u32).is_nan();
+                write_key32(key_type, key as u32, &mut line);
             } else {
                 write_key64(key_type, bits, &mut line);
             }
