@@ -1,6 +1,6 @@
 //! The options that choose and set up an engine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use tokapi::collection::Engine;
@@ -77,6 +77,11 @@ enum UnknownName {
 }
 
 impl Args {
+    /// The dictionary that is read.
+    pub fn dictionary(&self) -> Option<&Path> {
+        self.dictionary.as_deref()
+    }
+
     /// How a collection of `bytes` is built; 0 where that is not known.
     pub fn options(&self, threads: usize, bytes: u64) -> Result<BuildOptions, Error> {
         let needs_ppd = match self {

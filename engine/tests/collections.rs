@@ -12,7 +12,7 @@ use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
 
 fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
     let analyzer = Analyzer::new(&AnalyzerOptions {
-        cut: Cut::Unicode,
+        cut: Cut::Python,
         ..Default::default()
     })
     .unwrap();

@@ -178,6 +178,15 @@ fn battery() -> Vec<(String, Vec<String>)> {
             ],
         ),
         (
+            "marks and what is not seen".into(),
+            vec![
+                "e\u{301}cole हिन्दी ≠b =\u{338}b ❤\u{fe0f} \u{301} soft\u{ad}ly x‌y λόγος"
+                    .repeat(40),
+                "\u{fe0f}".into(),
+                "E\u{301}COLE softly ΛΌΓΟΣ".into(),
+            ],
+        ),
+        (
             "prefixes of each other".into(),
             vec![
                 words(40, |n| "a".repeat(n + 1)),
@@ -228,9 +237,7 @@ fn analyzers() -> Vec<Analyzer> {
         cut,
         ..Default::default()
     };
-    let mut options = [Cut::Plain, Cut::Unicode, Cut::Whitespace]
-        .map(cut)
-        .to_vec();
+    let mut options = Cut::ALL.map(cut).to_vec();
     options.push(AnalyzerOptions {
         cut: Cut::Unicode,
         stop_words: StopWords::English,

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use random::{Random, Shape, query, shapes, text};
 use tokapi::analyze::Analyzer;
 use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, GpuLane, MOST_RANKED, Scheme};
-use tokapi::index::{IndexOptions, IndexWriter, Repeated};
+use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated};
 use tokapi::query::{Algorithm, Hit, Occur, Query, SearchOptions};
 use tokapi::weigh::Formula;
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index};
@@ -44,7 +44,9 @@ fn index(folder: &Path, shape: &Shape, of: usize) -> Arc<Index> {
         .filter(|_| random.below(of) == 0)
         .map(|number| format!("d{number}"))
         .collect();
-    writer.delete(ids.iter().map(|id| &**id)).unwrap();
+    writer
+        .delete(ids.iter().map(|id| &**id), Missing::Ignore)
+        .unwrap();
     writer.wait().unwrap();
     drop(writer);
     Arc::new(Index::open(&path).unwrap())

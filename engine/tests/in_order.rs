@@ -12,7 +12,7 @@ use random::{Random, kept, query, with_digits};
 use tokapi::analyze::Analyzer;
 use tokapi::cooperate::{Accelerator, InOrder, SchedulerOptions, Shares};
 use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, MOST_RANKED};
-use tokapi::index::{IndexOptions, IndexWriter, Repeated};
+use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated};
 use tokapi::query::{Algorithm, Filter, Hit, Query, SearchOptions};
 use tokapi::{Error, Index};
 
@@ -52,7 +52,9 @@ fn index(folder: &Path) -> Arc<Index> {
             .unwrap();
     });
     let ids: Vec<String> = (0..150).map(|number| format!("d{}", number * 7)).collect();
-    writer.delete(ids.iter().map(|id| &**id)).unwrap();
+    writer
+        .delete(ids.iter().map(|id| &**id), Missing::Ignore)
+        .unwrap();
     writer.wait().unwrap();
     drop(writer);
     Arc::new(Index::open(&path).unwrap())

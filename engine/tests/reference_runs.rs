@@ -21,7 +21,7 @@ fn unpacked(path: &Path) -> String {
 fn agrees_with_run(collection: &str, pairs: usize) {
     let folder = data(collection);
     let analyzer = Analyzer::new(&AnalyzerOptions {
-        cut: Cut::Unicode,
+        cut: Cut::Python,
         ..Default::default()
     })
     .unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
-use tokapi::analyze::Analyzer;
+use tokapi::analyze::{Analyzer, Cut};
 use tokapi::collection::Weights;
 use tokapi::corpus::Format;
 use tokapi::dictionary::Dictionary;
@@ -41,9 +41,13 @@ fn on_cpu(documents: &[String], bm25: &Bm25) -> Weights {
         ..CorpusOptions::default()
     };
     let corpus = Corpus::from_bytes("documents", tsv, options);
-    Collection::build(corpus, &Analyzer::default(), &BuildOptions::default())
-        .and_then(|collection| collection.weigh(bm25))
-        .unwrap()
+    Collection::build(
+        corpus,
+        &Analyzer::from(Cut::Plain),
+        &BuildOptions::default(),
+    )
+    .and_then(|collection| collection.weigh(bm25))
+    .unwrap()
 }
 
 fn check(engine: &mut Resident, documents: &[String], chunk_bytes: u64, bm25: &Bm25) {
@@ -90,7 +94,7 @@ fn engines() -> Vec<Resident> {
                 dictionary: dictionary.clone(),
                 ..GpuOptions::new(BUILD)
             };
-            Resident::new(&options, &Analyzer::default()).unwrap()
+            Resident::new(&options, &Analyzer::from(Cut::Plain)).unwrap()
         })
         .into()
 }
@@ -165,7 +169,7 @@ fn the_device_finds_what_the_dictionary_has() {
         dictionary: Some(Arc::clone(&dictionary)),
         ..GpuOptions::new(BUILD)
     };
-    let mut engine = Resident::new(&options, &Analyzer::default()).unwrap();
+    let mut engine = Resident::new(&options, &Analyzer::from(Cut::Plain)).unwrap();
     let (text, starts) = laid_out(&documents);
     let (ids, _) = engine.lookup(Text::new(&text, &starts), 1).unwrap();
     let expected: Vec<u32> = terms()
@@ -183,7 +187,7 @@ fn unknown_terms_may_count_as_one() {
         unknown: Unknown::One,
         ..GpuOptions::new(BUILD)
     };
-    let mut engine = Resident::new(&options, &Analyzer::default()).unwrap();
+    let mut engine = Resident::new(&options, &Analyzer::from(Cut::Plain)).unwrap();
     let (text, starts) = laid_out(&[
         "known strange odd".into(),
         "word known".into(),

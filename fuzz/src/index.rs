@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 use tokapi::analyze::Analyzer;
 use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, forge};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, Missing, forge};
 use tokapi::query::{Filter, Query, SearchOptions};
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
@@ -53,7 +53,9 @@ fn template() -> TempDir {
     )
     .expect("room");
     let mut writer = IndexWriter::open(&path, 1).expect("just written");
-    writer.delete(["d7", "d300"]).expect("room");
+    writer
+        .delete(["d7", "d300"], Missing::Ignore)
+        .expect("room");
     folder
 }
 

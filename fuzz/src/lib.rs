@@ -77,7 +77,7 @@ pub fn cut(bytes: &[u8]) {
         .split(|&byte| byte == 0xff)
         .map(String::from_utf8_lossy)
         .collect();
-    for cut in [Cut::Plain, Cut::Unicode, Cut::Whitespace] {
+    for cut in Cut::ALL {
         let options = AnalyzerOptions {
             cut,
             ..AnalyzerOptions::default()
@@ -126,7 +126,8 @@ pub fn ciff(bytes: &[u8]) {
     let path = |name: &str| folder.path().join(name);
     let import = |file: &str, index: &str| -> tokapi::Result<Index> {
         let none = AtomicU64::new(0);
-        Index::import_ciff(&path(file), &Analyzer::default(), 1, &path(index), &none)?;
+        let (analyzer, memory) = (Analyzer::default(), tokapi::Memory::available());
+        Index::import_ciff(&path(file), &analyzer, 1, &memory, &path(index), None, &none)?;
         Index::open(path(index))
     };
     std::fs::write(path("a.ciff"), bytes).expect("room");
@@ -143,7 +144,7 @@ pub fn ciff(bytes: &[u8]) {
 /// Cuts `bytes` as a query that a person wrote.
 pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    for cut in [Cut::Plain, Cut::Unicode, Cut::Whitespace] {
+    for cut in Cut::ALL {
         let options = AnalyzerOptions {
             cut,
             ..AnalyzerOptions::default()

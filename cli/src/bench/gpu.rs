@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use tokapi::analyze::Analyzer;
+use tokapi::analyze::{Analyzer, Cut};
 use tokapi::collection::Weights;
 use tokapi::dictionary::Dictionary;
 use tokapi::gpu::{
@@ -72,7 +72,7 @@ fn weigh(
     repeat: u32,
     expected: Option<&Weights>,
 ) -> Result<Weighed, Error> {
-    let (analyzer, bm25) = (Analyzer::default(), Bm25::default());
+    let (analyzer, bm25) = (Analyzer::from(Cut::Plain), Bm25::default());
     // An engine of its own, gone before the next one needs the memory.
     let stages = {
         let timed = GpuOptions {
@@ -211,7 +211,7 @@ fn lookups(
     bytes: usize,
 ) -> Result<Measured, Error> {
     const TURNS: u32 = 10;
-    let mut engine = Resident::new(options, &Analyzer::default())?;
+    let mut engine = Resident::new(options, &Analyzer::from(Cut::Plain))?;
     let (ids, seconds) = engine.lookup(text, TURNS)?;
     if ids.contains(&u32::MAX) {
         return Err(Error::Device(

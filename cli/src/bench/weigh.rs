@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tokapi::analyze::Analyzer;
+use tokapi::analyze::{Analyzer, Cut};
 use tokapi::collection::Weights;
 use tokapi::{Bm25, BuildOptions, Collection, Error};
 
@@ -142,7 +142,7 @@ pub fn on_cpu(repeat: u32, threads: usize, generated: &Generated) -> Result<(f64
         threads,
         ..BuildOptions::default()
     };
-    let analyzer = Analyzer::default();
+    let analyzer = Analyzer::from(Cut::Plain);
     fastest(repeat, || {
         let corpus = generated.corpus();
         let started = Instant::now();

@@ -5,6 +5,8 @@
 //! leaves this file: they alternate start, end, start, end. Equal to splitting the text at every
 //! character that is not a term character and leaving out what is empty.
 
+use super::word::Class;
+
 /// Bytes classified at a time.
 const BLOCK: usize = 64;
 
@@ -13,8 +15,8 @@ const BLOCK: usize = 64;
 pub(crate) enum High {
     /// They all belong to terms, so that nothing need be decoded.
     Term,
-    /// The function tells.
-    Told(fn(char) -> bool),
+    /// Those of the class do.
+    Told(&'static Class),
 }
 
 /// The classes of characters.
@@ -104,9 +106,9 @@ impl Cutter {
             match self.high {
                 High::Term => bits |= high,
                 High::Told(_) if high == 0 => bits |= std::mem::take(&mut state.spill),
-                High::Told(is_term) => {
+                High::Told(class) => {
                     bits |= std::mem::take(&mut state.spill);
-                    let (here, spill) = decode(text, from + offset, high, is_term);
+                    let (here, spill) = decode(text, from + offset, high, class);
                     bits |= here;
                     state.spill = spill;
                 }
@@ -197,28 +199,47 @@ const HIGH_NIBBLE: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0,
 /// Decodes the characters beyond ASCII that start in the block at `at`: which of its bytes belong
 /// to terms, and which bytes of the next block do as the rest of a character of this one.
 #[cold]
-fn decode(text: &[u8], at: usize, high: u64, is_term: fn(char) -> bool) -> (u64, u64) {
+fn decode(text: &[u8], at: usize, high: u64, class: &Class) -> (u64, u64) {
+    let mut padded = [0; WINDOW];
+    let window = text[at..].first_chunk().unwrap_or_else(|| {
+        let end = text.len() - at;
+        padded[..end].copy_from_slice(&text[at..]);
+        &padded
+    });
     let mut member: u128 = 0;
     let mut rest = high;
     while rest != 0 {
-        let i = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        let length = match text[at + i] {
-            0xc0..=0xdf => 2,
-            0xe0..=0xef => 3,
-            0xf0..=0xff => 4,
-            _ => continue,
-        };
-        let bytes = text.get(at + i..at + i + length).unwrap_or_default();
-        let c = std::str::from_utf8(bytes)
-            .ok()
-            .and_then(|s| s.chars().next());
-        if c.is_some_and(is_term) {
-            member |= ((1 << length) - 1) << i;
+        // Below 64, as the compiler learns here.
+        let i = rest.trailing_zeros() % 64;
+        let (code_point, length) = character(window, i as usize);
+        let bytes = (1u128 << length) - 1;
+        if class.has(code_point) {
+            member |= bytes << i;
         }
+        // The low half: what is beyond the block is not in `rest`.
+        rest &= !((bytes << i) as u64);
     }
     // The low and the high half of the 128 bits.
     (member as u64, (member >> 64) as u64)
+}
+
+/// A block and the rest of its last character.
+const WINDOW: usize = BLOCK + 3;
+
+/// The code point of the character at byte `at` of a block, and its bytes; none and 1 in the middle of
+/// a character. The text is valid UTF-8.
+#[inline(always)]
+fn character(window: &[u8; WINDOW], at: usize) -> (u32, u32) {
+    let rest = |i: usize| u32::from(window[at + i] & 0x3f);
+    match u32::from(window[at]) {
+        lead @ 0xf0.. => {
+            let code_point = (lead & 7) << 18 | rest(1) << 12 | rest(2) << 6 | rest(3);
+            (code_point, 4)
+        }
+        lead @ 0xe0.. => ((lead & 0xf) << 12 | rest(1) << 6 | rest(2), 3),
+        lead @ 0xc0.. => ((lead & 0x1f) << 6 | rest(1), 2),
+        _ => (u32::MAX, 1),
+    }
 }
 
 #[cfg(test)]
@@ -257,7 +278,7 @@ mod tests {
             text in "[a-cA-C0 ._é\u{301}語\u{2003}\u{1F600}\u{1D7D8}-]{0,300}",
             segment in 1usize..4,
         ) {
-            for how in [Cut::Plain, Cut::Unicode, Cut::Whitespace] {
+            for how in Cut::ALL {
                 let analyzer = Analyzer::new(&AnalyzerOptions { cut: how, ..Default::default() }).unwrap();
                 let expected: Vec<String> = text
                     .split(|c| !analyzer.is_term_char(c))

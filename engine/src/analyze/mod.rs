@@ -2,10 +2,14 @@
 //!
 //! An analyzer first *cuts* text into raw terms: maximal runs of term characters, told by a table
 //! of classes (`cut.rs`), so that every engine cuts the same terms. It then *normalizes* raw terms:
-//! lower case, length limits, stop words, stemming. The second step depends on the raw term
-//! alone, so engines take it once per distinct raw term, not once per occurrence.
+//! lower case and one spelling (`fold.rs`), length limits, stop words, stemming. The second step
+//! depends on the raw term alone, so engines take it once per distinct raw term, not once per
+//! occurrence.
 
 pub(crate) mod cut;
+mod cuts;
+mod fold;
+mod stemmers;
 mod stop_words;
 mod word;
 
@@ -13,75 +17,20 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
-use snowball_stemmers_rs::{Algorithm, Stemmer};
+use snowball_stemmers_rs::Stemmer;
 
 use crate::error::{Error, Result};
+pub use cuts::Cut;
+pub use stemmers::{Language, STEMMERS};
 pub use stop_words::StopWords;
-
-/// How text is cut into terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cut {
-    /// By byte classes: ASCII letters and digits and every byte of a multi-byte character are
-    /// kept, ASCII letters lower-cased.
-    #[default]
-    Plain,
-    /// Runs of what the regular expression `\w+` matches in Unicode mode (as Python has it:
-    /// letters, numbers, underscore), fully lower-cased.
-    Unicode,
-    /// Runs of anything but white space, as they are.
-    Whitespace,
-}
-
-/// The Snowball language of a stemmer.
-pub type Language = Algorithm;
-
-/// The names of the Snowball languages that [`AnalyzerOptions::stemmer`] takes.
-pub const STEMMERS: [(&str, Language); 36] = [
-    ("arabic", Algorithm::Arabic),
-    ("armenian", Algorithm::Armenian),
-    ("basque", Algorithm::Basque),
-    ("catalan", Algorithm::Catalan),
-    ("czech", Algorithm::Czech),
-    ("danish", Algorithm::Danish),
-    ("dutch", Algorithm::Dutch),
-    ("english", Algorithm::English),
-    ("esperanto", Algorithm::Esperanto),
-    ("estonian", Algorithm::Estonian),
-    ("finnish", Algorithm::Finnish),
-    ("french", Algorithm::French),
-    ("german", Algorithm::German),
-    ("greek", Algorithm::Greek),
-    ("hindi", Algorithm::Hindi),
-    ("hungarian", Algorithm::Hungarian),
-    ("indonesian", Algorithm::Indonesian),
-    ("irish", Algorithm::Irish),
-    ("italian", Algorithm::Italian),
-    ("lithuanian", Algorithm::Lithuanian),
-    ("nepali", Algorithm::Nepali),
-    ("norwegian", Algorithm::Norwegian),
-    ("persian", Algorithm::Persian),
-    ("polish", Algorithm::Polish),
-    ("porter", Algorithm::Porter),
-    ("portuguese", Algorithm::Portuguese),
-    ("romanian", Algorithm::Romanian),
-    ("russian", Algorithm::Russian),
-    ("serbian", Algorithm::Serbian),
-    ("sesotho", Algorithm::Sesotho),
-    ("spanish", Algorithm::Spanish),
-    ("swedish", Algorithm::Swedish),
-    ("tamil", Algorithm::Tamil),
-    ("turkish", Algorithm::Turkish),
-    ("ukrainian", Algorithm::Ukrainian),
-    ("yiddish", Algorithm::Yiddish),
-];
 
 /// What an [`Analyzer`] does.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnalyzerOptions {
     /// How text is cut.
     pub cut: Cut,
-    /// Terms to drop, compared after lower-casing and before stemming.
+    /// Terms to drop, compared after both are lower-cased and spelled as [`Cut`] says, and before
+    /// stemming.
     pub stop_words: StopWords,
     /// The Snowball stemmer, by a name from [`STEMMERS`].
     pub stemmer: Option<String>,
@@ -102,10 +51,27 @@ pub struct Analyzer {
     stemmer_name: Option<String>,
 }
 
+impl AnalyzerOptions {
+    /// Drops the stop words that are spelled as no term is. Earlier versions kept them as they were
+    /// given, so that they had no effect; the terms of such an index are those without them.
+    pub(crate) fn drop_idle_stop_words(&mut self) {
+        if let StopWords::These(words) = &mut self.stop_words {
+            words.retain(|word| self.cut.fold(word).is_some_and(|folded| folded == **word));
+        }
+    }
+}
+
 impl Default for Analyzer {
     fn default() -> Self {
+        Cut::default().into()
+    }
+}
+
+impl From<Cut> for Analyzer {
+    /// An analyzer that cuts, and drops and stems nothing.
+    fn from(cut: Cut) -> Self {
         Analyzer {
-            cut: Cut::Plain,
+            cut,
             stop_words: HashSet::new(),
             stemmer: None,
             min_length: 0,
@@ -136,6 +102,19 @@ impl Analyzer {
 
     /// What it does, in words: the same for two analyzers only if they cut the same terms.
     pub fn description(&self) -> String {
+        self.description_as(self.cut.name())
+    }
+
+    /// The same for journals, in which [`Cut::Python`] has kept its first name: jobs that were begun
+    /// under it can be resumed.
+    pub(crate) fn journal_description(&self) -> String {
+        self.description_as(match self.cut {
+            Cut::Python => "Unicode",
+            cut => cut.name(),
+        })
+    }
+
+    fn description_as(&self, cut: &str) -> String {
         let mut stop_words: Vec<&[u8]> = self.stop_words.iter().map(|word| &word[..]).collect();
         stop_words.sort_unstable();
         let checksum = stop_words.iter().fold(0, |sum, word| {
@@ -145,8 +124,7 @@ impl Analyzer {
             hasher.finalize()
         });
         format!(
-            "{:?}, {} stop words ({checksum:08x}), stemmer {}, length {}",
-            self.cut,
+            "{cut}, {} stop words ({checksum:08x}), stemmer {}, length {}",
             stop_words.len(),
             self.stemmer_name.as_deref().unwrap_or("none"),
             match self.max_length {
@@ -163,7 +141,7 @@ impl Analyzer {
     pub fn new(options: &AnalyzerOptions) -> Result<Self> {
         let stemmer = match &options.stemmer {
             None => None,
-            Some(name) => Some(Stemmer::create(language(name)?)),
+            Some(name) => Some(Stemmer::create(stemmers::language(name)?)),
         };
         let (min_length, max_length) = (
             options.min_length.unwrap_or(0),
@@ -177,7 +155,7 @@ impl Analyzer {
         }
         Ok(Analyzer {
             cut: options.cut,
-            stop_words: options.stop_words.load()?,
+            stop_words: options.stop_words.load(options.cut)?,
             stemmer,
             min_length,
             max_length,
@@ -198,7 +176,7 @@ impl Analyzer {
     ) -> impl Iterator<Item = (usize, &'a str)> + 'a {
         let mut rest = text;
         std::iter::from_fn(move || {
-            rest = rest.trim_start_matches(|c| !self.is_term_char(c));
+            rest = rest.trim_start_matches(|c| !self.cut.begins_term(c));
             let start = text.len() - rest.len();
             let end = rest.find(|c| !self.is_term_char(c));
             let (raw, behind) = rest.split_at(end.unwrap_or(rest.len()));
@@ -209,11 +187,7 @@ impl Analyzer {
 
     /// Whether `c` belongs to terms rather than between them.
     pub(crate) fn is_term_char(&self, c: char) -> bool {
-        match self.cut {
-            Cut::Plain => c.is_ascii_alphanumeric() || !c.is_ascii(),
-            Cut::Unicode => word::is_word(c),
-            Cut::Whitespace => !c.is_whitespace(),
-        }
+        self.cut.is_term_char(c)
     }
 
     /// Whether ASCII letters may be lower-cased before the text is cut.
@@ -229,7 +203,7 @@ impl Analyzer {
 
     /// The term that raw term `raw` becomes; `None` drops it.
     pub(crate) fn normalize<'a>(&self, raw: &'a str) -> Option<Cow<'a, str>> {
-        let lower = self.lower(raw);
+        let lower = self.cut.fold(raw)?;
         // Bytes bound characters, so the exact count is rarely needed.
         let too_short = || lower.len() < self.min_length || lower.chars().count() < self.min_length;
         if (self.min_length > 1 && too_short())
@@ -265,44 +239,21 @@ impl Analyzer {
         self.stemmer.is_some()
     }
 
-    /// Whether non-ASCII terms are changed by lower-casing beyond ASCII.
-    pub(crate) fn lowers_beyond_ascii(&self) -> bool {
-        self.cut == Cut::Unicode
-    }
-
-    fn lower<'a>(&self, raw: &'a str) -> Cow<'a, str> {
-        match self.cut {
-            Cut::Whitespace => Cow::Borrowed(raw),
-            _ if raw.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) => Cow::Borrowed(raw),
-            Cut::Plain => Cow::Owned(raw.to_ascii_lowercase()),
-            Cut::Unicode => Cow::Owned(raw.to_lowercase()),
-        }
+    /// Whether terms with characters beyond ASCII may get another name by their spelling alone.
+    pub(crate) fn folds_beyond_ascii(&self) -> bool {
+        matches!(self.cut, Cut::Python | Cut::Unicode)
     }
 
     /// The classes of characters by which engines cut.
     pub(crate) fn cutter(&self) -> cut::Cutter {
-        match self.cut {
-            Cut::Plain => cut::Cutter::new(|c| self.is_term_char(c), cut::High::Term),
-            Cut::Unicode => {
-                cut::Cutter::new(|c| self.is_term_char(c), cut::High::Told(word::is_word))
-            }
-            Cut::Whitespace => cut::Cutter::new(
-                |c| self.is_term_char(c),
-                cut::High::Told(|c| !c.is_whitespace()),
-            ),
-        }
+        let high = match self.cut {
+            Cut::Plain => cut::High::Term,
+            Cut::Python => cut::High::Told(&word::PYTHON),
+            Cut::Whitespace => cut::High::Told(&word::DARK),
+            Cut::Unicode => cut::High::Told(&word::UNICODE),
+        };
+        cut::Cutter::new(|c| self.is_term_char(c), high)
     }
-}
-
-fn language(name: &str) -> Result<Language> {
-    STEMMERS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|&(_, language)| language)
-        .ok_or_else(|| {
-            let known = STEMMERS.map(|(known, _)| known).join(", ");
-            Error::Usage(format!("no stemmer for `{name}`; there is one for {known}"))
-        })
 }
 
 #[cfg(test)]
@@ -314,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_cuts() {
+    fn the_four_cuts() {
         let text = "Don't stop: the ÉTUDE_2 costs 3.5€\u{a0}now";
         let cut = |cut| AnalyzerOptions {
             cut,
@@ -335,10 +286,20 @@ mod tests {
             ]
         );
         assert_eq!(
-            terms(cut(Cut::Unicode), text),
+            terms(cut(Cut::Python), text),
             [
                 "don", "t", "stop", "the", "étude_2", "costs", "3", "5", "now"
             ]
+        );
+        let decomposed = "E\u{301}TUDE हिन्दी";
+        assert_eq!(
+            terms(cut(Cut::Python), decomposed),
+            ["e", "tude", "ह", "न", "द"]
+        );
+        assert_eq!(terms(cut(Cut::Unicode), decomposed), ["étude", "हिन्दी"]);
+        assert_eq!(
+            terms(cut(Cut::Unicode), text),
+            terms(cut(Cut::Python), text)
         );
         assert_eq!(
             terms(cut(Cut::Whitespace), text),
@@ -371,6 +332,40 @@ mod tests {
             let stems: Vec<String> = Analyzer::new(&options).unwrap().terms(&word).collect();
             proptest::prop_assert!(stems.iter().all(|stem| !stem.is_empty()));
         }
+    }
+
+    /// Indexes, journals and jobs have them.
+    #[test]
+    fn stored_names_mean_what_they_meant() {
+        for (number, cut, name) in [
+            (0, Cut::Plain, "plain"),
+            (1, Cut::Python, "python"),
+            (2, Cut::Whitespace, "whitespace"),
+            (3, Cut::Unicode, "unicode-nfc"),
+        ] {
+            assert_eq!(postcard::to_allocvec(&cut).unwrap(), [number]);
+            assert_eq!(serde_json::to_value(cut).unwrap(), name);
+            let read: Cut = serde_json::from_value(name.into()).unwrap();
+            assert_eq!(read, cut);
+        }
+        let former: Cut = serde_json::from_value("unicode".into()).unwrap();
+        assert_eq!(former, Cut::Python);
+        let journal = |cut| Analyzer::from(cut).journal_description();
+        let rest = "0 stop words (00000000), stemmer none, length from 0";
+        assert_eq!(journal(Cut::Plain), format!("Plain, {rest}"));
+        assert_eq!(journal(Cut::Python), format!("Unicode, {rest}"));
+        assert_eq!(journal(Cut::Unicode), format!("Unicode words, {rest}"));
+    }
+
+    #[test]
+    fn stop_words_that_had_no_effect_have_none() {
+        let mut options = AnalyzerOptions {
+            cut: Cut::Python,
+            stop_words: StopWords::These(vec!["The".into(), "of".into()]),
+            ..Default::default()
+        };
+        options.drop_idle_stop_words();
+        assert_eq!(terms(options, "The end of it"), ["the", "end", "it"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::Cut;
 use crate::error::{Error, Place, Position, Result};
 
 /// The 33 words that Lucene's `EnglishAnalyzer` drops.
@@ -30,16 +31,19 @@ pub enum StopWords {
 }
 
 impl StopWords {
-    /// The set of stop words.
+    /// The set of stop words, spelled as the terms of `cut` are.
     ///
     /// # Errors
     /// A file that cannot be read or is not UTF-8.
-    pub(super) fn load(&self) -> Result<HashSet<Box<[u8]>>> {
-        let boxed = |word: &str| Box::from(word.as_bytes());
+    pub(super) fn load(&self, cut: Cut) -> Result<HashSet<Box<[u8]>>> {
+        let set = |words: &mut dyn Iterator<Item = &str>| {
+            let words = words.filter_map(|word| cut.fold(word));
+            words.map(|word| Box::from(word.as_bytes())).collect()
+        };
         match self {
             StopWords::None => Ok(HashSet::new()),
-            StopWords::English => Ok(ENGLISH.into_iter().map(boxed).collect()),
-            StopWords::These(words) => Ok(words.iter().map(|word| boxed(word)).collect()),
+            StopWords::English => Ok(set(&mut ENGLISH.into_iter())),
+            StopWords::These(words) => Ok(set(&mut words.iter().map(String::as_str))),
             StopWords::File(path) => {
                 let bytes = std::fs::read(path).map_err(|source| Error::Read {
                     path: path.clone(),
@@ -52,11 +56,12 @@ impl StopWords {
                     },
                     what: "stop words are not valid UTF-8; convert the file".into(),
                 })?;
+                // Editors of some systems begin a file with this mark.
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
                 let words = text.lines().map(str::trim);
-                Ok(words
-                    .filter(|word| !word.is_empty() && !word.starts_with('#'))
-                    .map(boxed)
-                    .collect())
+                Ok(set(
+                    &mut words.filter(|word| !word.is_empty() && !word.starts_with('#'))
+                ))
             }
         }
     }

@@ -33,12 +33,13 @@ impl Resident {
     /// An engine on a device.
     ///
     /// # Errors
-    /// There is no such device; `analyzer` changes terms after they are cut.
+    /// There is no such device; `analyzer` changes terms after they are cut, as the default does.
     pub fn new(options: &GpuOptions, analyzer: &Analyzer) -> Result<Self> {
-        if !analyzer.keeps_folded_ascii() || analyzer.lowers_beyond_ascii() {
+        if !analyzer.keeps_folded_ascii() || analyzer.folds_beyond_ascii() {
             return Err(Error::Usage(
                 "a collection kept on the device is cut by `plain` or `whitespace`, without stop \
-                 words, stemmer or length limits"
+                 words, stemmer or length limits; other terms get their names on the CPU: use one of \
+                 these, or the engine `gpu`"
                     .into(),
             ));
         }

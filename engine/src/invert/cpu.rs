@@ -18,6 +18,9 @@ use crate::strings::Strings;
 /// Text cut at a time, so that its edges stay in the first-level cache.
 const SEGMENT: usize = 1 << 14;
 
+/// In place of the id that a raw term becomes: it is dropped.
+const DROPPED: u32 = u32::MAX;
+
 /// The fast engine `cpu`: one for each thread, kept from chunk to chunk with its buffers.
 pub struct Cpu<'a> {
     analyzer: &'a Analyzer,
@@ -160,8 +163,6 @@ impl<'a> Cpu<'a> {
     /// The distinct terms in byte order, where raw terms are normalized; and for each the id that
     /// stands for it from here on: rewrites `occurrences`, `counts` and `ends` accordingly.
     fn sort_normalized(&mut self, text: &[u8]) -> (Strings, Vec<u32>) {
-        /// In place of an id: the term is dropped.
-        const DROPPED: u32 = u32::MAX;
         let keys = self.interner.keys();
         let mut named = Vec::with_capacity(keys.len());
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
@@ -173,6 +174,10 @@ impl<'a> Cpu<'a> {
                 Name::Same => order.push((key.start(text), id)),
                 Name::At(place) => order.push((interner::start(self.names.get(place)), id)),
             }
+        }
+        // Text in a script without cases, or all in lower case.
+        if named.iter().all(|&name| name == Name::Same) {
+            return self.sort_raw(text);
         }
         let distinct = Distinct {
             keys,
@@ -194,6 +199,29 @@ impl<'a> Cpu<'a> {
             }
             becomes[id as usize] = stands;
         }
+        let drops = order.len() < keys.len();
+        if drops {
+            self.drop_and_rename(&becomes);
+        } else if ids.len() < becomes.len() {
+            self.rename(&becomes);
+        }
+        (terms, ids)
+    }
+
+    /// Puts in the place of every id the one that it becomes.
+    fn rename(&mut self, becomes: &[u32]) {
+        for id in &mut self.occurrences {
+            *id = becomes[*id as usize];
+        }
+        for (id, &becomes) in becomes.iter().enumerate() {
+            if becomes as usize != id {
+                self.counts[becomes as usize] += std::mem::take(&mut self.counts[id]);
+            }
+        }
+    }
+
+    /// The same, and leaves out what is dropped.
+    fn drop_and_rename(&mut self, becomes: &[u32]) {
         let (mut from, mut kept) = (0, 0);
         self.counts.fill(0);
         for end in &mut self.ends {
@@ -208,7 +236,6 @@ impl<'a> Cpu<'a> {
             *end = kept as u32;
         }
         self.occurrences.truncate(kept);
-        (terms, ids)
     }
 
     /// Groups `occurrences` by the terms `ids`: fills `documents`, and turns `counts` into the
@@ -288,6 +315,9 @@ impl Distinct<'_> {
     }
 
     fn compare(&self, a: u32, b: u32) -> std::cmp::Ordering {
+        if (self.named[a as usize], self.named[b as usize]) == (Name::Same, Name::Same) {
+            return self.keys[a as usize].compare(self.keys[b as usize], self.text);
+        }
         self.term(a, &mut [0; 16]).cmp(self.term(b, &mut [0; 16]))
     }
 }

@@ -1,7 +1,5 @@
 //! What raw terms become, found out once per distinct raw term.
 
-use std::borrow::Cow;
-
 use hashbrown::HashMap;
 
 use crate::analyze::Analyzer;
@@ -18,10 +16,10 @@ pub(super) enum Name {
     At(u32),
 }
 
-/// Raw terms that are remembered: their names take some 100 MB then.
+/// Stems that are remembered: they take some 100 MB then.
 const MOST_KNOWN: usize = 1 << 20;
 
-/// The names of the raw terms met so far.
+/// The names of the raw terms met so far; in the chunk at hand, unless they are stems.
 pub(super) struct Names<'a> {
     analyzer: &'a Analyzer,
     known: HashMap<Box<[u8]>, Name>,
@@ -37,9 +35,9 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Forgets the names if they have become too many; to be called between chunks.
+    /// Forgets the names that are too many to keep; to be called between chunks.
     pub(super) fn bound(&mut self) {
-        if self.known.len() > MOST_KNOWN {
+        if !self.analyzer.stems() || self.known.len() > MOST_KNOWN {
             *self = Names::new(self.analyzer);
         }
     }
@@ -47,7 +45,7 @@ impl<'a> Names<'a> {
     /// Whether all raw terms of `text`, its ASCII lower-cased, stay as they are.
     pub(super) fn all_same(&self, text: &[u8]) -> bool {
         self.analyzer.keeps_folded_ascii()
-            && (!self.analyzer.lowers_beyond_ascii() || text.is_ascii())
+            && (!self.analyzer.folds_beyond_ascii() || text.is_ascii())
     }
 
     /// What `raw` becomes.
@@ -57,28 +55,28 @@ impl<'a> Names<'a> {
         }
         // Documents are valid UTF-8 and are cut between characters: nothing is replaced.
         let text = String::from_utf8_lossy(raw);
-        if raw.is_ascii() && !self.analyzer.stems() {
-            // Found out as fast as looked up.
-            return match self.analyzer.normalize(&text) {
-                None => Name::Dropped,
-                Some(_) => Name::Same,
-            };
+        // Without a stemmer a name is found out as fast as looked up, once in a chunk.
+        if !self.analyzer.stems() {
+            return self.find(&text);
         }
         if let Some(&name) = self.known.get(raw) {
             return name;
         }
-        let name = match self.analyzer.normalize(&text) {
+        let name = self.find(&text);
+        self.known.insert(Box::from(raw), name);
+        name
+    }
+
+    fn find(&mut self, raw: &str) -> Name {
+        match self.analyzer.normalize(raw) {
             None => Name::Dropped,
-            Some(Cow::Borrowed(_)) => Name::Same,
-            Some(Cow::Owned(name)) if name.as_bytes() == raw => Name::Same,
-            Some(Cow::Owned(name)) => {
+            Some(name) if name == raw => Name::Same,
+            Some(name) => {
                 self.names.push(name.as_bytes());
                 // No more names than terms, of which 2^32 are refused.
                 Name::At((self.names.len() - 1) as u32)
             }
-        };
-        self.known.insert(Box::from(raw), name);
-        name
+        }
     }
 
     /// The name at `place`.

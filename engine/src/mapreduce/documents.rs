@@ -56,7 +56,7 @@ pub struct Document<'a> {
     names: Option<&'a Names>,
 }
 
-/// What raw terms become.
+/// What raw terms become; those that are not in it stay as they are.
 type Names = HashMap<Box<str>, Option<Box<str>>>;
 
 impl<'a> Document<'a> {
@@ -65,8 +65,7 @@ impl<'a> Document<'a> {
         let (text, names) = (self.text, self.names);
         raw_terms(text, self.edges).filter_map(move |raw| match names {
             None => Some(raw),
-            // All raw terms of the document have been given names.
-            Some(names) => names.get(raw).and_then(Option::as_deref),
+            Some(names) => names.get(raw).map_or(Some(raw), Option::as_deref),
         })
     }
 }
@@ -201,12 +200,16 @@ impl Reader for DocumentReader {
         for index in 0..self.chunk.len() {
             self.cut(index)?;
             let text = text(&self.chunk, index, self.chunk.text(index))?;
-            let same = self.analyzer.keeps_folded_ascii()
-                && (!self.analyzer.lowers_beyond_ascii() || text.is_ascii());
+            let keeps_ascii = self.analyzer.keeps_folded_ascii();
+            let same = keeps_ascii && (!self.analyzer.folds_beyond_ascii() || text.is_ascii());
             if !same {
                 for raw in raw_terms(text, &self.edges) {
-                    if !self.names.contains_key(raw) {
-                        let name = self.analyzer.normalize(raw);
+                    if (keeps_ascii && raw.is_ascii()) || self.names.contains_key(raw) {
+                        continue;
+                    }
+                    let name = self.analyzer.normalize(raw);
+                    // A stem is remembered also where it is the word, for it takes long to find.
+                    if self.analyzer.stems() || name.as_deref() != Some(raw) {
                         let name = name.map(|name| name.into_owned().into_boxed_str());
                         self.names.insert(raw.into(), name);
                     }

@@ -116,8 +116,7 @@ fn jobs_over_documents() {
 
 #[test]
 fn terms_are_those_of_the_analyzer() {
-    let text =
-        "1\tThe QUICK brown foxes' Äpfel naïve\n2\t\n3\tjumps jumped Jumping ßtraße the the\n";
+    let text = "1\tThe QUICK brown foxes' Äpfel naïve\n2\t\n3\tjumps jumped Jumping ßtraße the the\n4\ta\u{308}pfel ÄPFEL ≠\u{301} हिन्दी\n";
     let stemmed = AnalyzerOptions {
         cut: Cut::Unicode,
         stop_words: StopWords::English,
@@ -128,7 +127,12 @@ fn terms_are_those_of_the_analyzer() {
         cut,
         ..AnalyzerOptions::default()
     };
-    for options in [stemmed, by(Cut::Unicode), by(Cut::Whitespace)] {
+    for options in [
+        stemmed,
+        by(Cut::Unicode),
+        by(Cut::Python),
+        by(Cut::Whitespace),
+    ] {
         let input = || {
             let corpus = Corpus::from_bytes("a.tsv", text, CorpusOptions::default());
             Documents::new(corpus, Arc::new(Analyzer::new(&options).unwrap()), 2)

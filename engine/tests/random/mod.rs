@@ -110,6 +110,16 @@ pub fn kept<T>(
     fields: &[&str],
     user: impl FnOnce(Collection, Contents<'_>) -> T,
 ) -> T {
+    kept_by(&Analyzer::default(), lines, fields, user)
+}
+
+/// The same with terms by `analyzer`.
+pub fn kept_by<T>(
+    analyzer: &Analyzer,
+    lines: &str,
+    fields: &[&str],
+    user: impl FnOnce(Collection, Contents<'_>) -> T,
+) -> T {
     let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
     std::fs::write(file.path(), lines).unwrap();
     let keep = Keep {
@@ -130,6 +140,6 @@ pub fn kept<T>(
         output: None,
     };
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
-    let collection = Collection::build(corpus, &Analyzer::default(), &options).unwrap();
+    let collection = Collection::build(corpus, analyzer, &options).unwrap();
     user(collection, contents)
 }

@@ -70,7 +70,7 @@ def main(tokapi, collection, folder):
     number = {id: place for place, id in enumerate(ids)}
     queries = [line.split("\t") for line in (collection / "queries.tsv").read_text().splitlines()]
     index = folder / "index"
-    run("index", collection / "docs.jsonl.zst", "-o", index, "--analyzer", "unicode", "--json")
+    run("index", collection / "docs.jsonl.zst", "-o", index, "--analyzer", "python", "--json")
     for formula, (method, options) in FORMULAS.items():
         options = ["--formula", formula, "--k1", "0.9", "--b", "0.4", *options]
         run("export", index, "--to", "bm25s", "-o", folder / formula, *options)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use tokapi::analyze::Analyzer;
+use tokapi::analyze::{Analyzer, Cut};
 use tokapi::collection::Weights;
 use tokapi::corpus::OnError;
 use tokapi::mapreduce::jobs::{WeighOnePass, Weighed, WordCount};
@@ -123,7 +123,11 @@ fn runner(threads: usize) -> Threads {
 }
 
 fn documents(generated: &Generated, threads: usize) -> Documents {
-    Documents::new(generated.corpus(), Arc::new(Analyzer::default()), threads)
+    Documents::new(
+        generated.corpus(),
+        Arc::new(Analyzer::from(Cut::Plain)),
+        threads,
+    )
 }
 
 /// The weights of a range of terms.
@@ -179,7 +183,7 @@ fn weighing(generated: &Generated, repeat: u32, threads: usize) -> Result<Vec<Tu
         keep(&mut turns, "mapreduce", seconds);
         let corpus = generated.corpus();
         let started = Instant::now();
-        let collection = Collection::build(corpus, &Analyzer::default(), &options)?;
+        let collection = Collection::build(corpus, &Analyzer::from(Cut::Plain), &options)?;
         let weights = collection.weigh(&Bm25::default())?;
         keep(&mut turns, "weigh", started.elapsed().as_secs_f64());
         if turn == 0 {
