@@ -22,6 +22,7 @@ mod reorder;
 #[cfg(feature = "cuda")]
 mod routing;
 mod search;
+mod signals;
 mod size;
 mod sort;
 mod stats;
@@ -82,12 +83,7 @@ enum Command {
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
-    // Where no handler can be set, a signal leaves a hidden temporary file behind, as a kill does.
-    let _ = ctrlc::set_handler(|| {
-        tokapi::mapreduce::end_workers();
-        tokapi::output::remove_unfinished();
-        std::process::exit(130);
-    });
+    signals::end_in_order();
     let program = Program::parse();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = program.threads.map_or_else(cores, usize::from);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tokapi::Error;
+use tokapi::{Error, Paths};
 
 /// Write the manual pages into a folder, one for each command
 #[derive(Debug, clap::Args)]
@@ -16,6 +16,9 @@ pub struct Args {
 }
 
 pub fn run(args: Args, program: clap::Command) -> Result<(), Error> {
+    let mut paths = Paths::default();
+    paths.write(args.output.join("tokapi.1"));
+    paths.check()?;
     let failed = Error::writing(&args.output);
     std::fs::create_dir_all(&args.output).map_err(failed)?;
     clap_mangen::generate_to(program.disable_help_subcommand(true), &args.output).map_err(failed)

@@ -14,7 +14,11 @@ fn places_that_cannot_be_written() {
     folder.put("docs.tsv", around("tsv", b""));
     fs::create_dir(folder.path("dir.parquet")).unwrap();
     for (output, status, part) in [
-        ("none/w.parquet", 1, "none/w.parquet: cannot write: No such"),
+        (
+            "none/w.parquet",
+            1,
+            "none/w.parquet: cannot write: the folder none does not exist",
+        ),
         (
             "dir.parquet",
             1,
@@ -144,11 +148,15 @@ fn killed_while_writing_leaves_no_output_under_its_name() {
 #[test]
 fn interrupted_while_writing_leaves_nothing() {
     use nix::sys::signal::{Signal, kill};
-    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+    for (signal, status) in [
+        (Signal::SIGINT, 130),
+        (Signal::SIGTERM, 143),
+        (Signal::SIGHUP, 129),
+    ] {
         let folder = Folder::new();
         let mut child = writing(&folder);
         kill(nix::unistd::Pid::from_raw(child.id() as i32), signal).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(child.wait().unwrap().code(), Some(status));
         assert_eq!(fs::read_dir(folder.path("out")).unwrap().count(), 0);
     }
 }
@@ -187,4 +195,118 @@ fn a_named_pipe_is_written_to() {
         .parse()
         .unwrap();
     assert!(lines > 0);
+}
+
+/// A row is a command that would overwrite a file it reads, or part of an index.
+#[test]
+fn no_verb_overwrites_what_it_reads_or_an_index() {
+    let folder = Folder::new();
+    folder.put("d.tsv", around("tsv", b""));
+    folder.put("q.tsv", "1\tone\n");
+    folder.put("stop.txt", "two\n");
+    folder.put("st.terms.tsv", "two\n");
+    folder.put("words.tsv", "one\t3\ntwo\t2\n");
+    folder.put("n.u16", [1, 0, 0, 0]);
+    folder.put("edges.tsv", "a\tb\n");
+    for args in [
+        &["index", "d.tsv", "-o", "ix"][..],
+        &["dictionary", "build", "d.tsv", "-o", "d.dict"],
+        &["mapreduce", "bm25-local", "d.tsv", "-o", "local"],
+    ] {
+        assert!(folder.run(args).status.success(), "{args:?}");
+    }
+    let ciff = folder.run(&["export", "ix", "--to", "ciff", "-o", "ix.ciff"]);
+    assert!(ciff.status.success());
+    let before = everything(&folder);
+    for command in [
+        "search ix --queries q.tsv --run q.tsv",
+        "search ix --queries q.tsv --run ./out/../q.tsv",
+        "search ix --queries q.tsv --run ix/manifest.json",
+        "search ix --queries q.tsv --run ix/new.run",
+        "weigh d.tsv -o stop.txt --to tsv --stop-words stop.txt",
+        "weigh d.tsv -o st.npz --stop-words st.terms.tsv",
+        "weigh d.tsv -o ix/manifest.json",
+        "weigh d.tsv -o d.dict --to tsv --dictionary d.dict --engine gpu --method ppd",
+        "weigh d.tsv -o d.tsv",
+        "index d.tsv -o ix/inner",
+        "index ix.ciff -o ix/inner",
+        "index ix/manifest.json --format text -o ix --append",
+        "export ix --to ciff -o ix/manifest.json",
+        "export ix --to bm25s -o ix/folder",
+        "sort n.u16 -o n.u16",
+        "sort n.u16 -o ix/sorted.u16",
+        "dictionary build d.tsv -o d.tsv",
+        "dictionary build --terms stop.txt -o stop.txt",
+        "dictionary build d.tsv -o stop.txt --stop-words stop.txt",
+        "generate -o words.tsv --documents 2 --vocabulary words.tsv",
+        "generate -o ix/manifest.json --format jsonl --documents 2",
+        "mapreduce wordcount d.tsv -o d.tsv",
+        "mapreduce wordcount d.tsv -o stop.txt --stop-words stop.txt",
+        "mapreduce wordcount d.tsv -o ix/counts.tsv",
+        "mapreduce bm25-local d.tsv -o ix/local",
+        "mapreduce bm25-global local -o local/terms.tsv",
+        "mapreduce pagerank edges.tsv -o edges.tsv",
+        "tune d.tsv --svg d.tsv",
+        "tune sort n.u16 -o n2.u16 --svg n.u16",
+        "delete ix --ids ix/manifest.json",
+        "man -o ix",
+    ] {
+        let args: Vec<&str> = command.split(' ').collect();
+        let run = folder.run(&args);
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{command}: {said}");
+        assert!(said.contains("name another"), "{command}: {said}");
+        assert!(everything(&folder) == before, "{command} changed a file");
+    }
+}
+
+/// Every file below the folder with its bytes, but for the lock of an index.
+fn everything(folder: &Folder) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut left = vec![folder.0.path().to_path_buf()];
+    let mut files = Vec::new();
+    while let Some(path) = left.pop() {
+        match fs::read_dir(&path) {
+            Ok(entries) => left.extend(entries.map(|entry| entry.unwrap().path())),
+            Err(_) if path.ends_with("lock") => {}
+            Err(_) => files.push((path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    files.sort();
+    files
+}
+#[test]
+fn a_missing_folder_is_found_before_the_input_is_read() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", "a\tone two\n");
+    let run = folder.run(&["index", "docs.tsv", "-o", "index"]);
+    assert!(run.status.success(), "{run:?}");
+    // Whoever reads it finds that.
+    folder.put("bad.tsv", b"a\tone\n\xff\n");
+    folder.put("bad.u32", b"123");
+    for args in [
+        "weigh bad.tsv -o none/w.parquet",
+        "weigh bad.tsv -o none/w.npz",
+        "index bad.tsv -o none/index",
+        "index bad.tsv -o none/index --store --overwrite",
+        "sort bad.u32 -o none/sorted",
+        "mapreduce wordcount bad.tsv -o none/counts",
+        "mapreduce pagerank bad.tsv -o none/ranks",
+        "mapreduce duplicates bad.tsv -o none/found",
+        "mapreduce bm25-local bad.tsv -o none/local",
+        "mapreduce wordcount bad.tsv -o none/counts --runner processes",
+        "generate -o none/docs.tsv --documents 5",
+        "dictionary build bad.tsv -o none/terms",
+        "export index --to ciff -o none/ciff",
+        "export index --to bm25s -o none/bm25s",
+        "search index --queries bad.tsv --run none/run",
+        "tune bad.tsv -o none/w.parquet",
+        "tune bad.tsv --svg none/tune.svg",
+        "tune sort bad.u32 -o none/sorted",
+    ] {
+        let run = folder.run(&args.split(' ').collect::<Vec<_>>());
+        one_line(&run, 1, &["none/", "the folder none does not exist"]);
+        let error = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!error.contains("tokapi-"), "{args}: {error}");
+        assert!(!error.contains(".tune"), "{args}: {error}");
+    }
 }

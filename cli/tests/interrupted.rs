@@ -170,7 +170,7 @@ fn what_an_interrupted_job_left_is_neither_lost_nor_mixed_up() {
     let run = |more: &[&str]| folder.run(&[&job[..], more].concat());
     one_line(&run(&[]), 2, &["interrupted", "--resume"]);
     one_line(
-        &run(&["--resume", "--analyzer", "unicode"]),
+        &run(&["--resume", "--analyzer", "python"]),
         2,
         &["other analyzer"],
     );

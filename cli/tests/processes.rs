@@ -311,4 +311,8 @@ fn an_interrupted_job_leaves_neither_files_nor_processes() {
             assert_eq!(folder.written(), [""; 0], "{signal}");
         }
     }
+    // What the killed one has left, the next removes.
+    let run = folder.run(&job.split(' ').collect::<Vec<_>>());
+    assert!(run.status.success(), "{run:?}");
+    assert_eq!(folder.written(), ["o"]);
 }

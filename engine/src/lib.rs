@@ -45,6 +45,7 @@
 //! never prints and never exits; errors say what is wrong, where, and what to do.
 
 pub mod analyze;
+mod apart;
 mod bits;
 pub mod collection;
 mod compress;
@@ -78,6 +79,7 @@ mod varint;
 pub mod weigh;
 mod wide;
 
+pub use apart::Paths;
 pub use collection::{BuildOptions, Collection};
 pub use compress::Compression;
 pub use corpus::{Corpus, CorpusOptions};

@@ -366,7 +366,7 @@ fn chunk_bytes(
 
 fn job(corpus: &Corpus, analyzer: &Analyzer, options: &BuildOptions, storage: &Storage) -> Job {
     let mut terms = corpus.description();
-    terms["analyzer"] = analyzer.description().into();
+    terms["analyzer"] = analyzer.journal_description().into();
     terms["engine"] = options.engine.terms_description().into();
     let output = storage
         .output

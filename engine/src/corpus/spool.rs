@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Corpus, Input};
 use crate::error::{Error, Result};
-use crate::output::Staged;
+use crate::output::{Staged, remove_left_over};
 
 /// The files of spooled inputs; they are removed when this is dropped.
 #[derive(Default)]
@@ -33,6 +33,11 @@ impl Corpus {
     /// An input cannot be read, or a file not be written.
     pub fn spool(&mut self, output: &Path) -> Result<Spooled> {
         let mut spooled = Spooled::default();
+        let mut name = output.as_os_str().to_os_string();
+        name.push("-input");
+        let name = Path::new(&name);
+        // Also where nothing is to be put there now.
+        remove_left_over(name);
         for input in &mut self.inputs {
             if !input.is_read_once() {
                 continue;
@@ -45,9 +50,7 @@ impl Corpus {
                 true => Box::new(io::stdin()),
                 false => Box::new(File::open(&input.path).map_err(unread)?),
             };
-            let mut name = output.as_os_str().to_os_string();
-            name.push("-input");
-            let mut file = Staged::create(Path::new(&name))?;
+            let mut file = Staged::create(name)?;
             copy(&mut from, &mut file, &input.path)?;
             let path = file.temporary().to_path_buf();
             *input = Input {

@@ -9,66 +9,29 @@ mod npy;
 mod npz;
 mod parquet;
 mod pieces;
-
-/// Tells whether `corpus` is yet to read one of the files `written`.
-///
-/// # Errors
-/// The input, and that the output needs another name.
-pub fn check_apart<P: AsRef<Path>>(written: &[P], corpus: &Corpus) -> Result<()> {
-    // Pipes and devices are no harm; what does not exist is not read.
-    let files = written.iter().filter(|path| path.as_ref().is_file());
-    let written: Vec<PathBuf> = files
-        .filter_map(|path| path.as_ref().canonicalize().ok())
-        .collect();
-    let overwritten = corpus.inputs().find(|input| {
-        let path = input.path.canonicalize();
-        path.is_ok_and(|path| written.contains(&path))
-    });
-    match overwritten {
-        None => Ok(()),
-        Some(input) => Err(Error::Usage(format!(
-            "{}: the output would overwrite this input; name another file to write",
-            input.path.display()
-        ))),
-    }
-}
-
-/// Tells whether the files `written` and `read` are the same.
-///
-/// # Errors
-/// They are, and that the output needs another name.
-pub fn check_file_apart(written: &Path, read: &Path) -> Result<()> {
-    let path = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
-    match path(written).is_some_and(|written| path(read) == Some(written)) {
-        false => Ok(()),
-        true => Err(Error::Usage(format!(
-            "{}: the output would overwrite this input; name another file to write",
-            read.display()
-        ))),
-    }
-}
-
 #[cfg(test)]
 mod sample;
 mod staged;
 mod streamed;
 mod tables;
+mod temporary;
 mod tsv;
 mod vectors;
 
 pub(crate) use npy::Npy;
 pub(crate) use parquet::into_io;
-pub use staged::{Staged, StagedFolder, remove_unfinished};
-pub(crate) use staged::{remove_left_over, sync_folder, unless_closed};
+pub(crate) use staged::unless_closed;
+pub use staged::{Staged, StagedFolder};
 pub(crate) use streamed::Streamed;
 pub(crate) use tables::push_field;
+pub use temporary::remove_unfinished;
+pub(crate) use temporary::{left_over, remove_left_over, sync_folder};
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::collection::{ByDocument, Collection, Stored};
 use crate::compress::{Compression, stem};
-use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::external::External;
 use crate::pipeline::StageTimes;
@@ -175,8 +138,6 @@ impl Output {
                 if !self.is_by_document() {
                     external.reduce()?;
                 }
-                // The journal is locked: nobody else writes these.
-                self.files().iter().for_each(|file| remove_left_over(file));
                 let (staged, terms) = self.stage_external(&external, bm25)?;
                 (staged, terms, Some(external))
             }
@@ -284,20 +245,7 @@ impl Output {
     /// As [`Output::write`], as far as they can be foreseen.
     pub fn check(&self) -> Result<()> {
         self.check_target()?;
-        // The reader of a pipe would take an end for the end.
-        let special = std::fs::metadata(&self.path).is_ok_and(|m| !m.is_file() && !m.is_dir());
-        match special {
-            true => Ok(()),
-            false => Staged::create(&self.path).map(drop),
-        }
-    }
-
-    /// Tells whether `corpus` is yet to read a file that this would overwrite.
-    ///
-    /// # Errors
-    /// The input, and that the output needs another name.
-    pub fn check_apart(&self, corpus: &Corpus) -> Result<()> {
-        check_apart(&self.files(), corpus)
+        Staged::check(&self.path)
     }
 
     fn check_target(&self) -> Result<()> {
@@ -316,8 +264,8 @@ impl Output {
         Ok(())
     }
 
-    /// All that [`Output::write`] writes.
-    fn files(&self) -> Vec<PathBuf> {
+    /// All that [`Output::write`] writes, the file asked for first.
+    pub fn files(&self) -> Vec<PathBuf> {
         let beside = self.tables().iter().map(|name| self.beside(name));
         [self.path.clone()].into_iter().chain(beside).collect()
     }

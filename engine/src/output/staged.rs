@@ -1,19 +1,18 @@
 //! Files and folders that appear under their final name whole or not at all.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-use tempfile::{NamedTempFile, TempDir};
-
+use super::temporary::{TemporaryFile, TemporaryFolder};
 use crate::error::{Error, Result};
 use crate::pipeline::StageTimes;
 
 /// A file being written: under a temporary name beside its final one, until it is whole.
 ///
-/// Dropped before [`Staged::commit`], it leaves nothing. A link is followed: its target is replaced.
+/// Dropped before [`Staged::commit`], it leaves nothing; killed, it leaves a file that the next attempt to write the
+/// same removes. A link is followed: its target is replaced. What takes the place of a file has its permissions, and its
+/// owner and group where the system lets it.
 /// Standard output (`-`), pipes and devices cannot be renamed over and are written as they are.
 pub struct Staged {
     path: PathBuf,
@@ -24,10 +23,9 @@ pub struct Staged {
 
 enum Destination {
     Temporary {
-        file: NamedTempFile,
+        file: TemporaryFile,
         /// The final name behind all links.
         target: PathBuf,
-        _listed: Listed,
     },
     Direct(File),
     Stdout(io::Stdout),
@@ -45,6 +43,19 @@ impl Staged {
             file,
             times: StageTimes::default(),
         })
+    }
+
+    /// Tells before the work begins whether `path` can be written.
+    ///
+    /// # Errors
+    /// As [`Staged::create`].
+    pub fn check(path: &Path) -> Result<()> {
+        // The reader of a pipe would take an end for the end.
+        let special = fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        match special {
+            true => Ok(()),
+            false => Staged::create(path).map(drop),
+        }
     }
 
     /// The final name.
@@ -82,9 +93,9 @@ impl Staged {
         #[cfg(target_os = "linux")]
         if let Destination::Temporary { file, .. } = &self.file {
             use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-            let mut flags = fcntl_getfl(file.as_file())?;
+            let mut flags = fcntl_getfl(file.file())?;
             flags.set(OFlags::DIRECT, pass);
-            return Ok(fcntl_setfl(file.as_file(), flags)?);
+            return Ok(fcntl_setfl(file.file(), flags)?);
         }
         match pass {
             true => Err(io::ErrorKind::Unsupported.into()),
@@ -95,10 +106,9 @@ impl Staged {
     /// Waits until what has been written is on disk.
     pub(crate) fn sync(&self) -> Result<()> {
         match &self.file {
-            Destination::Temporary { file, .. } => file
-                .as_file()
-                .sync_all()
-                .map_err(|source| self.failed(source)),
+            Destination::Temporary { file, .. } => {
+                file.file().sync_all().map_err(|source| self.failed(source))
+            }
             _ => Ok(()),
         }
     }
@@ -111,8 +121,7 @@ impl Staged {
         unless_closed(self.flush()).map_err(|source| self.failed(source))?;
         let Self { path, file, .. } = self;
         if let Destination::Temporary { file, target, .. } = file {
-            file.persist(target)
-                .map_err(|error| Error::writing(&path)(error.error))?;
+            file.rename(&target).map_err(Error::writing(&path))?;
         }
         Ok(())
     }
@@ -131,23 +140,19 @@ impl Destination {
             Ok(metadata) if !metadata.is_file() => {
                 Ok(Destination::Direct(File::options().write(true).open(path)?))
             }
+            // A name that there cannot be, or a folder that nobody may look into.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => {
                 let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-                let prefix = prefix(&target);
-                let file = temporary(&prefix, 0o666).tempfile_in(folder_of(&target))?;
-                let _listed = Listed::new(file.path());
-                Ok(Destination::Temporary {
-                    file,
-                    target,
-                    _listed,
-                })
+                let file = TemporaryFile::create(&target)?;
+                Ok(Destination::Temporary { file, target })
             }
         }
     }
 
     fn writer(&mut self) -> &mut dyn Write {
         match self {
-            Destination::Temporary { file, .. } => file.as_file_mut(),
+            Destination::Temporary { file, .. } => file.file_mut(),
             Destination::Direct(file) => file,
             Destination::Stdout(stdout) => stdout,
         }
@@ -168,7 +173,7 @@ impl Write for Staged {
 impl Seek for Staged {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         match &mut self.file {
-            Destination::Temporary { file, .. } => file.as_file_mut().seek(position),
+            Destination::Temporary { file, .. } => file.file_mut().seek(position),
             Destination::Direct(file) => file.seek(position),
             Destination::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
@@ -180,8 +185,7 @@ impl Seek for Staged {
 /// Dropped before it is renamed, it vanishes with all that is in it.
 pub struct StagedFolder {
     path: PathBuf,
-    temporary: TempDir,
-    _listed: Listed,
+    temporary: TemporaryFolder,
 }
 
 impl StagedFolder {
@@ -201,12 +205,9 @@ impl StagedFolder {
                 "{name} exists already; name a new or an empty folder"
             )));
         }
-        let temporary = temporary(&prefix(path), 0o777).tempdir_in(folder_of(path));
-        let temporary = temporary.map_err(Error::writing(path))?;
         Ok(Self {
             path: path.to_path_buf(),
-            _listed: Listed::new(temporary.path()),
-            temporary,
+            temporary: TemporaryFolder::create(path).map_err(Error::writing(path))?,
         })
     }
 
@@ -220,44 +221,8 @@ impl StagedFolder {
     /// # Errors
     /// The name has been taken meanwhile.
     pub(crate) fn rename(self) -> Result<()> {
-        fs::rename(self.temporary.path(), &self.path).map_err(Error::writing(&self.path))?;
-        // The folder has moved: there is nothing to remove under the temporary name.
-        let _ = self.temporary.keep();
-        Ok(())
-    }
-}
-
-/// The temporary names in use.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// Removes the temporary files of all outputs that are being written: for a program that ends
-/// here and now because of a signal, and so drops nothing.
-pub fn remove_unfinished() {
-    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-    for path in unfinished.iter() {
-        // What cannot be removed stays: there is nobody left to tell.
-        let _ = match path.is_dir() {
-            true => fs::remove_dir_all(path),
-            false => fs::remove_file(path),
-        };
-    }
-}
-
-/// An entry in the list of temporary names, for as long as it lives.
-struct Listed(PathBuf);
-
-impl Listed {
-    fn new(path: &Path) -> Self {
-        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-        unfinished.push(path.to_path_buf());
-        Listed(path.to_path_buf())
-    }
-}
-
-impl Drop for Listed {
-    fn drop(&mut self) {
-        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-        unfinished.retain(|path| *path != self.0);
+        let Self { path, temporary } = self;
+        temporary.rename(&path).map_err(Error::writing(&path))
     }
 }
 
@@ -266,57 +231,6 @@ pub(crate) fn unless_closed(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
-    }
-}
-
-/// Removes what killed processes have left of their attempts to write `path`. The caller knows that
-/// nobody else writes it.
-pub(crate) fn remove_left_over(path: &Path) {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let prefix = prefix(&target);
-    let entries = fs::read_dir(folder_of(&target)).into_iter().flatten();
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        if name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(SUFFIX.as_bytes()) {
-            // What cannot be removed is in nobody's way.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// Waits until the names in the folder of `path` are on disk, where the system can do that.
-pub(crate) fn sync_folder(path: &Path) {
-    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
-}
-
-const SUFFIX: &str = ".tmp";
-
-/// How the temporary names of what will be `path` begin.
-fn prefix(path: &Path) -> OsString {
-    /// Leaves room for what makes the name a temporary one: most systems allow 255 bytes.
-    const NAME_CHARACTERS: usize = 50;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name: String = name.chars().take(NAME_CHARACTERS).collect();
-    format!(".{name}.tokapi-").into()
-}
-
-/// A temporary name, with the permissions (less the user's mask) that the final one is to have.
-fn temporary(prefix: &OsStr, mode: u32) -> tempfile::Builder<'_, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(prefix).suffix(SUFFIX);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode;
-    builder
-}
-
-/// The folder that `path` stands in.
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
     }
 }
 
@@ -381,5 +295,58 @@ mod tests {
             let error = Staged::create(&path).err().unwrap().to_string();
             assert!(error.starts_with(path.to_str().unwrap()), "{error}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_takes_the_place_of_a_file_has_its_permissions() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let dir = tempfile::tempdir().unwrap();
+        let (file, folder) = (dir.path().join("file"), dir.path().join("folder"));
+        fs::write(&file, b"before").unwrap();
+        fs::create_dir(&folder).unwrap();
+        let group = fs::metadata(&file).unwrap().gid();
+        for mode in [0o600, 0o640, 0o444, 0o666, 0o755] {
+            fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+            let mut staged = Staged::create(&file).unwrap();
+            let metadata = fs::metadata(staged.temporary()).unwrap();
+            assert_eq!(
+                metadata.mode() & 0o7777,
+                mode,
+                "nobody else reads it meanwhile"
+            );
+            staged.write_all(b"after").unwrap();
+            staged.commit().unwrap();
+            let metadata = fs::metadata(&file).unwrap();
+            assert_eq!(metadata.mode() & 0o7777, mode);
+            assert_eq!(metadata.gid(), group);
+        }
+        fs::set_permissions(&folder, PermissionsExt::from_mode(0o750)).unwrap();
+        StagedFolder::create(&folder).unwrap().rename().unwrap();
+        let metadata = fs::metadata(&folder).unwrap();
+        assert_eq!(metadata.mode() & 0o7777, 0o750);
+    }
+
+    #[test]
+    fn no_error_has_a_temporary_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("none/out");
+        let long = dir.path().join("long".repeat(100));
+        let file = dir.path().join("file");
+        fs::write(&file, b"").unwrap();
+        for path in [path.as_path(), &long, &file.join("out")] {
+            let of_file = Staged::create(path).err().unwrap().to_string();
+            let of_folder = StagedFolder::create(path).err().unwrap().to_string();
+            for error in [of_file, of_folder] {
+                assert!(error.starts_with(path.to_str().unwrap()), "{error}");
+                assert!(!error.contains("tokapi-"), "{error}");
+            }
+        }
+        let error = Staged::create(&path).err().unwrap().to_string();
+        let folder = format!(
+            "the folder {} does not exist",
+            dir.path().join("none").display()
+        );
+        assert!(error.contains(&folder), "{error}");
     }
 }
