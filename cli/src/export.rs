@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::{Error, Index};
+use tokapi::{Error, Index, Paths};
 
 use crate::formula;
 use crate::progress::with_postings_bar;
+use crate::storage::Budget;
 use crate::summary::{grouped, note, peak_memory_bytes, print};
 
 /// Write an index as other search engines read it
@@ -38,6 +39,9 @@ pub struct Args {
     json: bool,
 
     #[command(flatten)]
+    budget: Budget,
+
+    #[command(flatten)]
     formula: formula::Args,
 }
 
@@ -64,7 +68,11 @@ pub fn run(args: &Args) -> Result<(), Error> {
             "what bm25s loads is a folder and cannot go to standard output; name one".into(),
         ));
     }
-    let index = Index::open(&args.index)?;
+    let mut paths = Paths::default();
+    paths.read(&args.index);
+    paths.write(&args.output);
+    paths.check()?;
+    let index = Index::open_within(&args.index, &args.budget.memory()?)?;
     let done = AtomicU64::new(0);
     let exported = with_postings_bar(index.info().postings, &done, || match args.to {
         TargetName::Ciff => index.export_ciff(&args.output, &done),

@@ -9,6 +9,7 @@ use tokapi::analyze::Analyzer;
 use tokapi::collection::Stored;
 use tokapi::index::{
     Contents, IndexInfo, IndexOptions, IndexWriter, Keep, ReorderProgress, Reordering, Repeated,
+    Replaced,
 };
 use tokapi::{BuildOptions, Compression, Corpus, Error, Index};
 
@@ -21,9 +22,10 @@ use crate::{formula, input, progress, storage};
 #[command(after_help = "\
 Examples:
   tokapi index docs.jsonl -o index
-  tokapi index docs/ -o index --analyzer unicode --stop-words english --stemmer english
+  tokapi index docs/ -o index --stop-words english --stemmer english
   tokapi index huge.tsv.zst -o index --memory 2GB
   tokapi index more.jsonl -o index --append --replace
+  tokapi index docs.jsonl -o index --overwrite
   tokapi index docs.jsonl -o index --store --field lang,year
   tokapi index docs.jsonl -o index --impacts --k1 0.9 --b 0.4
   tokapi index docs.jsonl -o index --reorder graph
@@ -41,6 +43,13 @@ pub struct Args {
     /// The folder to write; it appears under its name when it is whole
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
+
+    /// Replace the index that is there: at one moment, when the new one is whole; until then it answers queries
+    ///
+    /// What is there must be an index, or nothing. Whoever has it open goes on with what it was. Takes the room of both
+    /// meanwhile.
+    #[arg(long, conflicts_with = "append", help_heading = "Output")]
+    overwrite: bool,
 
     /// Add the documents to the index that is there, all or none; terms are cut and documents kept as that index has
     /// them
@@ -111,18 +120,18 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     args.formula.bm25().check()?;
     let mut target = Target::open(args, threads)?;
     if let Some(file) = args.input.reading.ciff()? {
-        return import(args, file, threads);
+        return import(args, file, threads, target);
     }
     let analyzer = target.analyzer(args)?;
-    let output = Some(args.output.as_path());
-    let storage = args.storage.storage(output)?;
+    let outputs = [args.output.clone()];
+    let storage = args.storage.storage(Some(&args.output))?;
     let options = BuildOptions {
         threads,
         ..BuildOptions::default()
     };
     let keep = target.keep(args)?;
     let mut kept = None;
-    let check = |corpus: &mut Corpus| {
+    let prepare = |corpus: &mut Corpus| {
         if !keep.is_nothing() {
             corpus.keep_fields(&keep.fields)?;
             let spooled = corpus.spool(&args.output)?;
@@ -135,7 +144,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     };
     let collection = args
         .input
-        .read(&analyzer, threads, output, check, &args.storage)?;
+        .read(&analyzer, threads, &outputs, prepare, &args.storage)?;
     let mut summary = Summary::new(started, &collection);
     let (postings, dealt) = (collection.postings_count(), collection.dealt());
     let progress = ReorderProgress::default();
@@ -165,7 +174,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 }
 
 /// Makes an index of a file in the Common Index File Format.
-fn import(args: &Args, file: &Path, threads: usize) -> Result<(), Error> {
+fn import(args: &Args, file: &Path, threads: usize, target: Target) -> Result<(), Error> {
     let started = Instant::now();
     if args.append || args.impacts || args.store || args.positions || !args.field.is_empty() {
         return Err(Error::Usage(
@@ -178,13 +187,22 @@ fn import(args: &Args, file: &Path, threads: usize) -> Result<(), Error> {
             "a CIFF file is indexed as it is; then reorder it with `tokapi merge --reorder`".into(),
         ));
     }
+    let mut paths = args.input.reading.paths(std::slice::from_ref(&args.output));
+    paths.read(file);
+    paths.check()?;
+    let replaced = match target {
+        Target::New(replaced) => replaced,
+        Target::There(_) => None,
+    };
+    let memory = args.storage.storage(None)?.memory;
     let analyzer = args.input.reading.analyzer()?;
     let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
     // What a compressed file holds is not known yet.
     let total = (Compression::of_name(file) == Compression::None).then_some(bytes);
     let read_bytes = AtomicU64::new(0);
     progress::with_bar(total, &read_bytes, || {
-        Index::import_ciff(file, &analyzer, threads, &args.output, &read_bytes)
+        let (path, done) = (&args.output, &read_bytes);
+        Index::import_ciff(file, &analyzer, threads, &memory, path, replaced, done)
     })?;
     let info = Index::open(&args.output)?.info();
     let summary = Summary::of_index(started, &info, bytes);
@@ -216,16 +234,25 @@ fn say(
 
 /// Where the documents go.
 enum Target {
-    New,
+    /// A new index, perhaps in the place of another.
+    New(Option<Replaced>),
     There(IndexWriter),
 }
 
 impl Target {
     fn open(args: &Args, threads: usize) -> Result<Self, Error> {
-        match args.append {
-            false => Index::check_new(&args.output).map(|()| Target::New),
-            true => IndexWriter::open(&args.output, threads).map(Target::There),
+        if args.append {
+            let memory = args.storage.storage(None)?.memory;
+            return IndexWriter::open_within(&args.output, threads, memory).map(Target::There);
         }
+        let replaced = match args.overwrite {
+            true => Replaced::lock(&args.output)?,
+            false => None,
+        };
+        if replaced.is_none() {
+            Index::check_new(&args.output).map_err(suggest_overwriting)?;
+        }
+        Ok(Target::New(replaced))
     }
 
     fn analyzer(&self, args: &Args) -> Result<Analyzer, Error> {
@@ -234,7 +261,7 @@ impl Target {
             return Ok(asked);
         };
         let has = writer.analyzer()?;
-        let is_usual = asked.options() == Analyzer::default().options();
+        let is_usual = args.input.reading.has_usual_terms()?;
         if is_usual || asked.options() == has.options() {
             return Ok(has);
         }
@@ -248,7 +275,7 @@ impl Target {
     /// Waits until no parts are merged any more. If that fails, the documents are in the index all the same.
     fn wait(&mut self) -> Result<(), Error> {
         match self {
-            Target::New => Ok(()),
+            Target::New(_) => Ok(()),
             Target::There(writer) => writer.wait(),
         }
     }
@@ -282,15 +309,19 @@ impl Target {
         how: Option<&Reordering<'_>>,
         args: &Args,
     ) -> Result<(String, Value), Error> {
-        let Target::There(writer) = self else {
-            let path = &args.output;
-            let options = IndexOptions {
-                contents,
-                reorder: how,
-                impacts: args.impacts.then(|| args.formula.bm25()),
-            };
-            Index::build_with(collection, analyzer, path, options)?;
-            return Ok(("wrote".into(), Value::Null));
+        let writer = match self {
+            Target::There(writer) => writer,
+            Target::New(replaced) => {
+                let options = IndexOptions {
+                    contents,
+                    reorder: how,
+                    impacts: args.impacts.then(|| args.formula.bm25()),
+                    replaced: replaced.take(),
+                    memory: Some(args.storage.storage(None)?.memory),
+                };
+                Index::build_with(collection, analyzer, &args.output, options)?;
+                return Ok(("wrote".into(), Value::Null));
+            }
         };
         let repeated = match (args.replace, args.input.reading.skips()) {
             (true, _) => Repeated::Replace,
@@ -310,6 +341,13 @@ impl Target {
             format!("added {documents} documents{what} to"),
             json!({ "added": documents, "repeated": again }),
         ))
+    }
+}
+
+fn suggest_overwriting(error: Error) -> Error {
+    match error {
+        Error::Usage(what) => Error::Usage(what + ", or --append to an index, or --overwrite it"),
+        other => other,
     }
 }
 

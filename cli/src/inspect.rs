@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use tokapi::{Error, Index};
 
+use crate::storage::Budget;
 use crate::summary::{grouped, print};
 use crate::table::Table;
 
@@ -26,6 +27,9 @@ pub struct CheckArgs {
     /// The folder of the index
     #[arg(value_name = "DIR")]
     index: PathBuf,
+
+    #[command(flatten)]
+    budget: Budget,
 
     /// Print one JSON object
     #[arg(long)]
@@ -64,6 +68,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
             "stores_text": info.keep.text,
             "positions": info.keep.positions,
             "impacts": info.impacts,
+            "left_over": { "count": info.left_over.count, "bytes": info.left_over.bytes },
         });
         return print(format!("{object}\n").as_bytes());
     }
@@ -93,11 +98,19 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
     if let Some(impacts) = &info.impacts {
         text += &format!("weights   impacts by {}\n", impacts.bm25);
     }
+    if info.left_over.count > 0 {
+        text += &format!(
+            "left over {} files and folders of {} bytes by interrupted changes; the next change removes them\n",
+            grouped(info.left_over.count),
+            grouped(info.left_over.bytes)
+        );
+    }
     print(text.as_bytes())
 }
 
 pub fn check(args: &CheckArgs) -> Result<(), Error> {
-    let checked = Index::open(&args.index)?.check()?;
+    let memory = args.budget.memory()?;
+    let checked = Index::open_within(&args.index, &memory)?.check()?;
     if args.json {
         let object = json!({
             "documents": checked.documents,

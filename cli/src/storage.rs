@@ -8,15 +8,21 @@ use tokapi::{Error, Memory};
 
 use crate::size;
 
+/// How much memory there is.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Budget {
+    /// The most memory to have resident, mapped files included [default: four fifths of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Memory")]
+    memory: Option<u64>,
+}
+
 /// How much memory there is, and where the rest goes.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Room {
-    /// The most memory to have resident [default: four fifths of what is available]
-    ///
-    /// What does not fit goes to scratch files.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Memory")]
-    memory: Option<u64>,
+    #[command(flatten)]
+    budget: Budget,
 
     /// A folder for scratch files [default: that of the output]; once for each disk
     ///
@@ -44,7 +50,7 @@ pub struct Args {
     pub no_overlap: bool,
 }
 
-impl Room {
+impl Budget {
     /// The budget.
     pub fn memory(&self) -> Result<Memory, Error> {
         let memory = self.memory.map(Memory::new).transpose()?;
@@ -52,6 +58,13 @@ impl Room {
             share_freed_memory(memory.bytes());
         }
         Ok(memory.unwrap_or_else(Memory::available))
+    }
+}
+
+impl Room {
+    /// The budget.
+    pub fn memory(&self) -> Result<Memory, Error> {
+        self.budget.memory()
     }
 }
 

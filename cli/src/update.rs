@@ -1,23 +1,29 @@
 //! `tokapi delete` and `tokapi merge`: an index that changes.
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tokapi::index::{IndexWriter, ReorderProgress};
-use tokapi::{Error, Index, Memory};
+use tokapi::index::{IndexWriter, Missing, ReorderProgress};
+use tokapi::{Error, Index, Memory, Paths, Place, Position, Strings};
 
 use crate::progress::{with_postings_bar, with_reordering};
-use crate::queries::read_lines;
 use crate::reorder::Which;
-use crate::size;
+use crate::storage::Budget;
 use crate::summary::{grouped, note, print};
 
-/// Delete documents from an index
+/// Delete documents from an index: all that are named, or none
+///
+/// Where no document has one of the ids, nothing is deleted, one line says which, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tokapi delete index --id 17 --id 18
-  tokapi delete index --ids gone.txt")]
+  tokapi delete index --ids gone.txt
+  tokapi delete index --ids gone.txt --ignore-missing
+      those of them that there are")]
 pub struct DeleteArgs {
     /// The folder of the index
     #[arg(value_name = "DIR")]
@@ -30,6 +36,13 @@ pub struct DeleteArgs {
     /// A file with an id on each line; - is standard input
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
+
+    /// Delete the documents that there are, also where no document has one of the ids
+    #[arg(long)]
+    ignore_missing: bool,
+
+    #[command(flatten)]
+    budget: Budget,
 
     /// Print one JSON object
     #[arg(long)]
@@ -53,9 +66,8 @@ pub struct MergeArgs {
     #[arg(long, value_enum, value_name = "WHICH")]
     reorder: Option<Which>,
 
-    /// The most memory for finding that order [default: four fifths of what is available]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "reorder")]
-    memory: Option<u64>,
+    #[command(flatten)]
+    budget: Budget,
 
     /// Print one JSON object
     #[arg(long)]
@@ -63,14 +75,25 @@ pub struct MergeArgs {
 }
 
 pub fn delete(args: &DeleteArgs, threads: usize) -> Result<(), Error> {
+    let mut paths = Paths::default();
+    paths.write(&args.index);
+    args.ids.iter().for_each(|file| paths.read(file));
+    paths.check()?;
+    let memory = args.budget.memory()?;
     let lines = match &args.ids {
-        Some(file) => read_lines(file)?,
-        None => Vec::new(),
+        Some(file) => read_ids(file, &memory)?,
+        None => Strings::default(),
     };
-    let lines = lines.iter().map(|(_, line)| line);
-    let ids = args.id.iter().chain(lines).map(String::as_str);
-    let mut writer = IndexWriter::open(&args.index, threads)?;
-    let deletion = writer.delete(ids)?;
+    let lines = (0..lines.len()).map(|line| lines.text(line));
+    let ids = args.id.iter().map(|id| Cow::from(&**id)).chain(lines);
+    let missing = match args.ignore_missing {
+        true => Missing::Ignore,
+        false => Missing::Stop,
+    };
+    let mut writer = IndexWriter::open_within(&args.index, threads, memory)?;
+    let deletion = writer
+        .delete(ids, missing)
+        .map_err(|error| suggest_ignoring(error, args))?;
     let merged = writer.wait();
     if args.json {
         let object = json!({
@@ -80,31 +103,87 @@ pub fn delete(args: &DeleteArgs, threads: usize) -> Result<(), Error> {
         print(format!("{object}\n").as_bytes())?;
     } else {
         let (index, count) = (args.index.display(), grouped(deletion.documents));
-        note(&format!("deleted {count} documents from {index}\n"));
+        let missing = match deletion.unknown.len() as u64 {
+            0 => String::new(),
+            missing => format!("; {} ids have no document", grouped(missing)),
+        };
+        note(&format!(
+            "deleted {count} documents from {index}{missing}\n"
+        ));
     }
-    merged?;
-    match &deletion.unknown[..] {
-        [] => Ok(()),
-        [first, others @ ..] => Err(Error::Usage(format!(
-            "{}: there is no document {first:?}{}",
-            args.index.display(),
-            match others.len() {
-                0 => String::new(),
-                more => format!(", nor {more} others that were to be deleted"),
-            }
-        ))),
+    merged
+}
+
+/// Says how the documents that there are can be deleted.
+fn suggest_ignoring(error: Error, args: &DeleteArgs) -> Error {
+    match error {
+        Error::Index { path, what } if path == args.index => Error::Index {
+            path,
+            what: match what.ends_with("nothing was deleted") {
+                true => what + " (--ignore-missing deletes those that there are)",
+                false => what,
+            },
+        },
+        other => other,
     }
 }
 
+/// The lines of a file that are not empty; - is standard input. All of them are in memory.
+fn read_ids(path: &Path, memory: &Memory) -> Result<Strings, Error> {
+    let unread = |source| Error::Read {
+        path: path.to_path_buf(),
+        source,
+    };
+    let mut file: Box<dyn BufRead> = match path == Path::new("-") {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(BufReader::new(File::open(path).map_err(unread)?)),
+    };
+    let (mut ids, mut line) = (Strings::default(), Vec::new());
+    for number in 1.. {
+        line.clear();
+        if file.read_until(b'\n', &mut line).map_err(unread)? == 0 {
+            break;
+        }
+        let end = line
+            .iter()
+            .rposition(|byte| !b"\r\n".contains(byte))
+            .map_or(0, |last| last + 1);
+        let mut id = &line[..end];
+        if number == 1 {
+            id = id.strip_prefix("\u{feff}".as_bytes()).unwrap_or(id);
+        }
+        let wrong = |what: &str| Error::Input {
+            place: Place {
+                path: path.to_path_buf(),
+                position: Position::Line(number),
+            },
+            what: what.into(),
+        };
+        if std::str::from_utf8(id).is_err() {
+            return Err(wrong("this is not valid UTF-8"));
+        }
+        if !id.is_empty() {
+            ids.push(id);
+        }
+        // Beside them there is a set of them, and what is found.
+        let bytes = ids.byte_count() as u64 + 8 * ids.len() as u64;
+        if bytes > memory.bytes() / 4 {
+            return Err(wrong(
+                "so many ids do not fit into the memory; give more, or delete them in several runs",
+            ));
+        }
+    }
+    Ok(ids)
+}
+
 pub fn merge(args: &MergeArgs, threads: usize) -> Result<(), Error> {
-    let mut writer = IndexWriter::open(&args.index, threads)?;
+    let memory = args.budget.memory()?;
+    let mut writer = IndexWriter::open_within(&args.index, threads, memory)?;
     let before = Index::open(&args.index)?.info();
     let merged = writer.merged_postings();
-    let memory = args.memory.map(Memory::new).transpose()?;
     with_postings_bar(before.postings, &merged, || writer.merge())?;
     if let Some(which) = args.reorder {
         let progress = ReorderProgress::default();
-        let memory = memory.unwrap_or_else(Memory::available);
         let how = which.reordering(memory, threads, &progress);
         with_reordering(&progress, || writer.reorder(&how))?;
     }

@@ -1,5 +1,6 @@
-//! A memory budget is kept, by the figure of the operating system, also by the text that takes the
-//! most: terms none of which occurs twice, in documents of very different lengths.
+//! A memory budget is kept, by the figure of the operating system, what is mapped of files included: by the text that
+//! takes the most, terms none of which occurs twice in documents of very different lengths, and by every verb on an
+//! index that is larger than the budget.
 
 #![cfg(target_os = "linux")]
 
@@ -8,6 +9,7 @@ mod folder;
 use std::fmt::Write;
 
 use folder::Folder;
+use nix::sys::resource::{UsageWho, getrusage};
 
 #[test]
 fn terms_that_never_repeat_stay_within_the_least_budget() {
@@ -32,4 +34,69 @@ fn terms_that_never_repeat_stay_within_the_least_budget() {
         let peak = summary["peak_memory_bytes"].as_u64().unwrap();
         assert!(peak < 300_000_000, "by {order}: {peak} bytes of memory");
     }
+}
+
+/// Documents whose ids are long, so that few make a large index.
+const DOCUMENTS: usize = 400_000;
+
+fn id(document: usize) -> String {
+    // Nothing that could be left out because it repeats.
+    let mut id = format!("{document:08}");
+    let mut word = document as u64 + 1;
+    while id.len() < 1000 {
+        word = word.wrapping_mul(6364136223846793005).wrapping_add(1);
+        write!(id, "{word:016x}").unwrap();
+    }
+    id
+}
+
+/// Writes documents that say their number and something that all say. They are never in memory as a whole: what a
+/// process has had before it becomes another counts as the other's.
+fn documents(folder: &Folder, name: &str, numbers: std::ops::Range<usize>) {
+    use std::io::Write as _;
+    let file = std::fs::File::create(folder.path(name)).unwrap();
+    let mut file = std::io::BufWriter::new(file);
+    for document in numbers {
+        writeln!(file, "{}\tw{document} common", id(document)).unwrap();
+    }
+    file.flush().unwrap();
+}
+
+/// Runs a verb that must succeed. The most memory that any verb has had must be within the budget.
+fn within(folder: &Folder, command: &str) {
+    let mut args: Vec<&str> = command.split(' ').collect();
+    args.extend(["--memory", "300MB"]);
+    let run = folder.run(&args);
+    assert!(run.status.success(), "{command}: {run:?}");
+    let peak = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap().max_rss() * 1024;
+    assert!(peak < 300_000_000, "{command}: {peak} bytes of memory");
+}
+
+#[test]
+fn every_verb_on_an_index_larger_than_the_least_budget_stays_within_it() {
+    let folder = Folder::new();
+    documents(&folder, "docs.tsv", 0..DOCUMENTS);
+    documents(&folder, "more.tsv", DOCUMENTS..DOCUMENTS + 1000);
+    within(&folder, "stats docs.tsv");
+    within(&folder, "index docs.tsv -o index --store --positions");
+    std::fs::remove_file(folder.path("docs.tsv")).unwrap();
+    within(&folder, "index more.tsv -o index --append");
+    within(&folder, "check index");
+    within(&folder, "export index --to ciff -o out/ciff");
+    std::fs::remove_file(folder.path("out/ciff")).unwrap();
+    within(&folder, "export index --to bm25s -o out/bm25s");
+    std::fs::remove_dir_all(folder.path("out/bm25s")).unwrap();
+    within(&folder, &format!("delete index --id {}", id(7)));
+    within(&folder, "merge index");
+    within(&folder, "merge index --reorder graph");
+    within(&folder, "index more.tsv -o index --overwrite --impacts");
+}
+
+#[test]
+fn an_order_that_does_not_fit_is_one_line() {
+    let folder = Folder::new();
+    documents(&folder, "docs.tsv", 0..DOCUMENTS / 2);
+    within(&folder, "index docs.tsv -o index");
+    let run = folder.run(&["merge", "index", "--reorder", "id", "--memory", "300MB"]);
+    folder::one_line(&run, 1, &["takes 2", "MB of memory", "larger budget"]);
 }

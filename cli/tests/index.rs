@@ -38,7 +38,7 @@ fn ndcg(collection: &str, options: &[&str]) -> f64 {
         "-o",
         "index",
         "--analyzer",
-        "unicode",
+        "python",
         "--json",
     ];
     printed(&folder, &[&index, options].concat());
@@ -228,4 +228,14 @@ fn an_empty_collection_has_an_index() {
     assert_eq!(json(&folder, &["info", "index", "--json"])["postings"], 0);
     let answer = json(&folder, &["search", "index", "red", "--json"]);
     assert_eq!(answer["hits"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn generating_tells_programs_what_it_made() {
+    let folder = Folder::new();
+    let run = folder.run(&["generate", "-o", "d.tsv", "--documents", "3", "--json"]);
+    let made: Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(made["documents"], 3);
+    assert_eq!(made["output"], "d.tsv");
+    assert!(run.stderr.is_empty());
 }

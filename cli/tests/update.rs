@@ -52,11 +52,13 @@ fn documents_are_added_replaced_and_deleted() {
     assert_eq!(ids(&folder, "sour"), ["a2"]);
     assert_eq!(ids(&folder, "apples red green").len(), 3);
 
-    let gone = folder.run(&["delete", "index", "--id", "a2", "--id", "nobody"]);
-    let error = String::from_utf8_lossy(&gone.stderr);
-    assert!(error.contains("deleted 1 documents"), "{error}");
-    assert!(error.contains("there is no document \"nobody\""), "{error}");
-    assert_eq!(gone.status.code(), Some(2));
+    let some = ["delete", "index", "--id", "a2", "--id", "nobody"];
+    let gone = json(
+        &folder,
+        &[&some[..], &["--ignore-missing", "--json"]].concat(),
+    );
+    assert_eq!(gone["deleted"], 1);
+    assert_eq!(gone["unknown"], serde_json::json!(["nobody"]));
     assert_eq!(ids(&folder, "green apple"), ["a1"]);
 
     let merged = json(&folder, &["merge", "index", "--json"]);
@@ -113,4 +115,36 @@ fn what_does_not_fit_is_told() {
         2,
         &["exists already"],
     );
+}
+
+#[test]
+fn all_documents_that_are_named_are_deleted_or_none() {
+    let folder = index();
+    folder.put("gone.txt", "a1\nx1\nx2\nx3\nx4\nx5\nx6\nx7\n");
+    let by_id = ["delete", "index", "--id", "a1", "--id", "nosuch"];
+    let parts = [
+        "index",
+        "\"nosuch\"",
+        "nothing was deleted",
+        "--ignore-missing",
+    ];
+    one_line(&folder.run(&by_id), 1, &parts);
+    let by_file = ["delete", "index", "--ids", "gone.txt"];
+    let parts = ["\"x1\", \"x2\"", "nor 2 more", "nothing was deleted"];
+    one_line(&folder.run(&by_file), 1, &parts);
+    assert_eq!(ids(&folder, "apple").len(), 2);
+    let gone = json(
+        &folder,
+        &[&by_file[..], &["--ignore-missing", "--json"]].concat(),
+    );
+    assert_eq!(gone["deleted"], 1);
+    assert_eq!(gone["unknown"].as_array().unwrap().len(), 7);
+    assert_eq!(ids(&folder, "apple"), ["a2"]);
+    // Twice named is once deleted; once deleted is not there.
+    let twice = ["delete", "index", "--id", "a2", "--id", "a2", "--json"];
+    assert_eq!(json(&folder, &twice)["deleted"], 1);
+    one_line(&folder.run(&twice[..4]), 1, &["\"a2\""]);
+    folder.put("bad.txt", b"a1\n\xff\n");
+    let bad = ["delete", "index", "--ids", "bad.txt"];
+    one_line(&folder.run(&bad), 1, &["bad.txt", "line 2", "UTF-8"]);
 }

@@ -130,7 +130,29 @@ impl Memory {
 
     /// What putting documents in another order may take.
     pub(crate) fn reordering_bytes(&self) -> u64 {
-        self.usable() / 4 * 3
+        self.usable() / 2
+    }
+
+    /// What may be in memory of the mapped files of an index.
+    pub(crate) fn mapped_bytes(&self) -> u64 {
+        self.usable() / 4
+    }
+
+    /// What a pass over an index may take for ids, or for a few bytes of every document.
+    pub(crate) fn per_document_bytes(&self) -> u64 {
+        self.usable() / 2
+    }
+
+    /// Tells whether `needed` bytes, which `what` takes, are more than [`Memory::per_document_bytes`].
+    pub(crate) fn check_per_document(&self, needed: u64, what: &str) -> Result<()> {
+        match needed <= self.per_document_bytes() {
+            true => Ok(()),
+            false => Err(Error::Limit(format!(
+                "{what} takes {} MB of memory besides the rest; give --memory {}MB or more",
+                needed.div_ceil(1_000_000),
+                (2 * needed + Self::BASE_BYTES).div_ceil(1_000_000) + 1
+            ))),
+        }
     }
 
     /// What the table of documents may take.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use prost::Message;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::query::{Query, SearchOptions};
-use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Result};
+use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Result};
 
 #[derive(Clone, PartialEq, Message)]
 struct Header {
@@ -156,7 +156,8 @@ fn import(folder: &Path, bytes: &[u8]) -> Result<Index> {
 
 fn import_file(file: &Path, path: &Path) -> Result<Index> {
     let _ = fs::remove_dir_all(path);
-    Index::import_ciff(file, &Analyzer::default(), 2, path, &AtomicU64::new(0))?;
+    let (analyzer, memory) = (Analyzer::default(), Memory::available());
+    Index::import_ciff(file, &analyzer, 2, &memory, path, None, &AtomicU64::new(0))?;
     Index::open(path)
 }
 
@@ -179,7 +180,7 @@ fn cranfield(analyzer: &Analyzer) -> Collection {
 
 fn analyzer() -> Analyzer {
     let options = AnalyzerOptions {
-        cut: Cut::Unicode,
+        cut: Cut::Python,
         ..AnalyzerOptions::default()
     };
     Analyzer::new(&options).unwrap()

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use random::{Random, Shape, kept, text};
 use tokapi::analyze::Analyzer;
-use tokapi::index::{IndexOptions, IndexWriter, Reorder, Reordering, forge};
+use tokapi::index::{IndexOptions, IndexWriter, Missing, Reorder, Reordering, forge};
 use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
 use tokapi::{Index, Memory};
 
@@ -37,7 +37,9 @@ fn build(folder: &Path) {
     });
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     let gone: Vec<String> = (0..300).map(|number| format!("d{}", 7 * number)).collect();
-    writer.delete(gone.iter().map(String::as_str)).unwrap();
+    writer
+        .delete(gone.iter().map(String::as_str), Missing::Ignore)
+        .unwrap();
 }
 
 /// Everything that reads an index.
@@ -107,7 +109,7 @@ fn wrong_data_with_right_checksums_does_no_harm() {
                 index.export_ciff(&folder.path().join("a.ciff"), &Default::default())
             });
             let _ = IndexWriter::open(&path, 1).and_then(|mut writer| {
-                writer.delete(["d1"])?;
+                writer.delete(["d1"], Missing::Ignore)?;
                 writer.merge()
             });
             std::fs::remove_dir_all(&path).unwrap();

@@ -307,7 +307,16 @@ fn impacts_are_exported_as_frequencies() {
     let (file, again) = (folder.path().join("a.ciff"), folder.path().join("again"));
     let index = Index::open(&path).unwrap();
     index.export_ciff(&file, &done).unwrap();
-    Index::import_ciff(&file, &Analyzer::default(), 1, &again, &done).unwrap();
+    Index::import_ciff(
+        &file,
+        &Analyzer::default(),
+        1,
+        &Memory::available(),
+        &again,
+        None,
+        &done,
+    )
+    .unwrap();
     let imported = Index::open(&again).unwrap();
     let by = Bm25::default();
     let query = Query::any(["red", "hen", "fox"]);
@@ -350,7 +359,7 @@ fn ndcg(index: &Index, folder: &Path) -> f64 {
 fn rankings_are_as_good_as_exact_ones() {
     let folder = tempfile::tempdir().unwrap();
     let analyzer = Analyzer::new(&AnalyzerOptions {
-        cut: Cut::Unicode,
+        cut: Cut::Python,
         ..Default::default()
     })
     .unwrap();

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use random::{Random, Shape, query, shapes, text, with_digits};
 use tokapi::analyze::Analyzer;
 use tokapi::index::{
-    Contents, IndexOptions, IndexWriter, Reorder, ReorderProgress, Reordering, Repeated,
+    Contents, IndexOptions, IndexWriter, Missing, Reorder, ReorderProgress, Reordering, Repeated,
 };
 use tokapi::query::SearchOptions;
 use tokapi::{Collection, Index, Memory};
@@ -186,7 +186,8 @@ proptest! {
             let mut random = Random(seed | 1);
             let (gone, left): (Vec<Document>, Vec<Document>) =
                 documents.into_iter().partition(|_| random.below(5) == 0);
-            writer.delete(gone.iter().map(|(id, _)| &**id)).unwrap();
+            let gone = gone.iter().map(|(id, _)| &**id);
+            writer.delete(gone, Missing::Stop).unwrap();
             writer.reorder(&how(by, 2, &ReorderProgress::default())).unwrap();
             drop(writer);
             documents = left;

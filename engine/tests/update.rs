@@ -9,7 +9,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use random::{Random, Shape, kept, query, text, with_digits};
 use tokapi::analyze::Analyzer;
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Repeated};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Missing, Repeated};
 use tokapi::query::{Algorithm, Filter, Phrase, Query, SearchOptions};
 use tokapi::weigh::Formula;
 use tokapi::{Bm25, Collection, Corpus, CorpusOptions, Index};
@@ -187,7 +187,7 @@ fn apply(change: &Change, writer: &mut IndexWriter, left: &mut Vec<Document>) {
                 .map(|(id, _)| id.clone())
                 .collect();
             let ids = gone.iter().map(String::as_str).chain(["nobody"]);
-            let deletion = writer.delete(ids).unwrap();
+            let deletion = writer.delete(ids, Missing::Ignore).unwrap();
             assert_eq!(deletion.documents, gone.len() as u64);
             assert_eq!(deletion.unknown, ["nobody"]);
             left.retain(|(id, _)| !gone.contains(id));
@@ -321,7 +321,7 @@ fn numbers_go_on() {
     };
     Index::build(numbered(&["a", "b", "c"]), &Analyzer::default(), &path).unwrap();
     let mut writer = IndexWriter::open(&path, 1).unwrap();
-    writer.delete(["2"]).unwrap();
+    writer.delete(["2"], Missing::Ignore).unwrap();
     writer
         .append(numbered(&["d", "e"]), None, Repeated::Stop)
         .unwrap();
@@ -347,7 +347,7 @@ fn terms_of_deleted_documents_make_no_difference() {
     left[7].1.push_str(" zebra");
     build(&left, &path);
     let mut writer = IndexWriter::open(&path, 1).unwrap();
-    writer.delete(["d7"]).unwrap();
+    writer.delete(["d7"], Missing::Ignore).unwrap();
     left.remove(7);
     let (index, fresh) = (Index::open(&path).unwrap(), folder.path().join("fresh"));
     let fresh = build(&left, &fresh);

@@ -26,6 +26,9 @@ use crate::error::{Error, Result};
 use crate::output::{Npy, StagedFolder, sync_folder};
 use crate::weigh::{Bm25, Formula};
 
+/// What a document takes while weights are computed: L.
+const NORM_BYTES: u64 = 8;
+
 /// The version of the package whose format this is.
 const VERSION: &str = "0.3.16";
 
@@ -52,6 +55,9 @@ impl Index {
         }
         let method = Method::of(bm25)?;
         let live = Live::new(self, "bm25s")?;
+        let needed = NORM_BYTES * self.statistics().documents;
+        self.memory()
+            .check_per_document(needed, "an export of so many documents")?;
         let staged = StagedFolder::create(path)?;
         let folder = staged.temporary();
         let norms = self.write_corpus(&live, bm25, folder, path)?;
@@ -109,7 +115,9 @@ impl Index {
         let statistics = self.statistics();
         let create = |name| create(&folder.join(name)).map_err(Error::writing(path));
         let (mut corpus, mut places) = (create("corpus.jsonl")?, create("corpus.mmindex.json")?);
-        let (mut norms, mut line, mut at) = (Vec::new(), Vec::new(), 0);
+        // Fewer than 2^31.
+        let mut norms = Vec::with_capacity(statistics.documents as usize);
+        let (mut line, mut at) = (Vec::new(), 0);
         live.each_document(|id, length| {
             line.clear();
             let mut write = || {

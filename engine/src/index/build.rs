@@ -142,6 +142,8 @@ where
             (least, most) = (least.min(length), most.max(length));
         }
     }
+    // With what it holds of them.
+    drop(next);
     let codes = LengthCodes::new(least.min(most), most);
     writer.finish(&codes, note)?;
     // Fewer than 2^32.
@@ -161,19 +163,19 @@ where
     })
 }
 
-/// Writes the lists of a source, on `threads` threads. Counts postings in `done` meanwhile.
+/// Writes the lists of a source in `stages`. Counts postings in `done` meanwhile.
 pub(super) fn write_source(
     source: impl Source + Send,
     files: &'static ListFiles,
     documents: &CodedDocuments,
-    threads: usize,
+    stages: Stages,
     folder: &Path,
     note: &mut PartNote,
     done: &AtomicU64,
 ) -> Result<ListsWritten> {
     let mut shares = Shares::new(source);
     write_lists(
-        Stages::new(threads, true),
+        stages,
         files,
         folder,
         &documents.view(),

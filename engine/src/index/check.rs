@@ -8,6 +8,10 @@ use super::tokens::take_code;
 use super::{Index, Keep, bounds, document, impacts};
 use crate::error::{Error, Result};
 
+/// What a document takes while an index is checked: the code of its length, and what is left of the length, or
+/// of the values of fields, when postings are taken off.
+const DOCUMENT_BYTES: u64 = 1 + 4;
+
 /// What was checked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checked {
@@ -26,18 +30,21 @@ impl Index {
     /// posting is within the bounds of its block; and that every document can be read that is kept.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first thing that is wrong; there is too little memory.
     pub fn check(&self) -> Result<Checked> {
         let mut checked = Checked::default();
         for part in self.parts() {
+            let needed = DOCUMENT_BYTES * part.note.documents;
+            self.memory()
+                .check_per_document(needed, "checking a part of so many documents")?;
             part.check_pages()?;
-            let lengths = check_documents(part)?;
-            let (terms, postings) = check_terms(part, &lengths, self.impacts().is_some())?;
+            check_documents(part)?;
+            let (terms, postings) = check_terms(part, self.impacts().is_some())?;
             checked.terms += terms;
             checked.postings += postings;
-            check_deleted(part, &lengths)?;
+            check_deleted(part)?;
             check_contents(part, self.keep())?;
-            check_tokens(part, &lengths)?;
+            check_tokens(part)?;
             checked.documents += part.note.live().documents;
             let files = part.files().into_iter();
             checked.bytes += files.map(|(_, file)| file.file_bytes()).sum::<u64>();
@@ -46,30 +53,31 @@ impl Index {
     }
 }
 
-/// The lengths of all documents.
-fn check_documents(part: &Part) -> Result<Vec<u32>> {
-    let mut lengths = Vec::new();
+/// Checks ids and lengths.
+fn check_documents(part: &Part) -> Result<()> {
     let mut total = 0;
     for document in 0..part.documents() {
-        let length = part.length(document)?;
-        total += u64::from(length);
-        lengths.push(length);
+        total += u64::from(part.length(document)?);
+        // Found as queries find it, group by group.
         std::str::from_utf8(part.id(document)?)
             .map_err(|_| wrong(part, "an id is not valid UTF-8"))?;
     }
     match total == part.note.total_length {
-        true => Ok(lengths),
+        true => Ok(()),
         false => Err(wrong(part, "the lengths do not add up")),
     }
 }
 
-fn check_deleted(part: &Part, lengths: &[u32]) -> Result<()> {
+fn check_deleted(part: &Part) -> Result<()> {
     let deleted = part.deleted_documents()?;
     let ascend = deleted.windows(2).all(|pair| pair[0] < pair[1]);
-    let lengths = deleted.iter().map(|&document| lengths[document as usize]);
+    let mut length = 0;
+    for &document in &deleted {
+        length += u64::from(part.length(document)?);
+    }
     let noted = part.note.deleted.as_ref();
     let noted = noted.map_or((0, 0), |note| (note.documents, note.total_length));
-    let counted = (deleted.len() as u64, lengths.map(u64::from).sum::<u64>());
+    let counted = (deleted.len() as u64, length);
     match ascend && counted == noted {
         true => Ok(()),
         false => Err(wrong(part, "the manifest counts other deleted documents")),
@@ -77,18 +85,29 @@ fn check_deleted(part: &Part, lengths: &[u32]) -> Result<()> {
 }
 
 /// Checks the lists of terms, which may have impacts in the place of tfs. Gives the number of terms and of postings.
-fn check_terms(part: &Part, lengths: &[u32], has_impacts: bool) -> Result<(u64, u64)> {
-    let mut counted = vec![0; lengths.len()];
+fn check_terms(part: &Part, has_impacts: bool) -> Result<(u64, u64)> {
+    // Fewer than 2^32.
+    let count = part.documents() as usize;
+    let (mut codes, mut left) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for document in 0..part.documents() {
+        let length = part.length(document)?;
+        codes.push(part.codes().code(length));
+        left.push(length);
+    }
     let most = match has_impacts {
         true => impacts::MOST,
         false => u32::MAX,
     };
-    let code = |document: u32| part.codes().code(lengths[document as usize]);
-    let (terms, postings) = check_lists(&part.lists, code, most, &mut counted)?;
-    let sums_are_right = counted
-        .iter()
-        .zip(lengths)
-        .all(|(&counted, &length)| counted == u64::from(length));
+    let code = |document: u32| codes[document as usize];
+    let mut are_left = Some(());
+    let (terms, postings) = check_lists(&part.lists, code, most, |document, tf| {
+        let left = &mut left[document as usize];
+        match left.checked_sub(tf) {
+            Some(now) => *left = now,
+            None => are_left = None,
+        }
+    })?;
+    let sums_are_right = are_left.is_some() && left.iter().all(|&left| left == 0);
     if !sums_are_right && !part.note.lengths_as_given && !has_impacts {
         return Err(wrong(
             part,
@@ -106,9 +125,18 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
     let Some(store) = &part.store else {
         return Ok(());
     };
-    let mut counted = vec![0; part.documents() as usize];
+    let mut counted = vec![0u32; part.documents() as usize];
     if let Some(lists) = &part.fields {
-        check_lists(lists, |_| 0, u32::MAX, &mut counted)?;
+        check_lists(
+            lists,
+            |_| 0,
+            u32::MAX,
+            |document, tf| {
+                let counted = &mut counted[document as usize];
+                // So many values no document has.
+                *counted = counted.saturating_add(tf);
+            },
+        )?;
     }
     let mut records = store.records();
     for counted in counted {
@@ -117,7 +145,7 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
             document::decode(record, &keep.fields, keep.text).ok_or_else(|| store.damaged())?;
         let values = document.fields.iter().flat_map(|(_, values)| values);
         let has_list = |value: &&String| value.len() <= MOST_VALUE_BYTES;
-        if values.filter(has_list).count() as u64 != counted {
+        if values.filter(has_list).count() as u64 != u64::from(counted) {
             return Err(wrong(part, "the lists of fields have other values"));
         }
     }
@@ -128,11 +156,11 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
 }
 
 /// Checks that every document has as many terms in order as its length tells, each with a rank.
-fn check_tokens(part: &Part, lengths: &[u32]) -> Result<()> {
+fn check_tokens(part: &Part) -> Result<()> {
     let Some(tokens) = &part.tokens else {
         return Ok(());
     };
-    for (document, &length) in (0..).zip(lengths) {
+    for document in 0..part.documents() {
         let mut codes = tokens.document(document)?;
         let mut count = 0;
         while !codes.is_empty() {
@@ -142,20 +170,20 @@ fn check_tokens(part: &Part, lengths: &[u32]) -> Result<()> {
             }
             count += 1;
         }
-        if count != length {
+        if count != part.length(document)? {
             return Err(wrong(part, "a document has other terms in order"));
         }
     }
     Ok(())
 }
 
-/// Checks lists, of which `code` gives the code of every document's length and no tf is above `most`, and adds
-/// the tfs to those of the documents. Gives the number of terms and of postings.
+/// Checks lists, of which `code` gives the code of every document's length and no tf is above `most`, and gives
+/// every document and its tf to `count_tf`. Gives the number of terms and of postings.
 fn check_lists(
     lists: &Lists,
     code: impl Fn(u32) -> u8,
     most: u32,
-    counted: &mut [u64],
+    mut count_tf: impl FnMut(u32, u32),
 ) -> Result<(u64, u64)> {
     let (mut terms, mut postings) = (0, 0);
     let mut last_term: Option<Vec<u8>> = None;
@@ -197,7 +225,7 @@ fn check_lists(
                             );
                         }
                     }
-                    counted[document as usize] += u64::from(tf);
+                    count_tf(document, tf);
                 }
                 count += documents.len() as u64;
             }

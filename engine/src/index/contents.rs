@@ -14,6 +14,7 @@ use super::manifest::PartNote;
 use super::part::{Ids, Part};
 use super::store::StoreWriter;
 use super::tokens::{TermRanks, TokensWriter, is_last, push_code};
+use super::window::Window;
 use crate::analyze::Analyzer;
 use crate::collection::{BuildOptions, Storage, thread_pool};
 use crate::corpus::{Block, Chunk, Corpus, Input, OnError};
@@ -68,10 +69,11 @@ impl<'a> Contents<'a> {
         analyzer: &Analyzer,
     ) -> Result<()> {
         let pool = thread_pool(self.options)?;
-        let part = Part::open_in(folder, note)?;
+        let window = Window::within(&self.storage.memory);
+        let part = Part::open_in(folder, note, &window)?;
         let keep = self.keep.clone();
         let ranks = match keep.positions {
-            true => Some(TermRanks::write(folder, &part.lists, note)?),
+            true => Some(TermRanks::write(folder, &part.lists, note, &window)?),
             false => None,
         };
         let mut ids = part.ids(0..part.documents())?;

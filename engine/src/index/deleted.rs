@@ -4,6 +4,7 @@
 //! index names instead of the one before.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::block::{BLOCK, Entry};
@@ -14,11 +15,12 @@ use super::layout::{DELETED, DeletedHeader};
 use super::lists::{Blocks, Found, List, Lists};
 use super::manifest::DeletedNote;
 use super::part::Part;
+use super::window::Window;
 use crate::error::Result;
 
 /// The documents that are no more, opened.
 pub(crate) struct Deleted {
-    file: PageFile,
+    file: Arc<PageFile>,
     /// The number of the part's documents.
     documents: u32,
     count: u64,
@@ -28,11 +30,17 @@ pub(crate) struct Deleted {
 
 impl Deleted {
     /// Opens the file that `note` tells of.
-    pub fn open(folder: &Path, note: &DeletedNote, documents: u32, lists: &Lists) -> Result<Self> {
+    pub fn open(
+        folder: &Path,
+        note: &DeletedNote,
+        documents: u32,
+        lists: &Lists,
+        window: &Window,
+    ) -> Result<Self> {
         if Path::new(&note.name).file_name() != Some(note.name.as_ref()) {
             return Err(file::damaged(folder, "the name of a file is none"));
         }
-        let file = PageFile::open(folder.join(&note.name), DELETED.kind, &note.file)?;
+        let file = PageFile::open(folder.join(&note.name), DELETED.kind, &note.file, window)?;
         Ok(Deleted {
             file,
             documents,

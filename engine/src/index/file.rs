@@ -8,12 +8,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use bytemuck::Pod;
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
+use super::window::{AROUND_BYTES, Window};
 use crate::error::{Error, Result};
 use crate::prefetch::prefetch;
 
@@ -133,15 +135,18 @@ pub(crate) struct PageFile {
     map: Mmap,
     /// The bytes of data.
     length: usize,
-    /// A bit for every page that has been checked.
+    /// A bit for every page that has been checked, since it was let go.
     checked: Box<[AtomicU64]>,
     /// The number of pages that have not.
     unchecked: AtomicUsize,
+    window: Window,
+    /// A bit for every piece of the map that has been touched, since it was let go; none without a bound.
+    touched: Box<[AtomicU64]>,
 }
 
 impl PageFile {
-    /// Maps a file of this kind, which `note` tells of.
-    pub fn open(path: PathBuf, kind: Kind, note: &FileNote) -> Result<Self> {
+    /// Maps a file of this kind, which `note` tells of. No more is in memory of it than `window` holds.
+    pub fn open(path: PathBuf, kind: Kind, note: &FileNote, window: &Window) -> Result<Arc<Self>> {
         let unread = |source| Error::Read {
             path: path.clone(),
             source,
@@ -159,14 +164,22 @@ impl PageFile {
         let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
         let length = read_footer(&map, kind, note).map_err(|what| damaged(&path, &what))?;
         let pages = length.div_ceil(PAGE_BYTES);
-        let checked = (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Ok(PageFile {
+        // The first and the last piece may be cut.
+        let pieces = match window.is_bounded() {
+            true => map.len() / AROUND_BYTES + 2,
+            false => 0,
+        };
+        let file = Arc::new(PageFile {
             path,
             map,
             length,
-            checked,
+            checked: no_bits(pages),
             unchecked: AtomicUsize::new(pages),
-        })
+            window: window.clone(),
+            touched: no_bits(pieces),
+        });
+        window.add(&file);
+        Ok(file)
     }
 
     /// The bytes of data.
@@ -174,8 +187,16 @@ impl PageFile {
         self.length
     }
 
-    /// Lets go of what is in memory of it; it is read again when it is touched.
+    /// Lets go of what is in memory of it; it is read and checked again when it is touched.
     pub fn release(&self) {
+        for pages in &self.checked {
+            let checked = pages.swap(0, Ordering::Relaxed).count_ones();
+            self.unchecked
+                .fetch_add(checked as usize, Ordering::Relaxed);
+        }
+        for pieces in &self.touched {
+            pieces.store(0, Ordering::Relaxed);
+        }
         #[cfg(unix)]
         // SAFETY: nothing is written to the map, so that what comes back is what was there. Where the system
         // does not take the advice, the pages stay.
@@ -234,10 +255,30 @@ impl PageFile {
             .map_err(|_| self.damaged("a place in it is not aligned"))
     }
 
+    /// Counts bytes of the map that are about to be touched.
+    fn touch(&self, bytes: Range<usize>) {
+        if !self.window.is_bounded() {
+            return;
+        }
+        // What is mapped around a byte begins at a multiple of the size, not of the file but of addresses.
+        let address = self.map.as_ptr().addr();
+        let piece = |at: usize| (address + at) / AROUND_BYTES - address / AROUND_BYTES;
+        for piece in piece(bytes.start)..=piece(bytes.end - 1) {
+            let bit = 1 << (piece % 64);
+            if self.touched[piece / 64].load(Ordering::Relaxed) & bit == 0 {
+                self.window.touch(AROUND_BYTES as u64);
+                self.touched[piece / 64].fetch_or(bit, Ordering::Relaxed);
+            }
+        }
+    }
+
     #[cold]
     fn check_page(&self, page: usize) -> Result<()> {
-        let data = &self.map[page * PAGE_BYTES..self.length.min((page + 1) * PAGE_BYTES)];
+        let range = page * PAGE_BYTES..self.length.min((page + 1) * PAGE_BYTES);
         let at = self.length + 4 * page;
+        self.touch(range.clone());
+        self.touch(at..at + 4);
+        let data = &self.map[range];
         if crc32fast::hash(data).to_le_bytes() != self.map[at..at + 4] {
             return Err(self.damaged(&format!(
                 "the checksum of bytes {} to {} is wrong",
@@ -256,6 +297,11 @@ impl PageFile {
     pub fn damaged(&self, what: &str) -> Error {
         damaged(&self.path, what)
     }
+}
+
+/// So many bits, none of them set.
+fn no_bits(count: usize) -> Box<[AtomicU64]> {
+    (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
 }
 
 /// The bytes of data that a footer tells of.
@@ -312,10 +358,12 @@ mod tests {
         for length in [0, 1, 8, PAGE_BYTES - 8, PAGE_BYTES, 3 * PAGE_BYTES + 5] {
             let path = folder.path().join(length.to_string());
             let (note, data) = written(&path, length);
-            let file = PageFile::open(path, KIND, &note).unwrap();
+            let file = PageFile::open(path, KIND, &note, &Window::default()).unwrap();
             assert_eq!(file.bytes(0..length).unwrap(), data);
             assert!(file.bytes(0..file.len() + 1).is_err());
-            assert!(PageFile::open(file.path.clone(), *b"else", &note).is_err());
+            assert!(
+                PageFile::open(file.path.clone(), *b"else", &note, &Window::default()).is_err()
+            );
         }
     }
 
@@ -329,11 +377,11 @@ mod tests {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, flipped).unwrap();
-            let read = PageFile::open(path.clone(), KIND, &note);
+            let read = PageFile::open(path.clone(), KIND, &note, &Window::default());
             let read = read.and_then(|file| file.bytes(0..data.len()).map(<[u8]>::to_vec));
             assert!(read.is_err(), "bit {bit}");
         }
         std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-        assert!(PageFile::open(path, KIND, &note).is_err());
+        assert!(PageFile::open(path, KIND, &note, &Window::default()).is_err());
     }
 }

@@ -2,14 +2,18 @@
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::manifest::{MANIFEST, Manifest};
 use super::{PART, layout};
 use crate::error::{Error, Result};
-use crate::output::remove_left_over;
+use crate::output;
 
 /// The file that a writer holds.
 const LOCK: &str = "lock";
+/// How often the lock is tried for, and what is waited between.
+const LOCK_TRIES: usize = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// A folder for a part, which vanishes unless it is kept.
 pub(super) struct NewFolder {
@@ -48,7 +52,16 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     let mut options = File::options();
     let lock = options.write(true).create(true).truncate(false).open(&file);
     let lock = lock.map_err(Error::writing(&file))?;
-    match lock.try_lock() {
+    let mut tries = 0;
+    let locked = loop {
+        match lock.try_lock() {
+            // Whoever reads looks at the lock for a moment.
+            Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => tries += 1,
+            locked => break locked,
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    };
+    match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             return Err(Error::Usage(format!(
@@ -62,32 +75,83 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     Ok(lock)
 }
 
-/// Removes what interrupted changes have left.
-pub(super) fn sweep(path: &Path, manifest: &Manifest) {
-    remove_left_over(&path.join(MANIFEST));
-    let is_numbered = |name: &str, prefix: &str| {
-        name.strip_prefix(prefix)
-            .and_then(|rest| rest.strip_prefix('-'))
-            .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| is_numbered(name, PART)) else {
-            continue;
-        };
-        let Some(part) = manifest.parts.iter().find(|part| part.name == name) else {
-            remove(&entry.path());
-            continue;
-        };
-        for file in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
-            let name = file.file_name();
-            let name = name.to_str().unwrap_or_default();
-            let needed = part.deleted.as_ref().is_some_and(|note| note.name == name);
-            if is_numbered(name, layout::DELETED.name) && !needed {
-                remove(&file.path());
+/// What interrupted changes have left in the folder of an index: the next change removes it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOver {
+    /// Files, and folders with all that is in them.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl LeftOver {
+    /// What there is in `path`; nothing where somebody changes the index at the moment.
+    pub(super) fn of(path: &Path) -> Self {
+        let is_changed = File::open(path.join(LOCK))
+            .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        let mut left = LeftOver::default();
+        if let (false, Ok(manifest)) = (is_changed, Manifest::read(path)) {
+            for path in left_over(path, &manifest) {
+                left.count += 1;
+                left.bytes += bytes_of(&path);
             }
         }
+        left
     }
+}
+
+/// The bytes of a file, or of all files in a folder.
+fn bytes_of(path: &Path) -> u64 {
+    match fs::read_dir(path) {
+        Ok(entries) => entries.flatten().map(|entry| bytes_of(&entry.path())).sum(),
+        Err(_) => fs::symlink_metadata(path).map_or(0, |metadata| metadata.len()),
+    }
+}
+
+/// Removes what interrupted changes have left.
+pub(super) fn sweep(path: &Path, manifest: &Manifest) {
+    left_over(path, manifest)
+        .iter()
+        .for_each(|path| remove(path));
+}
+
+/// What the folder of an index has that its manifest does not name.
+fn left_over(path: &Path, manifest: &Manifest) -> Vec<PathBuf> {
+    let mut left = output::left_over(&path.join(MANIFEST));
+    for (entry, name) in entries(path) {
+        if number(&name, PART).is_none() {
+            continue;
+        }
+        let Some(part) = manifest.parts.iter().find(|part| part.name == name) else {
+            left.push(entry);
+            continue;
+        };
+        let needed = part.deleted.as_ref().map(|note| &*note.name);
+        let files = entries(&entry).filter(|(_, name)| {
+            number(name, layout::DELETED.name).is_some() && Some(&**name) != needed
+        });
+        left.extend(files.map(|(file, _)| file));
+    }
+    left
+}
+
+/// The last number that a part in the folder of an index has in its name.
+pub(super) fn last_number(path: &Path) -> u64 {
+    let numbers = entries(path).filter_map(|(_, name)| number(&name, PART));
+    numbers.max().unwrap_or(0)
+}
+
+/// The number in a name that begins with `prefix` and a hyphen.
+fn number(name: &str, prefix: &str) -> Option<u64> {
+    let number = name.strip_prefix(prefix)?.strip_prefix('-')?;
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|_| is_number)
+}
+
+/// The paths and names in a folder.
+fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.path(), entry.file_name().into_string().ok()?)))
 }
 
 /// Removes a file or a folder. What cannot be removed is in nobody's way; the next writer tries again.

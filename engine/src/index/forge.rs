@@ -6,6 +6,7 @@ use super::file::PageWriter;
 use super::layout::DELETED;
 use super::manifest::Manifest;
 use super::part::Part;
+use super::window::Window;
 use crate::error::Result;
 
 /// Changes the data of file `number` of the first part of an index, and makes all checksums right again.
@@ -16,7 +17,7 @@ use crate::error::Result;
 pub fn forge(path: &Path, number: usize, change: impl FnOnce(&mut Vec<u8>)) -> Result<usize> {
     let mut manifest = Manifest::read(path)?;
     let note = &mut manifest.parts[0];
-    let part = Part::open(path, note)?;
+    let part = Part::open(path, note, &Window::default())?;
     let files = part.files();
     let count = files.len();
     let (name, file) = files[number % count];

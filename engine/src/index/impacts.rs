@@ -16,19 +16,16 @@ use super::bounds::Front;
 use super::build::{self, CodedDocuments};
 use super::cursor::Cursor;
 use super::layout;
-use super::lists::Lists;
 use super::manifest::PartNote;
 use super::part::Part;
 use super::shares::Source;
 use super::walk::{Renumbered, Walk};
+use super::window::Window;
 use crate::collection::{BuildOptions, thread_pool};
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::query::{Weigher, Weighing};
 use crate::weigh::Bm25;
-
-/// Postings that are read before what is mapped of them is let go, so that a list of any size takes little
-/// of the memory there is.
-const RELEASED_POSTINGS: usize = 1 << 22;
 
 /// The largest impact.
 pub(super) const MOST: u32 = 255;
@@ -56,7 +53,8 @@ impl Impacts {
     }
 }
 
-/// Puts impacts by `bm25` in the place of the tfs of the part in `folder`, of which nothing is deleted.
+/// Puts impacts by `bm25` in the place of the tfs of the part in `folder`, of which nothing is deleted, on `threads`
+/// threads and within `memory`.
 ///
 /// # Errors
 /// A term without a weight above 0; parameters out of range; files cannot be written or read.
@@ -65,9 +63,10 @@ pub(super) fn replace_tfs(
     folder: &Path,
     note: &mut PartNote,
     threads: usize,
+    memory: &Memory,
 ) -> Result<Impacts> {
     bm25.check()?;
-    let part = Part::open_in(folder, note)?;
+    let part = Part::open_in(folder, note, &Window::within(memory))?;
     let weigher = Weigher::new(&part, &Weighing::by(bm25), &note.live());
     let impacts = Impacts {
         bm25: *bm25,
@@ -77,8 +76,6 @@ pub(super) fn replace_tfs(
     fs::create_dir(&beside).map_err(Error::writing(&beside))?;
     let numbers = Renumbered::all(std::slice::from_ref(&part))?;
     let source = Quantised {
-        lists: &part.lists,
-        taken: 0,
         tfs: Walk::new([&part.lists], &numbers)?,
         weigher: &weigher,
         impacts: &impacts,
@@ -88,8 +85,9 @@ pub(super) fn replace_tfs(
     // Impacts bound themselves.
     let documents = CodedDocuments::without_lengths(note.documents);
     let (files, done) = (&layout::TEXT, AtomicU64::new(0));
+    let stages = memory.encoding_stages(threads, 0, true);
     let (_, counted) =
-        build::write_source(source, files, &documents, threads, &beside, note, &done)?;
+        build::write_source(source, files, &documents, stages, &beside, note, &done)?;
     if counted != (note.terms, note.postings) {
         return Err(part.lists.damaged("a list is not what was written"));
     }
@@ -152,16 +150,12 @@ fn largest_of_shard(part: &Part, weigher: &Weigher<'_>, bm25: &Bm25, shard: usiz
             }
         }
     }
-    part.lists.release();
     Ok(most)
 }
 
 /// The lists of a part with impacts in the place of tfs.
 struct Quantised<'a> {
-    lists: &'a Lists,
     tfs: Walk<'a>,
-    /// Postings since something was let go.
-    taken: usize,
     weigher: &'a Weigher<'a>,
     impacts: &'a Impacts,
     /// N.
@@ -182,11 +176,6 @@ impl Source for Quantised<'_> {
     fn take(&mut self, room: usize, documents: &mut Vec<u32>, tfs: &mut Vec<u32>) -> Result<()> {
         let from = documents.len();
         self.tfs.take(room, documents, tfs)?;
-        self.taken += documents.len() - from;
-        if self.taken >= RELEASED_POSTINGS {
-            self.taken = 0;
-            self.lists.release();
-        }
         let mut weights = [0.0; BLOCK];
         let (documents, tfs) = (&documents[from..], &mut tfs[from..]);
         for (documents, tfs) in documents.chunks(BLOCK).zip(tfs.chunks_mut(BLOCK)) {

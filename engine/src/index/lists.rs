@@ -1,6 +1,7 @@
 //! The lists of a part, opened: terms to what there is of them.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::block::{BLOCK, Entry};
@@ -9,15 +10,16 @@ use super::file::PageFile;
 use super::layout::{ListFiles, ListPlace, ShardHeader};
 use super::manifest::PartNote;
 use super::part::{open_file, trailer};
+use super::window::Window;
 use crate::dictionary::Dictionary;
 use crate::error::Result;
 use crate::{bits, varint};
 
 /// Terms with their lists.
 pub(crate) struct Lists {
-    terms: PageFile,
-    lists: PageFile,
-    postings: PageFile,
+    terms: Arc<PageFile>,
+    lists: Arc<PageFile>,
+    postings: Arc<PageFile>,
     /// The number of the part's documents.
     documents: u32,
     /// Where the directory of the shards stands, and their number.
@@ -64,9 +66,15 @@ pub(crate) struct Blocks<'a> {
 
 impl Lists {
     /// Opens the lists of the part in `folder`.
-    pub fn open(folder: &Path, note: &PartNote, files: &ListFiles, documents: u32) -> Result<Self> {
-        let terms = open_file(folder, note, files.terms)?;
-        let lists = open_file(folder, note, files.lists)?;
+    pub fn open(
+        folder: &Path,
+        note: &PartNote,
+        files: &ListFiles,
+        documents: u32,
+        window: &Window,
+    ) -> Result<Self> {
+        let terms = open_file(folder, note, files.terms, window)?;
+        let lists = open_file(folder, note, files.lists, window)?;
         let directory = trailer(&terms)?;
         Ok(Lists {
             documents,
@@ -75,7 +83,7 @@ impl Lists {
             checked: (0..directory.1.div_ceil(64))
                 .map(|_| AtomicU64::new(0))
                 .collect(),
-            postings: open_file(folder, note, files.postings)?,
+            postings: open_file(folder, note, files.postings, window)?,
             terms,
             lists,
         })
@@ -89,11 +97,6 @@ impl Lists {
     /// The files, in the order of [`ListFiles::all`].
     pub fn files(&self) -> [&PageFile; 3] {
         [&self.terms, &self.lists, &self.postings]
-    }
-
-    /// Lets go of what is in memory of them.
-    pub fn release(&self) {
-        self.files().into_iter().for_each(PageFile::release);
     }
 
     /// The error that a list is not what was written.

@@ -68,9 +68,11 @@ impl<'a> Live<'a> {
     /// Gives the id and the length of every document to `each`, in the order of their numbers.
     pub fn each_document(&self, mut each: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
         for (part, numbers) in self.parts.iter().zip(&self.numbers) {
-            let live = (0..part.documents()).filter(|&document| numbers.of(document).is_some());
-            for document in live {
-                each(part.id(document)?, part.length(document)?)?;
+            let mut ids = part.ids(0..part.documents())?;
+            while let Some((document, id)) = ids.next()? {
+                if numbers.of(document).is_some() {
+                    each(id, part.length(document)?)?;
+                }
             }
         }
         Ok(())

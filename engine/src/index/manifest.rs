@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use super::file::{self, FileNote, VERSION};
 use super::impacts::Impacts;
 use super::keep::Keep;
-use crate::analyze::AnalyzerOptions;
+use crate::analyze::{AnalyzerOptions, Cut};
+use crate::apart::INDEX_FORMAT;
 use crate::collection::Statistics;
 use crate::error::{Error, Result};
 use crate::output::Staged;
 
-/// The name of the file.
-pub(crate) const MANIFEST: &str = "manifest.json";
+pub(crate) use crate::apart::MANIFEST;
 
 /// What an index consists of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,13 +83,11 @@ impl PartNote {
     }
 }
 
-const FORMAT: &str = "tokapi index";
-
 impl Manifest {
     /// An index without parts.
     pub fn new(analyzer: AnalyzerOptions) -> Self {
         Manifest {
-            format: FORMAT.into(),
+            format: INDEX_FORMAT.into(),
             version: VERSION,
             analyzer,
             keep: Keep::default(),
@@ -104,6 +102,20 @@ impl Manifest {
     pub fn new_name(&mut self, prefix: &str) -> String {
         self.names += 1;
         format!("{prefix}-{}", self.names)
+    }
+
+    /// Makes `part`, all of whose documents are new, the only one.
+    pub fn begin_with(&mut self, part: PartNote) {
+        self.added = part.documents;
+        self.parts = vec![part];
+    }
+
+    /// Whether there is the manifest of an index in `folder`, of whatever version.
+    pub fn is_there(folder: &Path) -> bool {
+        let text = std::fs::read(folder.join(MANIFEST)).unwrap_or_default();
+        let first = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let value: Result<serde_json::Value, _> = serde_json::from_slice(first);
+        value.is_ok_and(|value| value["format"] == INDEX_FORMAT)
     }
 
     /// The manifest of the index in `folder`.
@@ -128,7 +140,7 @@ impl Manifest {
         }
         let wrong = |error: serde_json::Error| file::damaged(&path, &error.to_string());
         let value: serde_json::Value = serde_json::from_slice(text).map_err(wrong)?;
-        if value["format"] != FORMAT || value["version"] != VERSION {
+        if value["format"] != INDEX_FORMAT || value["version"] != VERSION {
             return Err(Error::Index {
                 path,
                 what: format!(
@@ -137,7 +149,20 @@ impl Manifest {
                 ),
             });
         }
-        let manifest: Manifest = serde_json::from_value(value).map_err(wrong)?;
+        if let Some(cut) = value["analyzer"]["cut"].as_str()
+            && Cut::deserialize(&value["analyzer"]["cut"]).is_err()
+        {
+            return Err(Error::Index {
+                path,
+                what: format!(
+                    "its analyzer `{}` is unknown here: use the version of tokapi that wrote it, or \
+                     a newer one",
+                    cut.escape_debug()
+                ),
+            });
+        }
+        let mut manifest: Manifest = serde_json::from_value(value).map_err(wrong)?;
+        manifest.analyzer.drop_idle_stop_words();
         match manifest.impacts.is_none_or(|impacts| impacts.is_sound()) {
             true => Ok(manifest),
             false => Err(file::damaged(&path, "its impacts are none")),

@@ -12,8 +12,11 @@ use super::part::Part;
 use super::store::{Store, StoreWriter};
 use super::tokens::{TermRanks, Tokens, TokensWriter, push_code, take_code};
 use super::walk::{Renumbered, Walk};
+use super::window::Window;
 use crate::collection::{BuildOptions, Documents, thread_pool};
 use crate::error::{Error, Result};
+use crate::memory::Memory;
+use crate::pipeline::Stages;
 
 /// Parts of about one size that are merged. Each posting is then written again by each of the
 /// log_8 sizes, and queries go through a few parts of every size.
@@ -56,12 +59,13 @@ pub(super) fn sum_fits(parts: &[PartNote]) -> bool {
     u32::try_from(documents).is_ok()
 }
 
-/// Writes the documents of `parts` that are not deleted to `folder`, as one part. Counts postings in
-/// `merged` meanwhile.
+/// Writes the documents of `parts` that are not deleted to `folder`, as one part, on `threads` threads and within
+/// `memory`, what is mapped of `parts` included. Counts postings in `merged` meanwhile.
 pub(super) fn write(
     parts: &[Part],
     folder: &Path,
     threads: usize,
+    memory: &Memory,
     merged: &AtomicU64,
 ) -> Result<PartNote> {
     let numbers = Renumbered::all(parts)?;
@@ -76,13 +80,14 @@ pub(super) fn write(
     };
     let documents = build::write_documents(folder, 0, &mut note, batches)?;
     let walk = Walk::new(parts.iter().map(|part| &part.lists), &numbers)?;
-    let text = &layout::TEXT;
+    let (text, stages) = (&layout::TEXT, memory.encoding_stages(threads, 0, true));
     let (_, counted) =
-        build::write_source(walk, text, &documents, threads, folder, &mut note, merged)?;
+        build::write_source(walk, text, &documents, stages, folder, &mut note, merged)?;
     (note.terms, note.postings) = counted;
-    write_fields(parts, &numbers, folder, threads, &mut note)?;
+    drop(documents);
+    write_fields(parts, &numbers, folder, stages, &mut note)?;
     write_store(parts, &numbers, folder, threads, &mut note)?;
-    write_tokens(parts, &numbers, folder, &mut note)?;
+    write_tokens(parts, &numbers, folder, memory, &mut note)?;
     let live = parts.iter().map(|part| part.note.live());
     let (count, length) = live.fold((0, 0), |(count, length), live| {
         (count + live.documents, length + live.total_length)
@@ -101,7 +106,7 @@ fn write_fields(
     parts: &[Part],
     numbers: &[Renumbered],
     folder: &Path,
-    threads: usize,
+    stages: Stages,
     note: &mut PartNote,
 ) -> Result<()> {
     let fields: Option<Vec<&Lists>> = parts.iter().map(|part| part.fields.as_ref()).collect();
@@ -111,7 +116,7 @@ fn write_fields(
     let documents = CodedDocuments::without_lengths(note.documents);
     let walk = Walk::new(fields, numbers)?;
     let (files, done) = (&layout::FIELDS, AtomicU64::new(0));
-    build::write_source(walk, files, &documents, threads, folder, note, &done)?;
+    build::write_source(walk, files, &documents, stages, folder, note, &done)?;
     Ok(())
 }
 
@@ -151,14 +156,16 @@ fn write_tokens(
     parts: &[Part],
     numbers: &[Renumbered],
     folder: &Path,
+    memory: &Memory,
     note: &mut PartNote,
 ) -> Result<()> {
     let tokens: Option<Vec<&Tokens>> = parts.iter().map(|part| part.tokens.as_ref()).collect();
     let Some(tokens) = tokens else {
         return Ok(());
     };
-    let merged = Part::open_in(folder, note)?;
-    let ranks = TermRanks::write(folder, &merged.lists, note)?;
+    let window = Window::within(memory);
+    let merged = Part::open_in(folder, note, &window)?;
+    let ranks = TermRanks::write(folder, &merged.lists, note, &window)?;
     let mut writer = TokensWriter::create(folder)?;
     let mut coded = Vec::new();
     for ((part, tokens), numbers) in parts.iter().zip(tokens).zip(numbers) {

@@ -34,6 +34,7 @@ mod build;
 mod check;
 mod ciff;
 mod contents;
+mod create;
 mod cursor;
 mod deleted;
 mod document;
@@ -42,6 +43,7 @@ mod fields;
 mod file;
 mod folder;
 mod forge;
+mod ids;
 mod impacts;
 mod keep;
 mod layout;
@@ -60,6 +62,7 @@ mod store;
 mod tokens;
 mod update;
 mod walk;
+mod window;
 mod writer;
 
 pub(crate) use block::{BLOCK, Entry};
@@ -67,6 +70,7 @@ pub(crate) use bounds::{Point, tf_of};
 pub use check::Checked;
 pub use ciff::is_ciff;
 pub use contents::Contents;
+pub use create::{IndexOptions, Replaced};
 pub(crate) use cursor::Cursor;
 pub use document::StoredDocument;
 pub(crate) use fields::{MOST_VALUE_BYTES, key};
@@ -81,18 +85,18 @@ pub(crate) use part::Part;
 pub use reorder::{Reorder, ReorderProgress, Reordering};
 pub(crate) use shares::Source;
 pub(crate) use tokens::{Codes, Tokens};
-pub use update::{Appended, Deletion, IndexWriter, Repeated};
+pub use update::{Appended, Deletion, IndexWriter, Missing, Repeated};
 pub(crate) use walk::{Renumbered, Walk};
 
 use std::path::{Path, PathBuf};
 
 use crate::analyze::Analyzer;
-use crate::collection::{Statistics, Stored};
+use crate::collection::Statistics;
 use crate::error::{Error, Result};
-use crate::output::StagedFolder;
-use crate::pipeline::StageTimes;
-use crate::weigh::Bm25;
-use manifest::{MANIFEST, Manifest, PartNote};
+use crate::memory::Memory;
+pub use folder::LeftOver;
+use manifest::Manifest;
+use window::Window;
 
 /// What the names of parts begin with.
 const PART: &str = "part";
@@ -105,20 +109,8 @@ pub struct Index {
     statistics: Statistics,
     keep: Keep,
     impacts: Option<Impacts>,
-}
-
-/// What an index is to be besides lists of postings.
-#[derive(Default)]
-pub struct IndexOptions<'a> {
-    /// What it keeps of its documents. They are read once more for that.
-    pub contents: Option<Contents<'a>>,
-    /// The order of its documents, where it is another than that in which they come. Takes twice the room
-    /// while the index is written.
-    pub reorder: Option<&'a Reordering<'a>>,
-    /// By what every posting is weighed, where the index is to have the weights, quantised to 8 bits, in
-    /// the place of tfs. Scores are sums of these then, and no other formula can be asked for. N and df are
-    /// part of every weight, so that documents can be neither added nor deleted.
-    pub impacts: Option<Bm25>,
+    /// What a walk through all of it may take; what is available unless given.
+    memory: Option<Memory>,
 }
 
 /// The size of an index.
@@ -142,103 +134,34 @@ pub struct IndexInfo {
     pub keep: Keep,
     /// How weights were computed, where it has impacts.
     pub impacts: Option<Impacts>,
+    /// What interrupted changes have left in its folder.
+    pub left_over: LeftOver,
 }
 
 impl Index {
-    /// Writes an index of `collection`, whose terms `analyzer` has cut, to the new folder `path`: whole
-    /// or not at all.
-    ///
-    /// # Errors
-    /// There is something at `path`; a file cannot be written; scratch cannot be read.
-    pub fn build(
-        collection: impl Into<Stored>,
-        analyzer: &Analyzer,
-        path: &Path,
-    ) -> Result<StageTimes> {
-        let stored = collection.into();
-        Index::write_new(analyzer, path, |folder, _| {
-            build::write_part(stored, folder, 0)
-        })
-    }
-
-    /// As [`Index::build`], with `options`.
-    ///
-    /// # Errors
-    /// As [`Index::build`]; an input has changed since it was read at first; there is too little memory for
-    /// another order; parameters out of range, or a term that weighs nothing or less by them.
-    pub fn build_with(
-        collection: impl Into<Stored>,
-        analyzer: &Analyzer,
-        path: &Path,
-        options: IndexOptions<'_>,
-    ) -> Result<StageTimes> {
-        let stored = collection.into();
-        let (threads, read) = (stored.threads(), stored.documents_read());
-        Index::write_new(analyzer, path, |folder, manifest| {
-            let failed = Error::writing(path);
-            let unordered = match options.reorder {
-                Some(_) => Some(tempfile::tempdir_in(folder).map_err(failed)?),
-                None => None,
-            };
-            let first = unordered.as_ref().map_or(folder, |folder| folder.path());
-            let (mut note, times) = build::write_part(stored, first, 0)?;
-            if let Some(contents) = options.contents {
-                manifest.keep = contents.keep().clone();
-                contents.write(first, &mut note, 0, read, analyzer)?;
-            }
-            if let (Some(how), Some(unordered)) = (options.reorder, unordered) {
-                let part = Part::open_in(unordered.path(), &note)?;
-                note = reorder::write(&part, folder, how)?;
-                drop(part);
-                unordered.close().map_err(failed)?;
-            }
-            if let Some(bm25) = &options.impacts {
-                manifest.impacts = Some(impacts::replace_tfs(bm25, folder, &mut note, threads)?);
-            }
-            Ok((note, times))
-        })
-    }
-
-    /// Writes an index of the one part that `write_part` writes to a folder; what is true of the whole index
-    /// it notes in the manifest.
-    fn write_new(
-        analyzer: &Analyzer,
-        path: &Path,
-        write_part: impl FnOnce(&Path, &mut Manifest) -> Result<(PartNote, StageTimes)>,
-    ) -> Result<StageTimes> {
-        let staged = StagedFolder::create(path)?;
-        let mut manifest = Manifest::new(analyzer.options());
-        let name = manifest.new_name(PART);
-        let folder = staged.temporary().join(&name);
-        std::fs::create_dir(&folder).map_err(Error::writing(path))?;
-        let (mut note, times) = write_part(&folder, &mut manifest)?;
-        note.name = name;
-        manifest.added = note.documents;
-        manifest.parts.push(note);
-        manifest.write(staged.temporary())?;
-        crate::output::sync_folder(&folder.join(MANIFEST));
-        staged.rename()?;
-        crate::output::sync_folder(path);
-        Ok(times)
-    }
-
-    /// Tells before the work begins whether there can be a new index at `path`.
-    ///
-    /// # Errors
-    /// As [`Index::build`], as far as they can be foreseen.
-    pub fn check_new(path: &Path) -> Result<()> {
-        StagedFolder::create(path).map(drop)
-    }
-
     /// Opens the index in the folder `path`.
     ///
     /// # Errors
     /// There is none; it is of another version or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        Index::open_with(path.as_ref(), &Window::default())
+    }
+
+    /// As [`Index::open`], for a walk through all of it: no more of its files is in memory than `memory` has room
+    /// for. Queries would be answered too, but more slowly.
+    ///
+    /// # Errors
+    /// As [`Index::open`].
+    pub fn open_within(path: impl AsRef<Path>, memory: &Memory) -> Result<Self> {
+        let mut index = Index::open_with(path.as_ref(), &Window::within(memory))?;
+        index.memory = Some(*memory);
+        Ok(index)
+    }
+
+    fn open_with(path: &Path, window: &Window) -> Result<Self> {
         let mut manifest = Manifest::read(path)?;
         loop {
-            let error = match Index::of_manifest(path, &manifest) {
+            let error = match Index::of_manifest(path, &manifest, window) {
                 Ok(index) => return Ok(index),
                 Err(error) => error,
             };
@@ -251,11 +174,11 @@ impl Index {
         }
     }
 
-    fn of_manifest(path: &Path, manifest: &Manifest) -> Result<Self> {
+    fn of_manifest(path: &Path, manifest: &Manifest, window: &Window) -> Result<Self> {
         let analyzer = Analyzer::new(&manifest.analyzer)?;
         let parts = manifest.parts.iter();
         let parts: Vec<Part> = parts
-            .map(|note| Part::open(path, note))
+            .map(|note| Part::open(path, note, window))
             .collect::<Result<_>>()?;
         let keep = manifest.keep.clone();
         if !parts.iter().all(|part| keep.is_kept_by(part)) {
@@ -273,6 +196,7 @@ impl Index {
             statistics,
             keep,
             impacts: manifest.impacts,
+            memory: None,
         })
     }
 
@@ -323,6 +247,7 @@ impl Index {
             analyzer: self.analyzer.description(),
             keep: self.keep.clone(),
             impacts: self.impacts,
+            left_over: LeftOver::of(&self.path),
         }
     }
 
@@ -352,6 +277,11 @@ impl Index {
             each(&term, df);
         }
         Ok(())
+    }
+
+    /// What a walk through all of it may take.
+    pub(crate) fn memory(&self) -> Memory {
+        self.memory.unwrap_or_else(Memory::available)
     }
 
     pub(crate) fn parts(&self) -> &[Part] {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::bounds::LengthCodes;
 use super::cursor::Cursor;
@@ -12,6 +13,7 @@ use super::lists::{Found, Lists};
 use super::manifest::PartNote;
 use super::store::Store;
 use super::tokens::Tokens;
+use super::window::Window;
 use crate::error::Result;
 use crate::varint;
 
@@ -21,8 +23,8 @@ pub(crate) struct Part {
     pub lists: Lists,
     /// The documents that are no more.
     pub deleted: Option<Deleted>,
-    lengths: PageFile,
-    ids: PageFile,
+    lengths: Arc<PageFile>,
+    ids: Arc<PageFile>,
     /// Where the groups of ids stand.
     groups: usize,
     codes: LengthCodes,
@@ -35,18 +37,19 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Opens the part of the index in `path` that `note` tells of.
-    pub fn open(path: &Path, note: &PartNote) -> Result<Self> {
+    /// Opens the part of the index in `path` that `note` tells of. No more is in memory of its files than `window`
+    /// holds.
+    pub fn open(path: &Path, note: &PartNote, window: &Window) -> Result<Self> {
         if Path::new(&note.name).file_name() != Some(note.name.as_ref()) {
             return Err(file::damaged(path, "the name of a part is none"));
         }
-        Part::open_in(&path.join(&note.name), note)
+        Part::open_in(&path.join(&note.name), note, window)
     }
 
-    /// Opens the part in `folder` that `note` tells of.
-    pub fn open_in(folder: &Path, note: &PartNote) -> Result<Self> {
-        let lengths = open_file(folder, note, layout::LENGTHS)?;
-        let ids = open_file(folder, note, layout::IDS)?;
+    /// Opens the part in `folder` that `note` tells of, as [`Part::open`] does.
+    pub fn open_in(folder: &Path, note: &PartNote, window: &Window) -> Result<Self> {
+        let lengths = open_file(folder, note, layout::LENGTHS, window)?;
+        let ids = open_file(folder, note, layout::IDS, window)?;
         let documents = u32::try_from(note.documents)
             .map_err(|_| lengths.damaged("a part has fewer than 2^32 documents"))?;
         let codes_at = (4 * documents as usize).next_multiple_of(8);
@@ -56,9 +59,9 @@ impl Part {
         if groups > ids.len() {
             return Err(ids.damaged("a place in it is beyond its end"));
         }
-        let lists = Lists::open(folder, note, &layout::TEXT, documents)?;
+        let lists = Lists::open(folder, note, &layout::TEXT, documents, window)?;
         let deleted = note.deleted.as_ref();
-        let deleted = deleted.map(|note| Deleted::open(folder, note, documents, &lists));
+        let deleted = deleted.map(|note| Deleted::open(folder, note, documents, &lists, window));
         let has = |file: PartFile| note.files.contains_key(file.name);
         Ok(Part {
             note: note.clone(),
@@ -68,16 +71,22 @@ impl Part {
             ids,
             groups,
             tokens: match has(layout::TOKENS) {
-                true => Some(Tokens::open(folder, note)?),
+                true => Some(Tokens::open(folder, note, window)?),
                 false => None,
             },
             codes,
             fields: match has(layout::FIELDS.terms) {
-                true => Some(Lists::open(folder, note, &layout::FIELDS, documents)?),
+                true => Some(Lists::open(
+                    folder,
+                    note,
+                    &layout::FIELDS,
+                    documents,
+                    window,
+                )?),
                 false => None,
             },
             store: match has(layout::STORE) {
-                true => Some(Store::open(folder, note)?),
+                true => Some(Store::open(folder, note, window)?),
                 false => None,
             },
         })
@@ -153,6 +162,11 @@ impl Part {
         let length = usize::try_from(length).map_err(|_| damaged())?;
         let start = at + bytes.len() - rest.len();
         Ok(start..start.checked_add(length).ok_or_else(damaged)?)
+    }
+
+    /// The bytes of all ids, or a few more.
+    pub fn id_bytes(&self) -> u64 {
+        self.groups as u64
     }
 
     /// The ids of documents, in order.
@@ -247,10 +261,15 @@ impl<'a> Ids<'a> {
 }
 
 /// Opens a file of the part in `folder`.
-pub(super) fn open_file(folder: &Path, note: &PartNote, file: PartFile) -> Result<PageFile> {
+pub(super) fn open_file(
+    folder: &Path,
+    note: &PartNote,
+    file: PartFile,
+    window: &Window,
+) -> Result<Arc<PageFile>> {
     let missing = FileNote { bytes: 0, stamp: 0 };
     let known = note.files.get(file.name).unwrap_or(&missing);
-    PageFile::open(folder.join(file.name), file.kind, known)
+    PageFile::open(folder.join(file.name), file.kind, known, window)
 }
 
 /// The last words of a file.

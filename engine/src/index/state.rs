@@ -10,8 +10,10 @@ use super::folder::{NewFolder, remove};
 use super::manifest::{DeletedNote, MANIFEST, Manifest, PartNote};
 use super::part::Part;
 use super::walk::Renumbered;
+use super::window::Window;
 use super::{PART, Reordering, deleted, layout, merge, reorder};
 use crate::error::Result;
+use crate::memory::Memory;
 use crate::output::sync_folder;
 
 /// Documents of a part.
@@ -21,6 +23,9 @@ pub(super) type InPart = (usize, Vec<u32>);
 pub(super) struct Shared {
     pub path: PathBuf,
     pub threads: usize,
+    pub memory: Memory,
+    /// What is in memory of the parts that are opened.
+    pub window: Window,
     pub manifest: Mutex<Manifest>,
     pub merged: Arc<AtomicU64>,
     /// The last number that a name was made with, committed or not.
@@ -35,8 +40,12 @@ impl Shared {
         self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub fn open_part(&self, note: &PartNote) -> Result<Part> {
+        Part::open(&self.path, note, &self.window)
+    }
+
     pub fn open_parts(&self, manifest: &Manifest) -> Result<Vec<Part>> {
-        let open = |note| Part::open(&self.path, note);
+        let open = |note| self.open_part(note);
         manifest.parts.iter().map(open).collect()
     }
 
@@ -123,17 +132,20 @@ impl Shared {
                 return Ok(false);
             };
             let notes = manifest.parts[range].iter();
-            let open = |note| Part::open(&self.path, note);
+            let open = |note| self.open_part(note);
             notes.map(open).collect::<Result<Vec<Part>>>()?
         };
         let folder = self.new_folder()?;
-        let mut note = merge::write(&parts, &folder.path, self.threads, &self.merged)?;
+        let Shared {
+            threads, memory, ..
+        } = self;
+        let mut note = merge::write(&parts, &folder.path, *threads, memory, &self.merged)?;
         note.name.clone_from(&folder.name);
         let mut manifest = self.manifest();
         let mut next = manifest.clone();
         let gone = self.deleted_since(&next, &parts)?;
         if !gone.is_empty() {
-            let merged = Part::open(&self.path, &note)?;
+            let merged = self.open_part(&note)?;
             note.deleted = Some(self.write_deleted(&merged, &folder.path, &gone)?);
         }
         sync_folder(&folder.path.join(MANIFEST));
@@ -155,7 +167,7 @@ impl Shared {
 
     /// Puts the documents of a part, to which nobody deletes, in another order.
     pub fn reorder(&self, note: &PartNote, how: &Reordering<'_>) -> Result<()> {
-        let part = Part::open(&self.path, note)?;
+        let part = self.open_part(note)?;
         let folder = self.new_folder()?;
         let mut reordered = reorder::write(&part, &folder.path, how)?;
         reordered.name.clone_from(&folder.name);
@@ -180,7 +192,7 @@ impl Shared {
             match after {
                 Some(after) if after.deleted == part.note.deleted => {}
                 Some(after) => {
-                    let deleted = Part::open(&self.path, after)?.deleted_documents()?;
+                    let deleted = self.open_part(after)?.deleted_documents()?;
                     gone.extend(
                         deleted
                             .into_iter()

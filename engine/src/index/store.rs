@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -13,6 +14,7 @@ use super::file::{PageFile, PageWriter};
 use super::layout::{STORE, StoreBlock};
 use super::manifest::PartNote;
 use super::part::{open_file, trailer};
+use super::window::Window;
 use crate::error::{Error, Result};
 use crate::varint;
 
@@ -128,7 +130,7 @@ impl StoreWriter {
 
 /// A store, opened.
 pub(crate) struct Store {
-    file: PageFile,
+    file: Arc<PageFile>,
     /// Where the table of the blocks stands, and their number.
     table: (usize, usize),
     documents: u64,
@@ -136,8 +138,8 @@ pub(crate) struct Store {
 
 impl Store {
     /// Opens the store of the part in `folder`.
-    pub fn open(folder: &Path, note: &PartNote) -> Result<Self> {
-        let file = open_file(folder, note, STORE)?;
+    pub fn open(folder: &Path, note: &PartNote, window: &Window) -> Result<Self> {
+        let file = open_file(folder, note, STORE, window)?;
         Ok(Store {
             table: trailer(&file)?,
             documents: note.documents,
@@ -303,7 +305,7 @@ mod tests {
                 writer.push(&[head, tail]).unwrap();
             }
             writer.finish(&mut note).unwrap();
-            let store = Store::open(&folder, &note).unwrap();
+            let store = Store::open(&folder, &note, &Window::default()).unwrap();
             let mut records = store.records();
             for number in 0..count {
                 let expected = record(number);

@@ -8,12 +8,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::file::{PageFile, PageWriter};
 use super::layout;
 use super::lists::Lists;
 use super::manifest::PartNote;
 use super::part::{open_file, trailer};
+use super::window::Window;
 use crate::error::Result;
 
 /// Marks the last byte of a code.
@@ -82,14 +84,19 @@ impl Codes {
 
 /// The rank of every term of a part.
 pub(crate) struct TermRanks {
-    file: PageFile,
+    file: Arc<PageFile>,
     /// Where the number of terms before every shard stands, and the number of shards.
     bases: (usize, usize),
 }
 
 impl TermRanks {
     /// Ranks the terms of `lists` by their df, the greatest first, and writes that to `folder`.
-    pub fn write(folder: &Path, lists: &Lists, note: &mut PartNote) -> Result<Self> {
+    pub fn write(
+        folder: &Path,
+        lists: &Lists,
+        note: &mut PartNote,
+        window: &Window,
+    ) -> Result<Self> {
         let mut terms_of_df: BTreeMap<u64, u32> = BTreeMap::new();
         for shard in 0..lists.shard_count() {
             for df in lists.dfs_of_shard(shard)? {
@@ -118,11 +125,11 @@ impl TermRanks {
         writer.write(bytemuck::bytes_of(&[at, bases.len() as u64]))?;
         let written = writer.finish(layout::RANKS.kind)?;
         note.files.insert(layout::RANKS.name.into(), written);
-        TermRanks::open(folder, note)
+        TermRanks::open(folder, note, window)
     }
 
-    fn open(folder: &Path, note: &PartNote) -> Result<Self> {
-        let file = open_file(folder, note, layout::RANKS)?;
+    fn open(folder: &Path, note: &PartNote, window: &Window) -> Result<Self> {
+        let file = open_file(folder, note, layout::RANKS, window)?;
         Ok(TermRanks {
             bases: trailer(&file)?,
             file,
@@ -151,18 +158,18 @@ impl TermRanks {
 /// The documents of a part as sequences of terms.
 pub(crate) struct Tokens {
     pub ranks: TermRanks,
-    codes: PageFile,
+    codes: Arc<PageFile>,
     /// Where the codes of every document end.
-    ends: PageFile,
+    ends: Arc<PageFile>,
 }
 
 impl Tokens {
     /// Opens the files in `folder`.
-    pub fn open(folder: &Path, note: &PartNote) -> Result<Self> {
+    pub fn open(folder: &Path, note: &PartNote, window: &Window) -> Result<Self> {
         Ok(Tokens {
-            ranks: TermRanks::open(folder, note)?,
-            codes: open_file(folder, note, layout::TOKENS)?,
-            ends: open_file(folder, note, layout::TOKEN_ENDS)?,
+            ranks: TermRanks::open(folder, note, window)?,
+            codes: open_file(folder, note, layout::TOKENS, window)?,
+            ends: open_file(folder, note, layout::TOKEN_ENDS, window)?,
         })
     }
 

@@ -10,22 +10,19 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use hashbrown::{HashMap, HashSet};
-
 use super::folder::{lock, sweep};
+use super::ids::IdSet;
 use super::manifest::{MANIFEST, Manifest};
 use super::part::Part;
 use super::state::{InPart, Shared};
-use super::walk::Renumbered;
+use super::window::Window;
 use super::{Contents, Keep, Reordering, build, merge};
 use crate::analyze::Analyzer;
 use crate::collection::Stored;
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::output::sync_folder;
 use crate::pipeline::StageTimes;
-
-/// Ids that are sought at a time.
-const BATCH_IDS: u32 = 1 << 22;
 
 /// An index that can be changed: by one process at a time, while others search what was committed last.
 ///
@@ -47,6 +44,16 @@ pub enum Repeated {
     Skip,
     /// It takes the place of the other, at the same moment.
     Replace,
+}
+
+/// What becomes of a deletion where no document has one of the ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Missing {
+    /// Nothing is deleted.
+    #[default]
+    Stop,
+    /// The others are deleted.
+    Ignore,
 }
 
 /// What was added.
@@ -76,6 +83,14 @@ impl IndexWriter {
     /// There is no index; it is damaged; it has impacts, which any change would make wrong; another process
     /// changes it.
     pub fn open(path: &Path, threads: usize) -> Result<Self> {
+        IndexWriter::open_within(path, threads, Memory::available())
+    }
+
+    /// As [`IndexWriter::open`]; changes stay within `memory`.
+    ///
+    /// # Errors
+    /// As [`IndexWriter::open`].
+    pub fn open_within(path: &Path, threads: usize, memory: Memory) -> Result<Self> {
         if let Some(impacts) = Manifest::read(path)?.impacts {
             return Err(Error::Index {
                 path: path.to_path_buf(),
@@ -94,6 +109,8 @@ impl IndexWriter {
             shared: Arc::new(Shared {
                 path: path.to_path_buf(),
                 threads: threads.max(1),
+                memory,
+                window: Window::within(&memory),
                 names: AtomicU64::new(manifest.names),
                 manifest: Mutex::new(manifest),
                 merged: Arc::default(),
@@ -158,9 +175,9 @@ impl IndexWriter {
         let mut manifest = shared.manifest();
         let mut next = manifest.clone();
         next.added += note.documents;
-        let new = Part::open(&shared.path, &note)?;
+        let new = shared.open_part(&note)?;
         let parts = shared.open_parts(&next)?;
-        let known = ids_of(&new, &parts)?;
+        let known = ids_of(&new, &parts, &shared.memory)?;
         appended.repeated = known.new.len() as u64;
         match repeated {
             _ if known.new.is_empty() => {}
@@ -192,39 +209,56 @@ impl IndexWriter {
         Ok(appended)
     }
 
-    /// Deletes the documents with these ids.
+    /// Deletes the documents with these ids, all or, where `missing` says so, those that there are.
     ///
     /// # Errors
-    /// Files cannot be written or read.
-    pub fn delete<'a>(&mut self, ids: impl IntoIterator<Item = &'a str>) -> Result<Deletion> {
+    /// There is no document with one of the ids, and nothing was deleted; files cannot be written or read.
+    pub fn delete(
+        &mut self,
+        ids: impl IntoIterator<Item: AsRef<str>>,
+        missing: Missing,
+    ) -> Result<Deletion> {
         let shared = Arc::clone(&self.shared);
         let mut manifest = shared.manifest();
         let mut next = manifest.clone();
         let parts = shared.open_parts(&next)?;
-        let mut unknown: HashSet<&[u8]> = ids.into_iter().map(str::as_bytes).collect();
-        let mut found: Vec<InPart> = Vec::new();
-        for (number, part) in parts.iter().enumerate() {
-            let live = live(part)?;
-            let mut documents = Vec::new();
-            let mut ids = part.ids(0..part.documents())?;
-            while let Some((document, id)) = ids.next()? {
-                if unknown.contains(id) && live.of(document).is_some() {
-                    unknown.remove(id);
-                    documents.push(document);
-                }
+        let mut found: Vec<InPart> = (0..parts.len()).map(|part| (part, Vec::new())).collect();
+        let mut deletion = Deletion::default();
+        let mut ids = ids.into_iter().peekable();
+        while ids.peek().is_some() {
+            let mut set = IdSet::default();
+            while let Some(id) = ids.next_if(|_| !set.is_full(&shared.memory)) {
+                set.insert(id.as_ref().as_bytes());
             }
-            found.push((number, documents));
+            let mut is_known = vec![false; set.len()];
+            for (part, (_, found)) in parts.iter().zip(&mut found) {
+                set.each_in(part, |document, number| {
+                    is_known[number as usize] = true;
+                    found.push(document);
+                })?;
+            }
+            let unknown = (0..set.len()).filter(|&number| !is_known[number]);
+            deletion.unknown.extend(
+                unknown.map(|number| String::from_utf8_lossy(set.get(number)).into_owned()),
+            );
         }
-        let mut unknown: Vec<String> = unknown
-            .into_iter()
-            .map(|id| String::from_utf8_lossy(id).into_owned())
-            .collect();
-        unknown.sort_unstable();
-        let documents = found.iter().map(|(_, documents)| documents.len() as u64);
-        let deletion = Deletion {
-            documents: documents.sum(),
-            unknown,
-        };
+        deletion.unknown.sort_unstable();
+        // The same id may have been in several sets.
+        deletion.unknown.dedup();
+        for (_, found) in &mut found {
+            found.sort_unstable();
+            found.dedup();
+            deletion.documents += found.len() as u64;
+        }
+        if missing == Missing::Stop && !deletion.unknown.is_empty() {
+            return Err(Error::Index {
+                path: shared.path.clone(),
+                what: format!(
+                    "there is no document {}; nothing was deleted",
+                    named(&deletion.unknown)
+                ),
+            });
+        }
         if deletion.documents > 0 {
             shared.mark_deleted(&mut next, &parts, &found)?;
             shared.commit(&mut manifest, next)?;
@@ -326,6 +360,17 @@ impl Drop for IndexWriter {
     }
 }
 
+/// Some ids in words: the first of them, and how many more there are.
+fn named(ids: &[String]) -> String {
+    const NAMED: usize = 5;
+    let first: Vec<String> = ids.iter().take(NAMED).map(|id| format!("{id:?}")).collect();
+    let first = first.join(", ");
+    match ids.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} nor {more} more"),
+    }
+}
+
 /// Documents that others have the ids of.
 #[derive(Default)]
 struct Known {
@@ -336,39 +381,31 @@ struct Known {
 }
 
 /// The documents of `parts` that are not deleted and have the id of one in `new`, and these.
-fn ids_of(new: &Part, parts: &[Part]) -> Result<Known> {
+fn ids_of(new: &Part, parts: &[Part], memory: &Memory) -> Result<Known> {
     let mut known = Known {
         new: Vec::new(),
         old: (0..parts.len()).map(|part| (part, Vec::new())).collect(),
     };
     let mut from = 0;
     while from < new.documents() {
-        let end = new.documents().min(from.saturating_add(BATCH_IDS));
-        let mut ids: HashMap<&[u8], u32> = HashMap::with_capacity((end - from) as usize);
-        let mut of_new = new.ids(from..end)?;
-        while let Some((document, id)) = of_new.next()? {
-            ids.insert(id, document);
-        }
-        for (part, (_, old)) in parts.iter().zip(&mut known.old) {
-            let live = live(part)?;
-            let mut of_part = part.ids(0..part.documents())?;
-            while let Some((document, id)) = of_part.next()? {
-                if let Some(&repeat) = ids.get(id)
-                    && live.of(document).is_some()
-                {
-                    known.new.push(repeat);
-                    old.push(document);
-                }
+        let mut ids = IdSet::default();
+        let mut of_new = new.ids(from..new.documents())?;
+        while let Some((_, id)) = of_new.next()? {
+            // No two are the same.
+            ids.insert(id);
+            if ids.is_full(memory) {
+                break;
             }
         }
-        from = end;
+        for (part, (_, old)) in parts.iter().zip(&mut known.old) {
+            ids.each_in(part, |document, number| {
+                known.new.push(from + number);
+                old.push(document);
+            })?;
+        }
+        // At most as many as there are documents; none where they are fewer than the manifest tells.
+        from = from.saturating_add((ids.len() as u32).max(1));
     }
     known.new.sort_unstable();
     Ok(known)
-}
-
-/// Which documents of a part are not deleted.
-fn live(part: &Part) -> Result<Renumbered> {
-    let mut all = Renumbered::all(std::slice::from_ref(part))?;
-    Ok(all.remove(0))
 }

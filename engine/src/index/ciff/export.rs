@@ -1,6 +1,7 @@
 //! An index as a CIFF file.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,7 +21,8 @@ impl Index {
     /// `.gz` or `.zst`; deleted documents are left out. `done` counts postings.
     ///
     /// An index of impacts is exported with these as tfs, for engines that add them up; the header says so.
-    /// The list of a term is in memory as a whole: 6 to 9 bytes a posting.
+    /// The list of a term, 6 to 9 bytes a posting, comes behind its size: where it is large, it goes to a file without
+    /// a name beside the output first.
     ///
     /// # Errors
     /// The index is damaged; the file cannot be written; a number does not fit the format, which has 31
@@ -78,15 +80,24 @@ impl Index {
     }
 }
 
+/// Bytes of a list that are in memory; a multiple of a piece, so that pieces are the same.
+const HELD_BYTES: usize = 16 * PIECE_BYTES;
+
 /// Writes every list. Gives the number of postings.
 fn write_lists(live: &Live<'_>, file: &mut Pieces, done: &AtomicU64) -> Result<u64> {
     let mut lists = live.lists()?;
-    let (mut term, mut front, mut postings) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut term, mut front) = (Vec::new(), Vec::new());
+    let path = file.file.path().to_path_buf();
+    let mut list = List {
+        path: &path,
+        file: None,
+        file_bytes: 0,
+        bytes: Vec::new(),
+    };
     let (mut documents, mut tfs) = (Vec::new(), Vec::new());
     let mut count = 0;
     while let Some(df) = lists.next_term(&mut term)? {
         let (mut left, mut cf, mut before) = (df, 0, 0);
-        postings.clear();
         while left > 0 {
             documents.clear();
             tfs.clear();
@@ -94,29 +105,85 @@ fn write_lists(live: &Live<'_>, file: &mut Pieces, done: &AtomicU64) -> Result<u
             let room = left.min(TAKEN as u64) as usize;
             lists.take(room, &mut documents, &mut tfs)?;
             for (&document, &tf) in documents.iter().zip(&tfs) {
-                push_posting(document - before, tf, &mut postings);
+                push_posting(document - before, tf, &mut list.bytes);
                 before = document;
                 cf += u64::from(tf);
             }
             if let Some(&tf) = tfs.iter().find(|&&tf| i32::try_from(tf).is_err()) {
                 narrow(tf.into(), || format!("a tf of {}", text(&term)))?;
             }
+            list.spill().map_err(|source| file.file.failed(source))?;
             left -= documents.len() as u64;
         }
         front.clear();
         wire::push_bytes(list::TERM, &term, &mut front);
         wire::push_number(list::DF, df, &mut front);
         wire::push_number(list::CF, cf, &mut front);
-        narrow((front.len() + postings.len()) as u64, || {
+        let bytes = narrow(front.len() as u64 + list.len(), || {
             format!("the size of the list of {}", text(&term))
         })?;
-        wire::push_length_of(front.len() + postings.len(), &mut file.bytes);
+        // 31 bits.
+        wire::push_length_of(bytes as usize, &mut file.bytes);
         file.write(&front)?;
-        file.write(&postings)?;
+        list.move_to(file)?;
         count += df;
         done.fetch_add(df, Ordering::Relaxed);
     }
     Ok(count)
+}
+
+/// A list that waits for its size to be known.
+struct List<'a> {
+    /// What the whole will be.
+    path: &'a Path,
+    /// The beginning, and its bytes, where the list is a large one.
+    file: Option<File>,
+    file_bytes: u64,
+    /// The rest.
+    bytes: Vec<u8>,
+}
+
+impl List<'_> {
+    fn len(&self) -> u64 {
+        self.file_bytes + self.bytes.len() as u64
+    }
+
+    /// Puts what there is into the file where it is much.
+    fn spill(&mut self) -> io::Result<()> {
+        if self.bytes.len() < HELD_BYTES {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(match self.path.parent() {
+                Some(folder) if folder.is_dir() => tempfile::tempfile_in(folder)?,
+                _ => tempfile::tempfile_in(".")?,
+            }),
+        };
+        file.write_all(&self.bytes[..HELD_BYTES])?;
+        self.file_bytes += HELD_BYTES as u64;
+        self.bytes.drain(..HELD_BYTES);
+        Ok(())
+    }
+
+    /// Moves all of it to `to`.
+    fn move_to(&mut self, to: &mut Pieces) -> Result<()> {
+        if let Some(mut file) = self.file.take() {
+            file.rewind().map_err(|source| to.file.failed(source))?;
+            let mut left = std::mem::take(&mut self.file_bytes);
+            while left > 0 {
+                // At most a piece.
+                let mut piece = vec![0; left.min(PIECE_BYTES as u64) as usize];
+                let read = file.read_exact(&mut piece);
+                read.map_err(|source| to.file.failed(source))?;
+                to.write(&piece)?;
+                left -= piece.len() as u64;
+            }
+        }
+        to.write(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
 }
 
 /// Adds a posting as a field of its list.

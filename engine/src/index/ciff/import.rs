@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::build::{self, BATCH_DOCUMENTS};
 use super::super::manifest::PartNote;
-use super::super::{Index, layout};
+use super::super::{Index, Replaced, layout};
 use super::lists::{self, Lists};
 use super::reader::Reader;
 use super::wire::{Field, Value};
@@ -20,31 +20,39 @@ use crate::analyze::Analyzer;
 use crate::collection::Documents;
 use crate::corpus;
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::pipeline::StageTimes;
 use crate::ranks::Ranks;
 use crate::strings::Strings;
+
+/// What a document takes: a hash of its id, and its code.
+const DOCUMENT_BYTES: u64 = 8 + 1;
+/// What a term takes where terms do not ascend, besides itself: its number, its place, and its end.
+const TERM_BYTES: u64 = 8 + 8 + 8;
 
 impl Index {
     /// Writes an index of a file in the Common Index File Format, which may be compressed, to the new
     /// folder `path`: whole or not at all. Queries are cut by `analyzer`; terms and the lengths of
     /// documents are as the file has them. `read_bytes` follows the position in the decompressed file.
     ///
-    /// Takes 8 bytes of memory a document beside the shares that are coded, and as much a term with the
-    /// term itself where terms do not ascend.
+    /// Takes 9 bytes of `memory` a document beside the shares that are coded, and 24 a term with the term itself
+    /// where terms do not ascend. `replaced` is the index that the new one takes the place of, where there is one.
     ///
     /// # Errors
     /// There is something at `path`; a file cannot be read or written; the file is not CIFF, cut off, or
-    /// contradicts itself.
+    /// contradicts itself; there is too little memory.
     pub fn import_ciff(
         file: &Path,
         analyzer: &Analyzer,
         threads: usize,
+        memory: &Memory,
         path: &Path,
+        replaced: Option<Replaced>,
         read_bytes: &AtomicU64,
     ) -> Result<StageTimes> {
-        Index::write_new(analyzer, path, |folder, _| {
+        Index::write_new(analyzer, path, replaced, |folder, _| {
             let mut reader = open(file, folder)?;
-            let found = Found::new(&mut reader)?;
+            let found = Found::new(&mut reader, memory)?;
             let mut note = PartNote {
                 lengths_as_given: true,
                 ..PartNote::default()
@@ -55,8 +63,9 @@ impl Index {
             })?;
             let lists = Lists::new(reader.another(found.lists_at), &found, read_bytes);
             let (text, done) = (&layout::TEXT, AtomicU64::new(0));
+            let stages = memory.encoding_stages(threads, 0, true);
             let (times, counted) =
-                build::write_source(lists, text, &documents, threads, folder, &mut note, &done)?;
+                build::write_source(lists, text, &documents, stages, folder, &mut note, &done)?;
             (note.terms, note.postings) = counted;
             read_bytes.store(reader.size(), Ordering::Relaxed);
             Ok((note, times))
@@ -91,14 +100,16 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn new(reader: &mut Reader) -> Result<Self> {
+    fn new(reader: &mut Reader, memory: &Memory) -> Result<Self> {
         let [lists, documents] = read_header(reader)?;
+        let needed = DOCUMENT_BYTES * u64::from(documents);
+        memory.check_per_document(needed, "reading so many documents from a CIFF file")?;
         let lists_at = reader.at();
         let order = match ascend(reader, lists)? {
             true => None,
             false => {
                 reader.go_to(lists_at);
-                Some(order(reader, lists)?)
+                Some(order(reader, lists, memory)?)
             }
         };
         let mut found = Found {
@@ -211,13 +222,15 @@ fn ascend(reader: &mut Reader, lists: u32) -> Result<bool> {
 }
 
 /// Where each list begins, by its term. Goes to the end of the lists.
-fn order(reader: &mut Reader, lists: u32) -> Result<Vec<u64>> {
+fn order(reader: &mut Reader, lists: u32, memory: &Memory) -> Result<Vec<u64>> {
     let (mut terms, mut places, mut term) = (Strings::default(), Vec::new(), Vec::new());
     for list in 0..lists {
         places.push((list as usize, reader.at()));
         let end = reader.message("a list")?;
         lists::read_term(reader, end, &mut term)?;
         terms.push(&term);
+        let needed = terms.byte_count() as u64 + TERM_BYTES * u64::from(list);
+        memory.check_per_document(needed, "sorting the terms of a CIFF file")?;
         reader.go_to(end);
     }
     places.sort_unstable_by_key(|&(list, _)| terms.get(list));

@@ -4,6 +4,8 @@
 //! bits, and the bounds of blocks differ more, so that queries leave out more of them.
 
 mod bisect;
+mod documents;
+mod gather;
 mod graph;
 mod lists;
 mod permutation;
@@ -15,14 +17,15 @@ use std::sync::atomic::AtomicU64;
 
 use rayon::ThreadPool;
 
-use super::build::{self, BATCH_DOCUMENTS, CodedDocuments};
+use super::build::{self, CodedDocuments};
 use super::layout;
 use super::manifest::PartNote;
 use super::part::Part;
-use super::tokens::{TermRanks, TokensWriter};
-use crate::collection::{BuildOptions, Documents, thread_pool};
+use super::window::Window;
+use crate::collection::{BuildOptions, thread_pool};
 use crate::error::Result;
 use crate::memory::Memory;
+use crate::pipeline::Stages;
 use lists::ReorderedLists;
 use permutation::Permutation;
 use progress::Phase;
@@ -42,7 +45,7 @@ pub enum Reorder {
 pub struct Reordering<'a> {
     /// The order.
     pub by: Reorder,
-    /// What finding the order may take.
+    /// What finding the order, and writing documents in it, may take.
     pub memory: Memory,
     /// The threads; the result does not depend on their number.
     pub threads: usize,
@@ -62,51 +65,21 @@ pub(super) fn write(part: &Part, folder: &Path, how: &Reordering<'_>) -> Result<
         lengths_as_given: part.note.lengths_as_given,
         ..PartNote::default()
     };
-    let documents = write_documents(part, &permutation, folder, &mut note)?;
+    let most_bytes = how.memory.reordering_bytes();
+    let documents = documents::write(part, &permutation, most_bytes, folder, &mut note)?;
+    let stages = how.memory.encoding_stages(how.threads, 0, true);
     let lists = ReorderedLists::new(&part.lists, &permutation.places, &pool);
     let (files, done) = (&layout::TEXT, how.progress.done());
-    let written = build::write_source(
-        lists,
-        files,
-        &documents,
-        how.threads,
-        folder,
-        &mut note,
-        done,
-    )?;
+    let written = build::write_source(lists, files, &documents, stages, folder, &mut note, done)?;
     (note.terms, note.postings) = written.1;
-    write_fields(part, &permutation, &pool, folder, &mut note)?;
+    drop(documents);
+    write_fields(part, &permutation, &pool, stages, folder, &mut note)?;
     if let Some(store) = &part.store {
-        let most_bytes = how.memory.reordering_bytes();
         pool.install(|| store::write(store, &permutation, most_bytes, folder, &mut note))?;
     }
-    write_tokens(part, &permutation, folder, &mut note)?;
+    let window = Window::within(&how.memory);
+    documents::write_tokens(part, &permutation, most_bytes, folder, &mut note, &window)?;
     Ok(note)
-}
-
-/// Writes ids and lengths.
-fn write_documents(
-    part: &Part,
-    permutation: &Permutation,
-    folder: &Path,
-    note: &mut PartNote,
-) -> Result<CodedDocuments> {
-    let ids = permutation::ids(part)?;
-    build::write_documents(folder, 0, note, || {
-        let mut batches = permutation.order.chunks(BATCH_DOCUMENTS);
-        let ids = &ids;
-        move || {
-            let Some(batch) = batches.next() else {
-                return Ok(None);
-            };
-            let mut documents = Documents::with_capacity(batch.len());
-            for &document in batch {
-                let (id, length) = (ids[document as usize], part.length(document)?);
-                documents.push(document as usize, id, length);
-            }
-            Ok(Some(documents))
-        }
-    })
 }
 
 /// Writes the lists of fields, where there are any.
@@ -114,6 +87,7 @@ fn write_fields(
     part: &Part,
     permutation: &Permutation,
     pool: &ThreadPool,
+    stages: Stages,
     folder: &Path,
     note: &mut PartNote,
 ) -> Result<()> {
@@ -123,31 +97,6 @@ fn write_fields(
     let documents = CodedDocuments::without_lengths(note.documents);
     let lists = ReorderedLists::new(fields, &permutation.places, pool);
     let (files, done) = (&layout::FIELDS, AtomicU64::new(0));
-    let threads = pool.current_num_threads();
-    build::write_source(lists, files, &documents, threads, folder, note, &done)?;
+    build::write_source(lists, files, &documents, stages, folder, note, &done)?;
     Ok(())
-}
-
-/// Copies the documents as sequences of terms, where they are kept. Terms and their df are the same, and so
-/// are their ranks.
-fn write_tokens(
-    part: &Part,
-    permutation: &Permutation,
-    folder: &Path,
-    note: &mut PartNote,
-) -> Result<()> {
-    let Some(tokens) = &part.tokens else {
-        return Ok(());
-    };
-    let reordered = Part::open_in(folder, note)?;
-    TermRanks::write(folder, &reordered.lists, note)?;
-    let ranks = layout::RANKS.name;
-    if note.files.get(ranks) != part.note.files.get(ranks) {
-        return Err(tokens.damaged());
-    }
-    let mut writer = TokensWriter::create(folder)?;
-    for &document in &permutation.order {
-        writer.push(tokens.document(document)?)?;
-    }
-    writer.finish(note)
 }

@@ -7,9 +7,10 @@ use super::graph::Graph;
 use super::progress::Phase;
 use super::{Reorder, Reordering, bisect};
 use crate::error::{Error, Result};
+use crate::strings::Strings;
 
-/// What a document takes while ids are sorted: an id's place in the file and a number, and both permutations.
-const SORTED_BYTES: u64 = 24 + 8;
+/// What a document takes while ids are sorted, besides its id: the place of that, and both permutations.
+const SORTED_BYTES: u64 = 8 + 4 + 4;
 
 /// An order of the documents of a part.
 pub(super) struct Permutation {
@@ -37,27 +38,20 @@ impl Permutation {
 /// The documents of `part`, by their ids.
 fn by_id(part: &Part, how: &Reordering<'_>) -> Result<Vec<u32>> {
     how.progress.begin(Phase::Ids, part.note.documents);
-    let needed = SORTED_BYTES * part.note.documents;
+    let needed = SORTED_BYTES * part.note.documents + part.id_bytes();
     if needed > how.memory.reordering_bytes() {
         return Err(too_little(needed));
     }
-    let mut documents: Vec<(&[u8], u32)> = ids(part)?.into_iter().zip(0..).collect();
-    documents.par_sort_unstable();
-    Ok(documents
-        .into_iter()
-        .map(|(_, document)| document)
-        .collect())
-}
-
-/// The id of every document of `part`, where it stands in its file.
-pub(super) fn ids(part: &Part) -> Result<Vec<&[u8]>> {
-    // Fewer than 2^32.
-    let mut all = Vec::with_capacity(part.documents() as usize);
-    let mut ids = part.ids(0..part.documents())?;
-    while let Some((_, id)) = ids.next()? {
-        all.push(id);
+    // Fewer than 2^32. What is mapped of them may be let go at any time, and is touched again and again here.
+    let mut ids = Strings::with_capacity(part.documents() as usize, part.id_bytes() as usize);
+    let mut of_part = part.ids(0..part.documents())?;
+    while let Some((_, id)) = of_part.next()? {
+        ids.push(id);
     }
-    Ok(all)
+    let id = |document: u32| ids.get(document as usize);
+    let mut documents: Vec<u32> = (0..part.documents()).collect();
+    documents.par_sort_unstable_by(|&a, &b| id(a).cmp(id(b)).then(a.cmp(&b)));
+    Ok(documents)
 }
 
 /// The error that an order needs more memory.
