@@ -1,5 +1,6 @@
 //! Small files of lines: queries, as `id<TAB>text` or as JSON with `_id` and `text` as BEIR has them.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -13,7 +14,8 @@ pub struct NumberedQuery {
 
 /// Reads a file of queries; - is standard input.
 pub fn read(path: &Path) -> Result<Vec<NumberedQuery>, Error> {
-    let mut queries = Vec::new();
+    let mut queries: Vec<NumberedQuery> = Vec::new();
+    let mut lines: HashMap<String, u64> = HashMap::new();
     for (number, line) in read_lines(path)? {
         // An id may begin with a brace too.
         let query = of_json(&line).or_else(|| {
@@ -22,10 +24,18 @@ pub fn read(path: &Path) -> Result<Vec<NumberedQuery>, Error> {
                 text: text.to_owned(),
             })
         });
-        queries.push(query.ok_or_else(|| {
+        let query = query.ok_or_else(|| {
             let what = "a query is an id, a tab and a text, or a JSON object with _id and text";
             wrong(path, number, what)
-        })?);
+        })?;
+        if let Some(first) = lines.insert(query.id.clone(), number) {
+            let what = format!(
+                "line {first} has the query id {} too; ids must differ",
+                query.id
+            );
+            return Err(wrong(path, number, &what));
+        }
+        queries.push(query);
     }
     Ok(queries)
 }

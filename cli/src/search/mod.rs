@@ -1,28 +1,32 @@
 //! `tokapi search`: the best documents for a query, or for a file of them.
 
+mod answer;
 mod engine;
+mod hints;
 mod output;
 
-use std::fmt::Write as _;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use rayon::prelude::*;
-use serde_json::{Value, json};
 use tokapi::cooperate::{InOrder, SchedulerOptions};
+use tokapi::output::Staged;
 use tokapi::query::{Algorithm, Filter, Hit, Occur, Query, SearchOptions};
-use tokapi::{Error, Index};
+use tokapi::{Error, Index, Paths};
 
 use crate::formula;
-use crate::hits::{self, Shower};
 use crate::queries::{self, NumberedQuery};
 use crate::summary::{note, print};
+use answer::Asked;
 use engine::EngineName;
 use output::Output;
 
 /// Find the best documents for a query
+///
+/// There is no --memory here: what a query touches of the index is mapped, and so is cache of the system, which takes it
+/// back where memory is needed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +53,7 @@ pub struct Args {
     queries: Option<PathBuf>,
 
     /// Where the results of a file of queries go, as a TREC run [default: standard output]
-    #[arg(long, value_name = "FILE", requires = "queries", conflicts_with_all = ["json", "count", "explain"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "count", "explain"])]
     run: Option<PathBuf>,
 
     /// The name of the run in its last column
@@ -57,7 +61,7 @@ pub struct Args {
     tag: String,
 
     /// How many documents to find
-    #[arg(short, default_value_t = 10, value_name = "COUNT")]
+    #[arg(short, default_value_t = 10, value_name = "COUNT", value_parser = at_least_one)]
     k: usize,
 
     /// Whether documents need any of the words, all of them, or all one after the other
@@ -69,7 +73,7 @@ pub struct Args {
     filter: Vec<String>,
 
     /// Heed + and - in a file of queries too, where they are usually part of the text
-    #[arg(long, requires = "queries")]
+    #[arg(long)]
     operators: bool,
 
     /// Only count the documents that match
@@ -114,6 +118,11 @@ pub struct Args {
     formula: formula::Args,
 }
 
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|&count| count > 0);
+    count.ok_or_else(|| "not a number of 1 or more; --count only counts".into())
+}
+
 /// Documents of all answers that are in memory at a time, at most, and queries.
 const BLOCK_HITS: usize = 1 << 20;
 const BLOCK_QUERIES: usize = 1 << 14;
@@ -132,6 +141,11 @@ enum Mode {
 }
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+    let mut paths = Paths::default();
+    paths.read(&args.index);
+    args.queries.iter().for_each(|file| paths.read(file));
+    args.run.iter().for_each(|file| paths.write(file));
+    paths.check()?;
     let index = Arc::new(Index::open(&args.index)?);
     if let (Some(impacts), true) = (index.impacts(), args.formula.is_given()) {
         return Err(Error::Usage(format!(
@@ -163,6 +177,11 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
             args.index.display()
         )));
     }
+    if args.queries.is_none() && (args.run.is_some() || args.operators) {
+        return Err(Error::Usage(
+            "--run and --operators are for a file of queries: add --queries FILE".into(),
+        ));
+    }
     if args.explain && args.queries.is_some() && !args.json {
         return Err(Error::Usage(
             "a run has no room for explanations; add --json".into(),
@@ -174,6 +193,9 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         ));
     }
     if let Some(file) = &args.queries {
+        if let Some(run) = &args.run {
+            Staged::check(run)?;
+        }
         return search.file(&queries::read(file)?);
     }
     if !args.query.is_empty() {
@@ -226,11 +248,13 @@ impl Search<'_> {
 
     /// Answers one query.
     fn one(&self, text: &str) -> Result<(), Error> {
+        self.hint(text);
         let query = self.parse(text);
         let mut in_order = self.in_order(std::slice::from_ref(&query), 1)?;
         let hits = found(&mut in_order, &query)?;
         tell(in_order.as_ref());
-        print(self.answer(text, &query, hits)?.as_bytes())
+        let asked = Asked { id: None, text };
+        print(self.answer(asked, &query, hits)?.as_bytes())
     }
 
     /// Answers queries from standard input, a line each.
@@ -248,6 +272,7 @@ impl Search<'_> {
             note(&format!("{documents} documents; end with Ctrl-D\n"));
         }
         let mut lines = input.lock().lines();
+        let (mut queries, mut failed) = (0u64, 0u64);
         loop {
             if asks {
                 note("> ");
@@ -256,107 +281,35 @@ impl Search<'_> {
                 break;
             };
             let line = line.map_err(unread)?;
-            if !line.trim().is_empty() {
-                let query = self.parse(&line);
-                let hits = found(&mut in_order, &query)?;
-                print(self.answer(&line, &query, hits)?.as_bytes())?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            queries += 1;
+            self.hint(&line);
+            let query = self.parse(&line);
+            let asked = Asked {
+                id: None,
+                text: &line,
+            };
+            let answer =
+                found(&mut in_order, &query).and_then(|hits| self.answer(asked, &query, hits));
+            match answer {
+                Ok(answer) => print(answer.as_bytes())?,
+                // The next query may be a better one.
+                Err(Error::Usage(what)) => {
+                    failed += 1;
+                    note(&format!("tokapi: {what}\n"));
+                }
+                Err(error) => return Err(error),
             }
         }
         tell(in_order.as_ref());
-        Ok(())
-    }
-
-    /// The answer to one query, as text; where nothing has been found for it yet, it is sought here.
-    fn answer(&self, text: &str, query: &Query, hits: Option<Vec<Hit>>) -> Result<String, Error> {
-        if self.args.count {
-            let count = self.index.count(query)?;
-            return Ok(match self.args.json {
-                true => format!("{}\n", json!({ "query": text, "count": count })),
-                false => format!("{count}\n"),
-            });
+        match asks || failed == 0 {
+            true => Ok(()),
+            false => Err(Error::Usage(format!(
+                "{failed} of {queries} queries could not be answered"
+            ))),
         }
-        let hits = self.hits(query, hits)?;
-        let shower = Shower::new(self.index, query, !self.args.no_snippets)?;
-        if self.args.json {
-            let hits = hits.iter().map(|hit| {
-                let mut object = self.hit_json(query, hit)?;
-                shower.push_json(hit.document, self.args.text, &mut object)?;
-                Ok(object)
-            });
-            let hits: Vec<Value> = hits.collect::<Result<_, Error>>()?;
-            return Ok(format!("{}\n", json!({ "query": text, "hits": hits })));
-        }
-        let mut answer = String::new();
-        if hits.is_empty() {
-            note("no document matches\n");
-        }
-        for (rank, hit) in (1..).zip(&hits) {
-            let id = hits::clean(&self.index.id(hit.document)?);
-            // Writing to a string does not fail.
-            let _ = writeln!(answer, "{rank:>4}  {:<9.4}  {id}", hit.score);
-            shower.push_text(hit.document, &mut answer)?;
-            if self.args.explain {
-                let explained = self
-                    .index
-                    .explain(query, &self.options.bm25, hit.document)?;
-                let _ = writeln!(answer, "      length {}", explained.length);
-                for term in explained.terms {
-                    let why = match self.index.impacts() {
-                        None => format!("tf {}, df {}, idf {:.4}", term.tf, term.df, term.idf),
-                        Some(impacts) => {
-                            format!(
-                                "impact {} times {:.6}, df {}",
-                                term.tf, impacts.scale, term.df
-                            )
-                        }
-                    };
-                    let _ = writeln!(
-                        answer,
-                        "      {:.4}  {}  {why}{}",
-                        f64::from(term.weight) * term.times,
-                        term.term,
-                        match term.times {
-                            1.0 => String::new(),
-                            times => format!(", {times} times in the query"),
-                        }
-                    );
-                }
-            }
-        }
-        Ok(answer)
-    }
-
-    fn hit_json(&self, query: &Query, hit: &Hit) -> Result<Value, Error> {
-        let mut object = json!({
-            "id": self.index.id(hit.document)?,
-            "score": hit.score,
-        });
-        if self.args.explain {
-            let explained = self
-                .index
-                .explain(query, &self.options.bm25, hit.document)?;
-            let terms = explained.terms.iter().map(|term| {
-                let (number, factor) = match self.index.impacts() {
-                    None => ("tf", "idf"),
-                    Some(_) => ("impact", "scale"),
-                };
-                json!({
-                    "term": term.term,
-                    "times": term.times,
-                    number: term.tf,
-                    "df": term.df,
-                    factor: term.idf,
-                    "weight": term.weight,
-                })
-            });
-            object["length"] = explained.length.into();
-            object["terms"] = terms.collect();
-        }
-        Ok(object)
-    }
-
-    fn hits(&self, query: &Query, hits: Option<Vec<Hit>>) -> Result<Vec<Hit>, Error> {
-        hits.map_or_else(|| self.index.search(query, &self.options), Ok)
     }
 
     /// Answers a file of queries, on all threads, in order.
@@ -383,13 +336,17 @@ impl Search<'_> {
                 }
             };
             let asked = queries.par_iter().zip(parsed).zip(hits);
-            let lines =
-                asked.map(
-                    |((query, parsed), hits)| match self.args.json || self.args.count {
-                        true => self.answer(&query.text, parsed, hits),
-                        false => self.run_lines(query, &self.hits(parsed, hits)?),
-                    },
-                );
+            let lines = asked.map(|((query, parsed), hits)| {
+                let asked = Asked {
+                    id: Some(&query.id),
+                    text: &query.text,
+                };
+                let answer = match self.args.json || self.args.count {
+                    true => self.answer(asked, parsed, hits),
+                    false => self.run_lines(query, parsed, hits),
+                };
+                answer.map_err(|error| of_query(&query.id, error))
+            });
             let lines: Vec<String> = pool.install(|| lines.collect::<Result<_, Error>>())?;
             output.write(lines.concat())?;
         }
@@ -397,21 +354,13 @@ impl Search<'_> {
         tell(in_order.as_ref());
         output.finish()
     }
+}
 
-    /// The lines of a TREC run for a query.
-    fn run_lines(&self, query: &NumberedQuery, hits: &[Hit]) -> Result<String, Error> {
-        let mut lines = String::new();
-        for (rank, hit) in (1..).zip(hits) {
-            let (id, tag) = (self.index.id(hit.document)?, &self.args.tag);
-            if id.contains(char::is_whitespace) {
-                return Err(Error::Usage(format!(
-                    "the id {id:?} has white space, which parts the columns of a run; use --json"
-                )));
-            }
-            // Writing to a string does not fail.
-            let _ = writeln!(lines, "{} Q0 {id} {rank} {} {tag}", query.id, hit.score);
-        }
-        Ok(lines)
+/// The error, with the id of the query where that is to blame.
+fn of_query(id: &str, error: Error) -> Error {
+    match error {
+        Error::Usage(what) => Error::Usage(format!("query {id}: {what}")),
+        other => other,
     }
 }
 
