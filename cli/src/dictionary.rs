@@ -37,7 +37,7 @@ enum Command {
 #[command(after_help = "\
 Examples:
   tokapi dictionary build docs.jsonl -o terms.dict
-  tokapi dictionary build docs/ 'more/*.tsv.gz' -o terms.dict --analyzer unicode --min-df 2
+  tokapi dictionary build docs/ 'more/*.tsv.gz' -o terms.dict --min-df 2
   tokapi dictionary build --terms words.txt.zst -o words.dict
   cut -f1 weights.terms.tsv | tokapi dictionary build --terms - -o terms.dict --json")]
 struct BuildArgs {
@@ -106,6 +106,10 @@ struct LookupArgs {
     /// Look up ids, not terms
     #[arg(long)]
     id: bool,
+
+    /// Print a JSON object for every line: the term and its id, null if there is none
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
@@ -118,7 +122,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
 
 fn build(args: &BuildArgs, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
-    check_output(&args.output)?;
+    Staged::check(&args.output)?;
     // The only pool of this verb; where it cannot be set, one of all cores serves.
     let _ = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -164,16 +168,6 @@ fn build(args: &BuildArgs, threads: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Tells before the work begins whether its result can be written.
-fn check_output(path: &Path) -> Result<(), Error> {
-    // The reader of a pipe would take an end for the end.
-    let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
-    match special {
-        true => Ok(()),
-        false => Staged::create(path).map(drop),
-    }
-}
-
 fn stats(args: &StatsArgs) -> Result<(), Error> {
     let stats = Dictionary::open(&args.file)?.stats();
     let text = match args.json {
@@ -213,12 +207,20 @@ fn lookup(args: &LookupArgs) -> Result<(), Error> {
     let unwritten = Error::writing(Path::new("-"));
     let mut output = BufWriter::new(io::stdout().lock());
     let mut answer = |asked: &[u8], flush: bool| {
-        let answer = match args.id {
-            true => term_of(&dictionary, asked)?,
-            false => dictionary.lookup(asked).map(|id| id.to_string().into()),
+        let line = match (args.id, args.json) {
+            (true, json) => {
+                let (id, term) = term_of(&dictionary, asked)?;
+                match json {
+                    true => object_line(id, term.as_deref()),
+                    false => answer_line(asked, term),
+                }
+            }
+            (false, true) => object_line(dictionary.lookup(asked).into(), Some(asked)),
+            (false, false) => answer_line(
+                asked,
+                dictionary.lookup(asked).map(|id| id.to_string().into()),
+            ),
         };
-        let answer = answer.unwrap_or_else(|| b"-".to_vec());
-        let line = [asked, b"\t", &answer, b"\n"].concat();
         output.write_all(&line).map_err(unwritten)?;
         // Whoever asks line by line waits for the answer.
         if flush { output.flush() } else { Ok(()) }.map_err(unwritten)
@@ -236,8 +238,20 @@ fn lookup(args: &LookupArgs) -> Result<(), Error> {
     output.flush().map_err(unwritten)
 }
 
-/// The term of an id as it was written.
-fn term_of(dictionary: &Dictionary, id: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+/// A line of text: what was asked for and the answer.
+fn answer_line(asked: &[u8], answer: Option<Vec<u8>>) -> Vec<u8> {
+    let answer = answer.unwrap_or_else(|| b"-".to_vec());
+    [asked, b"\t", &answer, b"\n"].concat()
+}
+
+/// The same as JSON.
+fn object_line(id: Value, term: Option<&[u8]>) -> Vec<u8> {
+    let term = term.map(String::from_utf8_lossy);
+    format!("{}\n", json!({ "term": term, "id": id })).into()
+}
+
+/// An id as it was written, and its term.
+fn term_of(dictionary: &Dictionary, id: &[u8]) -> Result<(Value, Option<Vec<u8>>), Error> {
     let text = String::from_utf8_lossy(id);
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Error::Usage(format!(
@@ -245,7 +259,11 @@ fn term_of(dictionary: &Dictionary, id: &[u8]) -> Result<Option<Vec<u8>>, Error>
         )));
     }
     // A number that is too large is the id of no term.
-    Ok(text.parse().ok().and_then(|id| dictionary.term(id)))
+    let term = text.parse().ok().and_then(|id| dictionary.term(id));
+    let id = text
+        .parse::<u64>()
+        .map_or_else(|_| json!(text), Value::from);
+    Ok((id, term))
 }
 
 /// Reads a line without its end; false when there is none left.

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
+use serde_json::json;
 use tokapi::corpus::Format;
 use tokapi::generate::{self, Extent, Options, RANKS, Vocabulary};
-use tokapi::{Compression, Error};
+use tokapi::{Compression, Error, Paths};
 
 use crate::format::FormatName;
 use crate::progress::with_bar;
 use crate::size;
-use crate::summary::{grouped, note};
+use crate::summary::{grouped, note, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,6 +84,10 @@ pub struct Args {
     /// Draw from the terms of the list alone
     #[arg(long, requires = "vocabulary", conflicts_with = "vocabulary_size")]
     list_only: bool,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 /// Generates the collection; shows a bar on standard error where that is a terminal.
@@ -91,6 +96,10 @@ pub struct Args {
 /// As [`generate::to_path`] and [`Vocabulary::read`], and [`Error::Usage`] when the format cannot be told.
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let (format, compression) = format_of(&args)?;
+    let mut paths = Paths::default();
+    paths.write(&args.output);
+    args.vocabulary.iter().for_each(|list| paths.read(list));
+    paths.check()?;
     let vocabulary = match &args.vocabulary {
         Some(list) => Vocabulary::read(list, (!args.list_only).then_some(args.vocabulary_size))?,
         None => Vocabulary::built_in(args.vocabulary_size)?,
@@ -113,6 +122,23 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let made = with_bar(args.size, &written, || {
         generate::to_path(&options, &args.output, &written)
     })?;
+    if args.json {
+        let object = json!({
+            "output": args.output,
+            "documents": made.documents,
+            "words": made.words,
+            "bytes": made.bytes,
+        });
+        let line = format!("{object}\n");
+        // The collection may stand on standard output.
+        return match args.output == Path::new("-") {
+            true => {
+                note(&line);
+                Ok(())
+            }
+            false => print(line.as_bytes()),
+        };
+    }
     note(&format!(
         "{} documents, {} words, {} bytes\n",
         grouped(made.documents),

@@ -8,8 +8,7 @@ use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
 use tokapi::collection::{Storage, Stored};
 use tokapi::corpus::{DEFAULT_CHUNK_BYTES, Format, OnError, Skipped};
 use tokapi::index::is_ciff;
-use tokapi::output::check_apart;
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Paths, Strings};
 
 use crate::engine;
 use crate::format::FormatName;
@@ -72,9 +71,9 @@ pub struct Reading {
     #[arg(long, value_name = "SIZE", value_parser = chunk_size, default_value = "auto", help_heading = "Input")]
     chunk_size: ChunkSize,
 
-    /// How text is cut into terms
-    #[arg(long, value_enum, default_value = "plain", help_heading = "Terms")]
-    analyzer: CutName,
+    /// How text is cut into terms [default: unicode]
+    #[arg(long, value_enum, help_heading = "Terms")]
+    analyzer: Option<CutName>,
 
     /// Terms to drop: none, english (Lucene's 33), or a file with one on each line
     #[arg(
@@ -121,10 +120,12 @@ enum OnErrorName {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CutName {
+    /// Words with their marks in any script, as runs of letters, marks, numbers and underscores; lower-cased, in NFC
+    Unicode,
+    /// What \w+ matches in Python, lower-cased; marks part words
+    Python,
     /// Letters, digits and all beyond ASCII; ASCII is lower-cased
     Plain,
-    /// What \w+ matches in Unicode mode, lower-cased
-    Unicode,
     /// Split at white space, nothing else
     Whitespace,
 }
@@ -138,18 +139,19 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// Reads and inverts the whole input, cut by `analyzer`, for `output`, within the memory of `storage`, when
-    /// `check`, which may also change how it is read, has nothing against it; shows how far it is.
+    /// Reads and inverts the whole input, cut by `analyzer`, for the files `outputs`, within the memory of `storage`;
+    /// shows how far it is. `prepare` may change how the input is read.
     pub fn read(
         &self,
         analyzer: &Analyzer,
         threads: usize,
-        output: Option<&Path>,
-        check: impl FnOnce(&mut Corpus) -> Result<(), Error>,
+        outputs: &[PathBuf],
+        prepare: impl FnOnce(&mut Corpus) -> Result<(), Error>,
         storage: &storage::Args,
     ) -> Result<Stored, Error> {
-        let storage_options = storage.storage(output)?;
-        let stored = self.read_checked(threads, check, |corpus, mut options| {
+        let storage_options = storage.storage(outputs.first().map(PathBuf::as_path))?;
+        let stored = self.read_checked(threads, outputs, |mut corpus, mut options| {
+            prepare(&mut corpus)?;
             options.no_overlap = storage.no_overlap;
             if let ChunkSize::Auto = self.reading.chunk_size {
                 options.tuned = tune::load(&options);
@@ -162,9 +164,9 @@ impl Args {
 
     /// Reads and inverts the whole input into memory; `output` must not overwrite it.
     pub fn read_apart_from(&self, threads: usize, output: &Path) -> Result<Collection, Error> {
-        let check = |corpus: &mut Corpus| check_apart(&[output], corpus);
+        let outputs = [output.to_path_buf()];
         let analyzer = self.reading.analyzer()?;
-        let collection = self.read_checked(threads, check, |corpus, options| {
+        let collection = self.read_checked(threads, &outputs, |corpus, options| {
             Collection::build(corpus, &analyzer, &options)
         })?;
         note_fallback(collection.fallback());
@@ -176,7 +178,7 @@ impl Args {
         let mut corpus = self
             .reading
             .corpus(Some(Format::Terms), self.reading.chunk_size)?;
-        check_apart(&[output], &corpus)?;
+        self.paths(&[output.to_path_buf()], &corpus).check()?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
         let (mut lines, mut skipped) = (Strings::default(), Skipped::default());
@@ -202,11 +204,11 @@ impl Args {
     fn read_checked<T>(
         &self,
         threads: usize,
-        check: impl FnOnce(&mut Corpus) -> Result<(), Error>,
+        outputs: &[PathBuf],
         build: impl FnOnce(Corpus, BuildOptions) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut corpus = self.reading.corpus(None, self.reading.chunk_size)?;
-        check(&mut corpus)?;
+        let corpus = self.reading.corpus(None, self.reading.chunk_size)?;
+        self.paths(outputs, &corpus).check()?;
         let progress = corpus.progress();
         let total = progress.total_bytes.load(Ordering::Relaxed);
         let options = self.engine.options(threads, total)?;
@@ -217,8 +219,18 @@ impl Args {
         .map_err(storage::suggest_resuming)
     }
 
+    /// What is read to make `outputs` of `corpus`, and what is written.
+    pub fn paths(&self, outputs: &[PathBuf], corpus: &Corpus) -> Paths {
+        let mut paths = self.reading.paths(outputs);
+        corpus.inputs().for_each(|input| paths.read(&input.path));
+        self.engine.dictionary().inspect(|file| paths.read(file));
+        paths
+    }
+
     /// What it takes to read the beginning of the input again and again.
-    pub fn sample(&self, threads: usize) -> Result<Sample<'_>, Error> {
+    ///
+    /// `outputs` must not overwrite it.
+    pub fn sample(&self, threads: usize, outputs: &[PathBuf]) -> Result<Sample<'_>, Error> {
         if let ChunkSize::Bytes(_) = self.reading.chunk_size {
             return Err(Error::Usage(
                 "--chunk-size is what is to be found; leave it away".into(),
@@ -230,6 +242,7 @@ impl Args {
                 "standard input cannot be read again; put some of it into a file".into(),
             ));
         }
+        self.paths(outputs, &corpus).check()?;
         let bytes = corpus.total_bytes();
         Ok(Sample {
             args: self,
@@ -301,24 +314,46 @@ impl Reading {
         Corpus::open(&self.inputs, options)
     }
 
+    /// What is read beside the documents to make `outputs`, and what is written.
+    pub fn paths(&self, outputs: &[PathBuf]) -> Paths {
+        let mut paths = Paths::default();
+        outputs.iter().for_each(|output| paths.write(output));
+        if let StopWords::File(file) = self.stop_words() {
+            paths.read(file);
+        }
+        paths
+    }
+
+    /// Which terms are dropped.
+    fn stop_words(&self) -> StopWords {
+        match self.stop_words.as_str() {
+            "none" => StopWords::None,
+            "english" => StopWords::English,
+            file => StopWords::File(file.into()),
+        }
+    }
+
     /// Whether documents that cannot be had are left out.
     pub fn skips(&self) -> bool {
         matches!(self.on_error, OnErrorName::Skip)
     }
 
+    /// Whether the options of terms are all left away.
+    pub fn has_usual_terms(&self) -> Result<bool, Error> {
+        let usual = Analyzer::default().options();
+        Ok(self.analyzer.is_none() && self.analyzer()?.options() == usual)
+    }
+
     /// What cuts text into terms.
     pub fn analyzer(&self) -> Result<Analyzer, Error> {
         Analyzer::new(&AnalyzerOptions {
-            cut: match self.analyzer {
-                CutName::Plain => Cut::Plain,
+            cut: match self.analyzer.unwrap_or(CutName::Unicode) {
                 CutName::Unicode => Cut::Unicode,
+                CutName::Python => Cut::Python,
+                CutName::Plain => Cut::Plain,
                 CutName::Whitespace => Cut::Whitespace,
             },
-            stop_words: match self.stop_words.as_str() {
-                "none" => StopWords::None,
-                "english" => StopWords::English,
-                file => StopWords::File(file.into()),
-            },
+            stop_words: self.stop_words(),
             stemmer: (self.stemmer != "none").then(|| self.stemmer.clone()),
             min_length: self.min_length,
             max_length: self.max_length,

@@ -14,7 +14,7 @@ use crate::summary::{Summary, print};
 #[command(after_help = "\
 Examples:
   tokapi stats docs.jsonl
-  tokapi stats --analyzer unicode --json folder/ more/*.tsv.gz
+  tokapi stats --json folder/ more/*.tsv.gz
   zcat dump.gz | tokapi stats --format trec -")]
 pub struct Args {
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let analyzer = args.input.reading.analyzer()?;
     let collection = args
         .input
-        .read(&analyzer, threads, None, |_| Ok(()), &args.storage)?;
+        .read(&analyzer, threads, &[], |_| Ok(()), &args.storage)?;
     let mut summary = Summary::new(started, &collection);
     let average = collection.statistics().average_length();
     summary.terms = collection.count_terms()?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokapi::collection::Stored;
 use tokapi::output::{Order, Output, Target, Written};
 use tokapi::weigh::Prune;
-use tokapi::{Bm25, Corpus, Error};
+use tokapi::{Bm25, Error};
 
 use crate::formula;
 use crate::input;
@@ -21,7 +21,7 @@ use crate::summary::{Summary, note, print};
 #[command(after_help = "\
 Examples:
   tokapi weigh docs.jsonl -o weights.parquet
-  tokapi weigh docs/ 'more/*.tsv.gz' -o weights.npz --analyzer unicode --stop-words english --stemmer english
+  tokapi weigh docs/ 'more/*.tsv.gz' -o weights.npz --stop-words english --stemmer english
   tokapi weigh corpus.parquet --id-field docid --text-field title,body -o vectors.jsonl.zst --top 128
   zcat trec.gz | tokapi weigh --format trec - -o - --to tsv | head
   tokapi weigh docs.jsonl -o w.parquet --formula bm25plus --k1 0.9 --b 0.4 --tables --json")]
@@ -117,15 +117,11 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     if let Some(output) = &output {
         output.check()?;
     }
-    let path = output.as_ref().map(|output| output.path.as_path());
-    let check = |corpus: &mut Corpus| match &output {
-        Some(output) => output.check_apart(corpus),
-        None => Ok(()),
-    };
+    let files = output.as_ref().map(Output::files).unwrap_or_default();
     let analyzer = args.input.reading.analyzer()?;
     let mut collection = args
         .input
-        .read(&analyzer, threads, path, check, &args.storage)?;
+        .read(&analyzer, threads, &files, |_| Ok(()), &args.storage)?;
     collection.prune(
         &bm25,
         &Prune {

@@ -381,7 +381,7 @@ fn a_term_of_ten_megabytes() {
     let terms = format!("short\n{term}\n{term}y\n\n{term}\nlast\n");
     folder.put("docs.terms", terms);
     for name in ["docs.tsv", "docs.terms"] {
-        for analyzer in ["plain", "unicode"] {
+        for analyzer in ["plain", "python", "unicode"] {
             let (summary, output) = folder.weighs(&[name, "--analyzer", analyzer]);
             assert_eq!(summary["tokens"], 5, "{name}");
             assert_eq!(summary["terms"], 4, "{name}");

@@ -196,3 +196,19 @@ fn what_is_wrong_is_one_line() {
     fs::write(folder.path("x.dict"), &bytes).unwrap();
     folder.refuses(&["stats", "x.dict"], 1, "cut off");
 }
+
+#[test]
+fn answers_for_programs() {
+    let folder = Folder(tempfile::tempdir().unwrap());
+    let built = folder.run(&["build", "--terms", "-", "-o", "d.dict"], b"b\na\n");
+    assert!(built.status.success());
+    let look_up = |args: &[&str]| {
+        let args = [&["lookup", "d.dict", "--json"], args].concat();
+        String::from_utf8(folder.run(&args, b"").stdout).unwrap()
+    };
+    assert_eq!(look_up(&["none"]), "{\"id\":null,\"term\":\"none\"}\n");
+    let a: Value = serde_json::from_str(&look_up(&["a"])).unwrap();
+    let id = a["id"].to_string();
+    assert_eq!(look_up(&["--id", &id]), look_up(&["a"]));
+    assert_eq!(look_up(&["--id", "99"]), "{\"id\":99,\"term\":null}\n");
+}

@@ -10,8 +10,8 @@ use tokapi::mapreduce::jobs::{
     WordCount, local_files, open_global, write_local,
 };
 use tokapi::mapreduce::{Documents, Lines, Report, Runner, TextJob, TextWriter};
-use tokapi::output::{check_apart, check_file_apart};
-use tokapi::{Corpus, Error};
+use tokapi::output::{Staged, StagedFolder};
+use tokapi::{Corpus, Error, Paths};
 
 use super::{Args, JobName};
 use crate::progress::with_bar;
@@ -24,6 +24,10 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
     };
     let bm25 = args.formula.bm25();
     let output = &args.output;
+    match args.job {
+        JobName::Bm25Local => StagedFolder::create(output).map(drop)?,
+        _ => Staged::check(output)?,
+    }
     match args.job {
         JobName::Bm25 => {
             let mut job = WeighOnePass::new(bm25, on_error);
@@ -49,9 +53,10 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
         }
         JobName::Bm25Global => {
             let folder = args.reading.index()?;
-            for file in local_files(folder) {
-                check_file_apart(output, &file)?;
-            }
+            let mut paths = Paths::default();
+            local_files(folder).iter().for_each(|file| paths.read(file));
+            paths.write(output);
+            paths.check()?;
             let (mut job, lists) = open_global(folder, bm25, runner.tasks())?;
             write(runner, &mut job, lists, output)
         }
@@ -142,7 +147,9 @@ impl Args {
         let chunks = 2 * runner.tasks() as u64 + 4;
         let most = memory_bytes / 2 / chunks;
         let corpus = self.reading.corpus_within(most, format)?;
-        check_apart(&[&self.output], &corpus)?;
+        let mut paths = self.reading.paths(std::slice::from_ref(&self.output));
+        corpus.inputs().for_each(|input| paths.read(&input.path));
+        paths.check()?;
         Ok(corpus)
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokapi::collection::Storage;
-use tokapi::output::{Order, Output, StagedFolder, Target};
+use tokapi::output::{Order, Output, Staged, StagedFolder, Target};
 use tokapi::scratch::ScratchOptions;
 use tokapi::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fastest};
 use tokapi::{Bm25, BuildOptions, Error};
@@ -107,13 +107,16 @@ const MOST_BYTES: u64 = 256 << 20;
 const CHECKS: u32 = 2;
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
+    if let Some(svg) = &args.how.svg {
+        Staged::check(svg)?;
+    }
     if let Some(What::Sort(sort)) = args.what {
         return sort::run(&sort, threads);
     }
     if let Some(queries) = &args.queries {
         return queries::run(args.input.reading.index()?, queries, &args.how, threads);
     }
-    let sample = args.input.sample(threads)?;
+    let sample = args.input.sample(threads, args.how.svg().as_slice())?;
     let bench = Bench::new(&args, &sample)?;
     // Warms up, and tells how much text there is.
     let bytes = bench.run(tokapi::corpus::DEFAULT_CHUNK_BYTES as u64)?.bytes;
@@ -128,6 +131,14 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         most: (bytes / threads as u64).min(memory_most).min(MOST_BYTES),
     }
     .measure(&args.how, |chunk_bytes| bench.run(chunk_bytes))
+}
+
+impl How {
+    /// The drawing that is written.
+    fn svg(&self) -> Option<PathBuf> {
+        let usual = || self.sweep.then(|| PathBuf::from("tune.svg"));
+        self.svg.clone().or_else(usual)
+    }
 }
 
 /// A job whose chunk size is sought.
@@ -193,8 +204,7 @@ impl Tuned {
             sweep,
             stored: store.map(|store| store.path().to_path_buf()),
         };
-        let default_svg = || how.sweep.then(|| PathBuf::from("tune.svg"));
-        let svg = how.svg.clone().or_else(default_svg);
+        let svg = how.svg();
         if let Some(path) = &svg {
             svg::write(&report, path)?;
         }
@@ -276,6 +286,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(args: &Args, sample: &'a Sample<'a>) -> Result<Self, Error> {
+        Staged::check(&args.output)?;
         let beside = StagedFolder::create(&args.output.with_file_name(".tune"))?;
         let scratch = args.room.scratch.iter();
         let scratch: Vec<StagedFolder> = scratch

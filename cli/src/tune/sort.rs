@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use tokapi::Error;
-use tokapi::output::StagedFolder;
+use tokapi::output::{Staged, StagedFolder};
 use tokapi::sort::{Algorithm, Layout, SortProgress, chunk_limit, sort_file};
 use tokapi::tune::{Growth, Load, Measured, Shape};
+use tokapi::{Error, Paths};
 
 use super::{How, Tuned, forget};
 use crate::sort;
@@ -26,6 +26,14 @@ pub struct Args {
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let mut options = args.sort.options()?;
     options.spill = true;
+    let mut paths = Paths::default();
+    paths.read(&args.sort.input);
+    args.how.svg().iter().for_each(|file| paths.write(file));
+    paths.check()?;
+    Staged::check(&args.sort.output)?;
+    if let Some(svg) = &args.how.svg() {
+        Staged::check(svg)?;
+    }
     let folder = StagedFolder::create(&args.sort.output.with_file_name(".tune"))?;
     let input = sample(
         &args.sort.input,
