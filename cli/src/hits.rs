@@ -36,10 +36,15 @@ impl<'a> Shower<'a> {
         })
     }
 
-    fn document(&self, document: u64) -> Result<Option<StoredDocument>, Error> {
-        match self.highlighter.is_some() || !self.index.keep().fields.is_empty() {
-            true => self.index.document(document).map(Some),
-            false => Ok(None),
+    /// What is shown of a document: fields, and the text where a snippet or the text itself is wanted.
+    fn document(&self, document: u64, text: bool) -> Result<Option<StoredDocument>, Error> {
+        match (
+            self.highlighter.is_some() || text,
+            &self.index.keep().fields[..],
+        ) {
+            (true, _) => self.index.document(document).map(Some),
+            (false, []) => Ok(None),
+            (false, _) => self.index.fields(document).map(Some),
         }
     }
 
@@ -50,7 +55,7 @@ impl<'a> Shower<'a> {
 
     /// Adds lines with the fields and the snippet of a document.
     pub fn push_text(&self, document: u64, text: &mut String) -> Result<(), Error> {
-        let Some(document) = self.document(document)? else {
+        let Some(document) = self.document(document, false)? else {
             return Ok(());
         };
         let fields = document.fields.iter();
@@ -87,11 +92,7 @@ impl<'a> Shower<'a> {
 
     /// Adds what is kept of a document to its object; the whole text where it is wanted.
     pub fn push_json(&self, document: u64, text: bool, object: &mut Value) -> Result<(), Error> {
-        let stored = match (self.document(document)?, text) {
-            (None, true) => Some(self.index.document(document)?),
-            (stored, _) => stored,
-        };
-        let Some(mut stored) = stored else {
+        let Some(mut stored) = self.document(document, text)? else {
             return Ok(());
         };
         if let Some(snippet) = self.snippet(&stored) {

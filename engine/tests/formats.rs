@@ -64,6 +64,32 @@ fn every_version_is_read() {
     }
 }
 
+/// Values and texts were compressed together once; merging such parts changes no answer.
+#[test]
+fn a_store_of_a_former_version_is_merged() {
+    let former = folder_of_version(1).join("index");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    copy(&former, &path);
+    let expected = answers(&Index::open(&former).unwrap());
+    let mut writer = IndexWriter::open(&path, 1).unwrap();
+    writer.merge().unwrap();
+    drop(writer);
+    for folder in [&former, &path] {
+        let index = Index::open(folder).unwrap();
+        index.check().unwrap();
+        assert_eq!(answers(&index), expected);
+        for hit in index
+            .search(&Query::any(["t0"]), &SearchOptions::default())
+            .unwrap()
+        {
+            let whole = index.document(hit.document).unwrap();
+            let fields = index.fields(hit.document).unwrap();
+            assert_eq!((fields.text, fields.fields), (None, whole.fields));
+        }
+    }
+}
+
 /// `unicode` was the name of the analyzer `python` once; an index says so still.
 #[test]
 fn an_index_of_the_former_analyzer_unicode_is_one_of_python() {

@@ -141,8 +141,9 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
     let mut records = store.records();
     for counted in counted {
         let record = records.next()?.ok_or_else(|| store.damaged())?;
+        let record = [record.values, record.text].concat();
         let document =
-            document::decode(record, &keep.fields, keep.text).ok_or_else(|| store.damaged())?;
+            document::decode(&record, &keep.fields, keep.text).ok_or_else(|| store.damaged())?;
         let values = document.fields.iter().flat_map(|(_, values)| values);
         let has_list = |value: &&String| value.len() <= MOST_VALUE_BYTES;
         if values.filter(has_list).count() as u64 != u64::from(counted) {

@@ -12,7 +12,7 @@ use super::keep::Keep;
 use super::lists::Lists;
 use super::manifest::PartNote;
 use super::part::{Ids, Part};
-use super::store::StoreWriter;
+use super::store::{Record, StoreWriter};
 use super::tokens::{TermRanks, TokensWriter, is_last, push_code};
 use super::window::Window;
 use crate::analyze::Analyzer;
@@ -260,7 +260,8 @@ impl Keeper<'_> {
                     true => chunk.text(place),
                     false => &[],
                 };
-                store.push(&[&self.values, text])?;
+                let values = &self.values;
+                store.push(Record { values, text })?;
             }
             if let Some(lists) = &mut self.lists {
                 let values = chunk.values(place);

@@ -8,7 +8,8 @@
 //! | `lengths` | the length of every document; then those that the 256 codes stand for |
 //! | `ids` | the id of every document behind its length; then where every 64th begins; then where that stands |
 //! | `field-terms`, `field-lists`, `field-postings` | the same three files for the values of fields; a term is a field, a zero byte and a value |
-//! | `store` | compressed blocks of documents; then a [`StoreBlock`] each; then where these stand, and their number |
+//! | `records` | blocks of documents, each the compressed values of fields and the compressed texts; then a [`StoreBlock`] each; then where these stand, and their number |
+//! | `store` | the same of former versions, values and texts compressed together; then a [`FormerStoreBlock`] each |
 //! | `deleted-N` | the documents that are no more, as a list: a [`DeletedHeader`], entries, last documents, starts and blocks |
 //! | `ranks` | the rank of every term, shard by shard; then the terms before every shard; then where that stands, and their number |
 //! | `tokens` | the terms of every document in order, coded by their ranks |
@@ -74,6 +75,11 @@ pub(crate) const FIELDS: ListFiles = ListFiles {
     },
 };
 pub(crate) const STORE: PartFile = PartFile {
+    name: "records",
+    kind: *b"recs",
+};
+/// The store of former versions.
+pub(crate) const FORMER_STORE: PartFile = PartFile {
     name: "store",
     kind: *b"stor",
 };
@@ -142,11 +148,29 @@ pub(crate) struct ListPlace {
 pub(crate) struct StoreBlock {
     /// Its first document.
     pub first: u64,
-    /// Where it stands, and its bytes there.
+    /// Where its values stand; its texts follow.
     pub at: u64,
-    pub bytes: u64,
-    /// Its bytes, uncompressed.
-    pub raw_bytes: u64,
+    pub values: FrameBytes,
+    pub texts: FrameBytes,
+}
+
+/// The size of compressed data.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct FrameBytes {
+    /// In the file; 0 where there is nothing to compress.
+    pub stored: u64,
+    /// Uncompressed.
+    pub raw: u64,
+}
+
+/// Where a block of documents stands in a store of former versions.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct FormerStoreBlock {
+    pub first: u64,
+    pub at: u64,
+    pub records: FrameBytes,
 }
 
 /// What stands before the list of deleted documents.

@@ -143,7 +143,7 @@ fn write_store(
             let mut documents = 0..;
             while let (Some(record), Some(document)) = (records.next()?, documents.next()) {
                 if numbers.of(document).is_some() {
-                    writer.push(&[record])?;
+                    writer.push(record)?;
                 }
             }
         }

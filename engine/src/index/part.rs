@@ -85,9 +85,12 @@ impl Part {
                 )?),
                 false => None,
             },
-            store: match has(layout::STORE) {
-                true => Some(Store::open(folder, note, window)?),
-                false => None,
+            store: match [layout::STORE, layout::FORMER_STORE]
+                .into_iter()
+                .find(|&file| has(file))
+            {
+                Some(file) => Some(Store::open(folder, note, file, window)?),
+                None => None,
             },
         })
     }
@@ -221,7 +224,7 @@ impl Part {
             files.extend(names.into_iter().zip(fields.files()));
         }
         if let Some(store) = &self.store {
-            files.push((layout::STORE.name, store.file()));
+            files.push((store.name(), store.file()));
         }
         files.extend(self.tokens.iter().flat_map(Tokens::files));
         files.extend(

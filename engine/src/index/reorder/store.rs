@@ -7,10 +7,11 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::super::manifest::PartNote;
-use super::super::store::{Store, StoreWriter, take_record};
+use super::super::store::{Record, Store, StoreWriter};
 use super::gather::{InOrder, Records, Visit};
 use super::permutation::Permutation;
 use crate::error::{Error, Result};
+use crate::varint;
 
 /// Blocks that are decompressed at a time, on all threads.
 const BLOCKS: usize = 128;
@@ -27,22 +28,39 @@ pub(super) fn write(
     let mut writer = StoreWriter::create(folder)?;
     let mut records = InOrder::new(store, &permutation.places, most_bytes)?;
     while let Some(record) = records.next()? {
-        writer.push(&[record])?;
+        writer.push(split(record).ok_or_else(|| store.damaged())?)?;
     }
     writer.finish(note)
 }
 
+/// Writes a record as one piece: its text behind its values, and these behind their length.
+fn join(record: Record<'_>, joined: &mut Vec<u8>) {
+    joined.clear();
+    varint::push(record.values.len() as u64, joined);
+    joined.extend_from_slice(record.values);
+    joined.extend_from_slice(record.text);
+}
+
+/// The record that [`join`] has written.
+fn split(mut joined: &[u8]) -> Option<Record<'_>> {
+    let length = usize::try_from(varint::take(&mut joined)?).ok()?;
+    let (values, text) = joined.split_at_checked(length)?;
+    Some(Record { values, text })
+}
+
 impl Records for &Store {
     fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+        let mut joined = Vec::new();
         let blocks: Vec<usize> = (0..self.block_count()).collect();
         for batch in blocks.chunks(BLOCKS) {
             let read = batch.par_iter().map(|&block| self.block(block));
-            for (documents, bytes) in read.collect::<Result<Vec<_>>>()? {
-                let mut rest = &bytes[..];
-                for document in documents {
-                    let record = take_record(&mut rest);
+            for block in read.collect::<Result<Vec<_>>>()? {
+                let mut records = block.records();
+                for document in block.documents() {
+                    let record = records.next().ok_or_else(|| Store::damaged(self))?;
+                    join(record, &mut joined);
                     // A part has fewer than 2^32.
-                    let visited = record.and_then(|record| visit(document as usize, record));
+                    let visited = visit(document as usize, &joined);
                     visited.ok_or_else(|| Store::damaged(self))?;
                 }
             }
@@ -61,6 +79,7 @@ impl Records for &Store {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::layout::STORE;
     use super::super::super::window::Window;
     use super::*;
 
@@ -75,10 +94,12 @@ mod tests {
         };
         let mut writer = StoreWriter::create(folder.path()).unwrap();
         for document in 0..count {
-            writer.push(&[&record(document)]).unwrap();
+            let record = record(document);
+            let (values, text) = record.split_at(record.len() / 5);
+            writer.push(Record { values, text }).unwrap();
         }
         writer.finish(&mut note).unwrap();
-        let store = Store::open(folder.path(), &note, &Window::default()).unwrap();
+        let store = Store::open(folder.path(), &note, STORE, &Window::default()).unwrap();
         // 7 and 3000 have no factor in common.
         let order: Vec<u32> = (0..count).map(|place| place * 7 % count).collect();
         let mut places = vec![0; order.len()];
@@ -90,10 +111,12 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let mut note = note.clone();
             write(&store, &permutation, most_bytes, folder.path(), &mut note).unwrap();
-            let written = Store::open(folder.path(), &note, &Window::default()).unwrap();
+            let written = Store::open(folder.path(), &note, STORE, &Window::default()).unwrap();
             let mut records = written.records();
             for &document in &permutation.order {
-                assert!(records.next().unwrap() == Some(&record(document)[..]));
+                let record = record(document);
+                let (values, text) = record.split_at(record.len() / 5);
+                assert!(records.next().unwrap() == Some(Record { values, text }));
             }
             assert!(records.next().unwrap().is_none());
         }
