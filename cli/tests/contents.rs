@@ -99,7 +99,7 @@ fn filters_and_snippets() {
     let info = json(&folder, &["info", "index", "--json"]);
     assert_eq!(info["fields"], json!(["lang", "year", "tags", "ok"]));
     assert_eq!(info["stores_text"], true);
-    assert!(info["files"]["store"].as_u64() > Some(0), "{info}");
+    assert!(info["files"]["records"].as_u64() > Some(0), "{info}");
     let info = printed(&folder, &["info", "index"]);
     assert!(
         info.contains("bytes of field-terms")
@@ -311,7 +311,7 @@ fn little_memory_and_broken_documents() {
             "word7 other6 the text number 1007"
         );
     }
-    for file in ["store", "field-terms", "field-lists", "field-postings"] {
+    for file in ["records", "field-terms", "field-lists", "field-postings"] {
         let read = |name: &str| std::fs::read(folder.path(&format!("{name}/part-1/{file}")));
         assert!(read("whole").unwrap() == read("spilled").unwrap(), "{file}");
     }

@@ -112,7 +112,7 @@ fn mistakes_are_told_in_one_line() {
         &["b is 2"],
     );
     refused(&[&bm25s[..], &["-"]].concat(), 2, &["name one"]);
-    refused(&[&bm25s[..], &["index"]].concat(), 2, &["exists already"]);
+    refused(&[&bm25s[..], &["index"]].concat(), 2, &["would overwrite"]);
     let ciff = ["--to", "ciff", "-o", "out/a.ciff"];
     refused(
         &[&["export", "none"], &ciff[..]].concat(),

@@ -30,7 +30,7 @@ fn equal_scores_come_in_the_order() {
         assert!(run.status.success(), "{run:?}");
         assert_eq!(
             folder.names(&format!("{name}/part-1")),
-            ["ids", "lengths", "lists", "postings", "store", "terms"]
+            ["ids", "lengths", "lists", "postings", "records", "terms"]
         );
     };
     index("given", &[]);

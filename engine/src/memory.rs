@@ -216,6 +216,42 @@ impl Memory {
 }
 
 /// The memory that could be had without swapping; that of the control group where it is less.
+/// The files that this process has mapped, as far as they are in memory.
+#[derive(Debug)]
+pub(crate) struct MappedFiles {
+    #[cfg(target_os = "linux")]
+    counts: std::fs::File,
+}
+
+impl MappedFiles {
+    /// None where the system does not tell.
+    pub fn new() -> Option<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            let counts = std::fs::File::open("/proc/self/statm").ok()?;
+            Some(MappedFiles { counts })
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+
+    /// The bytes that are in memory; 0 where they cannot be read.
+    pub fn bytes(&self) -> u64 {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::fs::FileExt;
+            let mut text = [0; 128];
+            let length = self.counts.read_at(&mut text, 0).unwrap_or(0);
+            // Pages: all, those in memory, those of them that are mapped from files.
+            let mapped = std::str::from_utf8(&text[..length]).ok();
+            let mapped = mapped.and_then(|text| text.split(' ').nth(2)?.parse::<u64>().ok());
+            mapped.unwrap_or(0) * rustix::param::page_size() as u64
+        }
+        #[cfg(not(target_os = "linux"))]
+        0
+    }
+}
+
 fn available_bytes() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let free = read("/proc/meminfo").and_then(|text| {

@@ -301,7 +301,7 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
         let folder = tempfile::tempdir().unwrap();
         let path = build(folder.path(), &jsonl(&documents), options(), held, threads);
         let names = [
-            "store",
+            "records",
             "field-terms",
             "field-lists",
             "field-postings",

@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::external::{External, Merged};
 use crate::pipeline::{StageTimes, Stages};
 
-/// Documents that are fetched at a time.
-pub(super) const BATCH_DOCUMENTS: usize = 1 << 16;
+/// Documents that are fetched at a time. Few, for their ids may be long.
+pub(super) const BATCH_DOCUMENTS: usize = 1 << 12;
 
 /// Writes the files of a part to `folder`. Documents that are called by their number count from `first`.
 pub(super) fn write_part(

@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(set.number(b"d1000"), None);
         let memory = Memory::new(300_000_000).unwrap();
         assert!(!set.is_full(&memory));
-        set.insert(&vec![b'x'; 100_000_000]);
+        set.insert(&vec![b'x'; 150_000_000]);
         assert!(set.is_full(&memory));
     }
 }
