@@ -6,14 +6,21 @@
 
 mod block;
 mod chunk;
+mod columns;
+mod csv;
 mod decode;
+mod ends;
+mod foreign;
 mod format;
 mod inputs;
+mod json;
 mod jsonl;
 mod parquet;
 mod reader;
+mod recognise;
 mod source;
 mod spool;
+mod table;
 mod terms;
 mod text;
 mod trec;
