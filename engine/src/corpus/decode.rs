@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::gzip::Members;
 use super::reader::{FileReader, Reader};
 use super::recognise::recognise;
 use super::{CorpusOptions, Format, Input, Progress};
@@ -126,7 +127,7 @@ fn decompress(
     let (start, raw) = peek(raw);
     if start.starts_with(&GZIP) {
         let raw = BufReader::with_capacity(capacity, raw);
-        Ok((Box::new(flate2::bufread::MultiGzDecoder::new(raw)), true))
+        Ok((Box::new(Members::new(raw)), true))
     } else if start.starts_with(&ZSTD) {
         let raw = BufReader::with_capacity(capacity, raw);
         let mut decoder = zstd::Decoder::with_buffer(raw)?;

@@ -12,6 +12,7 @@ mod decode;
 mod ends;
 mod foreign;
 mod format;
+mod gzip;
 mod inputs;
 mod json;
 mod jsonl;

@@ -202,6 +202,14 @@ mod tests {
         assert_eq!(values(0), [(0, "p"), (0, "q"), (1, "true"), (2, "1")]);
         assert_eq!(values(1), [(2, "0.5"), (3, "1999"), (3, "2000")]);
         assert_eq!(values(2), [(1, "false"), (2, "-2000000000"), (3, "7")]);
+        let lists = CorpusOptions {
+            text_fields: vec!["text".into(), "tags".into()],
+            ..CorpusOptions::default()
+        };
+        let mut corpus = Corpus::from_bytes("x.parquet", file(), lists);
+        let (joined, _) = corpus.next_chunk().unwrap().unwrap();
+        let text = |document: usize| std::str::from_utf8(joined.text(document)).unwrap();
+        assert_eq!([0, 1, 2].map(text), ["x p q", "y ", "z "]);
         for unknown in ["tag", "none"] {
             let mut corpus = Corpus::from_bytes("x.parquet", file(), options(&[unknown.into()]));
             let error = corpus.next_chunk().unwrap_err().to_string();
