@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::reader::{FileReader, RecordRange};
+use super::small::SmallFile;
 use super::table::{self, Table};
 use super::{Chunk, CorpusOptions, Format, PADDING};
 use super::{csv, json, jsonl, parquet, terms, text, trec, tsv};
@@ -66,6 +67,9 @@ pub struct Block {
     skipped: Skipped,
     /// Records that are read when the block is parsed: all of the block, if there are any.
     unread: Option<RecordRange>,
+    /// Files that are read when the block is parsed, behind all other records.
+    small: Vec<SmallFile>,
+    small_bytes: usize,
 }
 
 /// Which line, or row, of its file comes first in a segment.
@@ -148,17 +152,17 @@ impl Sink<'_> {
 impl Block {
     /// The number of bytes of records.
     pub fn len(&self) -> usize {
-        self.bytes.len() + self.unread.as_ref().map_or(0, RecordRange::len)
+        self.bytes.len() + self.unread_bytes()
     }
 
     /// The bytes that are read when the block is parsed.
     pub(super) fn unread_bytes(&self) -> usize {
-        self.unread.as_ref().map_or(0, RecordRange::len)
+        self.unread.as_ref().map_or(0, RecordRange::len) + self.small_bytes
     }
 
     /// Whether there is nothing in it: no records, and nothing left out.
     pub fn is_empty(&self) -> bool {
-        self.segments.is_empty() && self.skipped.count == 0
+        self.segments.is_empty() && self.skipped.count == 0 && !self.has_small()
     }
 
     /// The place of this block among all of its corpus.
@@ -175,7 +179,8 @@ impl Block {
                 first.origin.path.display()
             )
         });
-        place.unwrap_or_else(|| "nothing".into())
+        let small = || Some(format!("{} and others", self.small.first()?.path.display()));
+        place.or_else(small).unwrap_or_else(|| "nothing".into())
     }
 
     /// Reads the records, where that has been left to whoever parses them.
@@ -190,6 +195,12 @@ impl Block {
             self.segments.clear();
             self.bytes.clear();
             self.skip(Error::Read { path, source })?;
+        }
+        let options = Arc::clone(&self.options);
+        self.small_bytes = 0;
+        for file in std::mem::take(&mut self.small) {
+            let read = file.read_into(&options, self);
+            read.or_else(|error| self.skip(error))?;
         }
         Ok(())
     }
@@ -307,6 +318,25 @@ impl Block {
         self.options = Arc::clone(options);
         self.skipped = Skipped::default();
         self.unread = None;
+        self.small.clear();
+        self.small_bytes = 0;
+    }
+
+    /// Whether it ends with files that are not read yet.
+    pub(super) fn has_small(&self) -> bool {
+        !self.small.is_empty()
+    }
+
+    /// Adds a small file, if there is one and it fits.
+    pub(super) fn add_small(&mut self, file: Option<SmallFile>) -> bool {
+        match file.filter(|file| file.bytes <= self.room()) {
+            Some(file) => {
+                self.small_bytes += file.bytes;
+                self.small.push(file);
+                true
+            }
+            None => false,
+        }
     }
 
     /// The bytes that may still be added.

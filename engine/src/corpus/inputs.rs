@@ -55,7 +55,8 @@ impl Input {
         let size = metadata.as_ref().map_or(0, |metadata| metadata.len());
         let time = metadata.and_then(|metadata| metadata.modified().ok());
         let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let path = self.path.canonicalize();
+        // Links are not followed: that takes several calls a file, and size and time tell enough.
+        let path = std::path::absolute(&self.path);
         let path = path.as_ref().unwrap_or(&self.path).display();
         let time = time.unwrap_or_default().as_nanos();
         format!("{path} {size} {time}")
