@@ -144,6 +144,14 @@ fn tables_and_arrays_serve_every_verb() {
         assert!(run.status.success(), "{run:?}");
         String::from_utf8(run.stdout).unwrap()
     };
+    let numbers = "{\"id\":1,\"text\":\"x\",\"n\":2.0}\n{\"id\":2,\"text\":\"x\",\"n\":-0.0}\n";
+    folder.put("numbers.jsonl", numbers);
+    fields(folder.run(&["index", "numbers.jsonl", "-o", "numbers", "--field", "n"]));
+    for (filter, id) in [("n:2", 1), ("n:2.0", 1), ("n:0", 2), ("n:-0", 2)] {
+        let found = fields(folder.run(&["search", "numbers", "", "--filter", filter, "--json"]));
+        let id = format!("\"id\":\"{id}\"");
+        assert!(found.contains(&id), "{filter}: {found}");
+    }
     let csv = "id,text,lang\n1,one two,en\n2,\"deux, trois\",fr\n3,three,\n";
     folder.put("docs.csv", csv);
     folder.put(

@@ -382,7 +382,8 @@ impl<'de> Visitor<'de> for ValueSeed {
     }
 
     fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
-        Ok(Value::One(Cow::Owned(number.to_string())))
+        // Negative zero is zero.
+        Ok(Value::One(Cow::Owned((number + 0.0).to_string())))
     }
 
     fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {

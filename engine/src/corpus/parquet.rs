@@ -5,6 +5,7 @@
 //! and becomes an error like any other.
 
 mod kept;
+mod spell;
 
 use std::cell::Cell;
 use std::fs::File;
@@ -13,18 +14,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::basic::{ConvertedType, Type as PhysicalType};
+use parquet::basic::Type as PhysicalType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArrayType, DataType, FixedLenByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
+use parquet::schema::types::ColumnDescPtr;
 
 use super::block::{Block, First, Origin, Segment, Sink};
 use super::decode::{self, Decoded};
 use super::tsv::NOT_UTF8;
 use super::{CorpusOptions, Format, Input, columns};
 use crate::error::{Error, Place, Position, Result};
+use spell::Spelling;
 
 /// Rows decoded at a time.
 const BATCH_ROWS: usize = 1024;
@@ -123,7 +125,7 @@ impl ParquetSource {
                 let schema = self.reader.metadata().file_metadata().schema_descr();
                 let descriptor = schema.column(number);
                 values.push(match descriptor.max_rep_level() {
-                    0 => read_texts(column, rows, is_unsigned(&descriptor))?,
+                    0 => read_texts(column, rows, Spelling::of(&descriptor))?,
                     // The strings of a list, joined by blanks.
                     _ => {
                         let lists = kept::read(column, rows, &descriptor)?.into_iter();
@@ -224,8 +226,11 @@ fn find_columns(
         let is_nested = is_list && (place == 0 || below.count() > 1);
         let readable = matches!(
             column.physical_type(),
-            PhysicalType::BYTE_ARRAY | PhysicalType::INT32 | PhysicalType::INT64
-        );
+            PhysicalType::BYTE_ARRAY
+                | PhysicalType::FIXED_LEN_BYTE_ARRAY
+                | PhysicalType::INT32
+                | PhysicalType::INT64
+        ) && Spelling::of(&column).reads(column.physical_type());
         if !readable || is_nested {
             return Err(Error::Input {
                 place: Place {
@@ -242,34 +247,24 @@ fn find_columns(
     Ok(columns)
 }
 
-fn is_unsigned(column: &ColumnDescriptor) -> bool {
-    // A logical type is given as the converted one too.
-    let converted = column.converted_type();
-    matches!(converted, ConvertedType::UINT_32 | ConvertedType::UINT_64)
-}
-
 /// The next `rows` values of a column as text.
 fn read_texts(
     column: &mut ColumnReader,
     rows: usize,
-    unsigned: bool,
+    spelling: Spelling,
 ) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
     match column {
         ColumnReader::ByteArrayColumnReader(reader) => {
-            read::<ByteArrayType>(reader, rows, |value: &ByteArray| value.data().to_vec())
+            read::<ByteArrayType>(reader, rows, |value| spelling.bytes(value.data()))
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            read::<FixedLenByteArrayType>(reader, rows, |value| spelling.bytes(value.data()))
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            read::<Int32Type>(reader, rows, |&value| match unsigned {
-                // The bits are those of the unsigned number.
-                true => (value as u32).to_string().into(),
-                false => value.to_string().into(),
-            })
+            read::<Int32Type>(reader, rows, |&value| spelling.int32(value))
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            read::<Int64Type>(reader, rows, |&value| match unsigned {
-                true => (value as u64).to_string().into(),
-                false => value.to_string().into(),
-            })
+            read::<Int64Type>(reader, rows, |&value| spelling.int64(value))
         }
         _ => Err(ParquetError::General("a column changed its type".into())),
     }
