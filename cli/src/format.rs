@@ -6,8 +6,12 @@ use tokapi::corpus::Format;
 pub enum FormatName {
     /// One JSON object on every line
     Jsonl,
-    /// An id, a tab and the text on every line
+    /// JSON objects in an array, or one after another, over any number of lines
+    Json,
+    /// An id, a tab and the text on every line; or columns by name, if line 1 names an id and a text
     Tsv,
+    /// CSV: columns by name; line 1 names them
+    Csv,
     /// TREC SGML: elements DOC and DOCNO
     Trec,
     /// Columns by name
@@ -22,7 +26,9 @@ impl From<FormatName> for Format {
     fn from(name: FormatName) -> Self {
         match name {
             FormatName::Jsonl => Format::Jsonl,
+            FormatName::Json => Format::Json,
             FormatName::Tsv => Format::Tsv,
+            FormatName::Csv => Format::Csv,
             FormatName::Trec => Format::Trec,
             FormatName::Parquet => Format::Parquet,
             FormatName::Text => Format::Text,

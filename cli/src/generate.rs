@@ -159,7 +159,7 @@ fn format_of(args: &Args) -> Result<(Format, Compression), Error> {
         .ok_or_else(|| {
             let name = args.output.display();
             Error::Usage(format!(
-                "cannot tell the format of `{name}`; name it .terms, .jsonl, .tsv, .trec or .parquet, or give --format"
+                "cannot tell the format of `{name}`; name it .terms, .jsonl, .tsv, .csv, .trec or .parquet, or give --format"
             ))
         })?;
     Ok((format, compression))

@@ -20,7 +20,7 @@ fn counts(summary: &Value) -> (u64, u64) {
 fn a_bad_record_stops_with_its_place_or_is_skipped_and_counted() {
     let folder = Folder::new();
     #[rustfmt::skip]
-    let cases: [(&str, &[u8], &[&str]); 19] = [
+    let cases: [(&str, &[u8], &[&str]); 29] = [
         ("jsonl", b"{\"id\":\"x\",\"contents\":\"caf\xe9\"}", &["line 2", "UTF-8"]),
         ("jsonl", b"{\"id\":\"x\xff\",\"contents\":\"\"}", &["line 2", "UTF-8"]),
         ("jsonl", b"{\"id\":\"x\",\"contents\":\"cut", &["line 2", "broken JSON"]),
@@ -39,6 +39,16 @@ fn a_bad_record_stops_with_its_place_or_is_skipped_and_counted() {
         ("trec", b"<DOC><DOCNO>x</DOCNO>caf\xe9</DOC>", &["line 2", "UTF-8"]),
         ("trec", b"<DOC>no id</DOC>", &["line 2", "no `<DOCNO>`"]),
         ("trec", b"<DOC><DOCNO>x</DOCNO>no end", &["line 2", "`</DOC>` is missing"]),
+        ("json", b",\n{\"id\":\"x\",\n\"contents\":\"caf\xe9\"}", &["line 4", "UTF-8"]),
+        ("json", b",\n{\"id\":\"x\",\n\"contents\" \"\"}", &["line 5", "broken JSON"]),
+        ("json", b",\n\n{\"contents\":\"x\"}", &["line 5", "no field `id`"]),
+        ("json", b",\n\"a, b\"", &["line 4", "object"]),
+        ("csv", b"en,caf\xe9,x", &["line 4", "UTF-8"]),
+        ("csv", b"en,\"a\nb\",x,y", &["line 4", "a row of 4 columns; the first row names 3"]),
+        ("csv", b"en,text,", &["line 4", "the id is empty"]),
+        ("table.tsv", b"\tx\tcaf\xe9", &["line 3", "UTF-8"]),
+        ("table.tsv", b"x\ttext", &["line 3", "a row of 2 columns; the first row names 3"]),
+        ("table.tsv", b"a\t\tb", &["line 3", "the id is empty"]),
         ("terms", b"good\ncaf\xe9\n\n", &["line 6", "UTF-8"]),
     ];
     for (extension, bad, parts) in cases {
@@ -98,6 +108,130 @@ fn the_format_is_wrong() {
     folder.refuses(&["latin.txt"], 1, &["latin.txt, line 1", "UTF-8"]);
     let (summary, _) = folder.weighs(&["latin.txt", "--on-error", "skip"]);
     assert_eq!(counts(&summary), (0, 1));
+}
+
+#[test]
+fn tables_and_arrays_are_read_as_jsonl_is() {
+    let folder = Folder::new();
+    folder.put("clean.jsonl", around("jsonl", b""));
+    let (_, expected) = folder.weighs(&["clean.jsonl"]);
+    for extension in ["json", "csv", "table.tsv"] {
+        let name = format!("docs.{extension}");
+        folder.put(&name, around(extension, b""));
+        for chunk in ["--chunk-size=16MiB", "--chunk-size=1"] {
+            let (summary, output) = folder.weighs(&[&name, chunk]);
+            assert_eq!(counts(&summary), (2, 0), "{name}");
+            assert!(output == expected, "{name} {chunk}: other weights");
+        }
+        // Without a name, and compressed.
+        for script in ["cat", "gzip", "zstd -q"] {
+            let script = format!("{script} < {name} | \"$0\" stats --json -");
+            let run = shell(&folder, &script);
+            let summary = String::from_utf8(run.stdout).unwrap();
+            assert!(summary.contains("\"documents\":2"), "{name}: {summary}");
+        }
+        let format = extension.rsplit('.').next().unwrap();
+        fs::copy(folder.path(&name), folder.path("nameless")).unwrap();
+        let (_, output) = folder.weighs(&["nameless", "--format", format]);
+        assert!(output == expected, "{name}: other weights");
+    }
+}
+
+#[test]
+fn tables_and_arrays_serve_every_verb() {
+    let folder = Folder::new();
+    let fields = |run: std::process::Output| {
+        assert!(run.status.success(), "{run:?}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let numbers = "{\"id\":1,\"text\":\"x\",\"n\":2.0}\n{\"id\":2,\"text\":\"x\",\"n\":-0.0}\n";
+    folder.put("numbers.jsonl", numbers);
+    fields(folder.run(&["index", "numbers.jsonl", "-o", "numbers", "--field", "n"]));
+    for (filter, id) in [("n:2", 1), ("n:2.0", 1), ("n:0", 2), ("n:-0", 2)] {
+        let found = fields(folder.run(&["search", "numbers", "", "--filter", filter, "--json"]));
+        let id = format!("\"id\":\"{id}\"");
+        assert!(found.contains(&id), "{filter}: {found}");
+    }
+    let csv = "id,text,lang\n1,one two,en\n2,\"deux, trois\",fr\n3,three,\n";
+    folder.put("docs.csv", csv);
+    folder.put(
+        "docs.tsv",
+        "id\ttext\tlang\n1\tone two\ten\n2\tdeux, trois\tfr\n3\tthree\t\n",
+    );
+    let json = r#"[{"id":1,"text":"one two","lang":"en"},
+        {"id":2,"text":"deux, trois","lang":"fr"}, {"id":3,"text":"three"}]"#;
+    folder.put("docs.json", json);
+    for name in ["docs.csv", "docs.tsv", "docs.json"] {
+        let index = format!("{name}.index");
+        let build = ["index", name, "-o", &index, "--store", "--field", "lang"];
+        fields(folder.run(&build));
+        let search = ["search", &index, "", "--filter", "lang:fr", "--json"];
+        let found = fields(folder.run(&search));
+        assert!(found.contains("\"id\":\"2\""), "{name}: {found}");
+        assert!(!found.contains("\"id\":\"3\""), "{name}: {found}");
+        for runner in ["threads", "processes"] {
+            let job = ["mapreduce", "wordcount", name, "-o", "out/counts.tsv"];
+            let args = [&job[..], &["--runner", runner, "--chunk-size", "20"]].concat();
+            fields(folder.run(&args));
+            let counts = fs::read_to_string(folder.path("out/counts.tsv")).unwrap();
+            assert_eq!(counts.lines().count(), 5, "{name} {runner}: {counts}");
+            fs::remove_file(folder.path("out/counts.tsv")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_array_or_a_table_that_is_cut_off_says_so() {
+    let folder = Folder::new();
+    let json = around("json", b"");
+    folder.put("docs.json", &json[..json.len() - 3]);
+    folder.refuses(&["docs.json"], 1, &["docs.json, line 4", "cut off"]);
+    let (summary, _) = folder.weighs(&["docs.json", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (2, 1));
+    folder.put("docs.json", &json[..json.len() - 9]);
+    folder.refuses(&["docs.json"], 1, &["docs.json, line 4", "broken JSON"]);
+    folder.put("docs.csv", "id,text\na,one\nb,\"two\nthree");
+    folder.refuses(&["docs.csv"], 1, &["docs.csv, line 3", "does not end"]);
+    let (summary, _) = folder.weighs(&["docs.csv", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (1, 1));
+    folder.put("docs.csv", "1,some text\n2,more\n");
+    let parts = [
+        "docs.csv, line 1",
+        "the first row must name the columns",
+        "1, some text",
+    ];
+    folder.refuses(&["docs.csv"], 1, &parts);
+}
+
+#[test]
+fn files_of_other_kinds_are_named_and_not_taken_as_text() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    folder.put("in/good.txt", "one two");
+    let made =
+        "tar czf in/docs.tar.gz good.jsonl; printf 'WARC/1.0\\r\\n\\r\\nx' | gzip > in/a.warc.gz";
+    folder.put("good.jsonl", around("jsonl", b""));
+    assert!(shell(&folder, made).status.success());
+    folder.put("in/page.html", "<p>words</p>");
+    folder.put("in/feed", "<?xml version=\"1.0\"?><a/>");
+    folder.put("in/wide.txt", b"\xff\xfea\0b\0");
+    folder.put("in/paper.pdf", b"%PDF-1.4\n\xe2\xe3");
+    let others = [
+        ("in/docs.tar.gz", "tar archive"),
+        ("in/a.warc.gz", "WARC"),
+        ("in/page.html", "HTML"),
+        ("in/feed", "XML"),
+        ("in/wide.txt", "UTF-16"),
+        ("in/paper.pdf", "PDF"),
+    ];
+    for (name, part) in others {
+        folder.refuses(&[name], 1, &[name, "looks like", part]);
+    }
+    let (summary, _) = folder.weighs(&["in", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (1, 6));
+    // Unless the format is named.
+    let (summary, _) = folder.weighs(&["in/page.html", "--format", "text"]);
+    assert_eq!(counts(&summary), (1, 0));
 }
 
 #[test]
@@ -314,6 +448,42 @@ fn inputs_that_are_not_there() {
     folder.put("latin.txt", b"caf\xe9");
     let latin = ["latin.txt", "UTF-8"];
     folder.refuses(&["docs.tsv", "--stop-words", "latin.txt"], 1, &latin);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_read_is_skipped_within_a_folder() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    folder.put("in/a.tsv", "a\tone two two\n");
+    folder.put("in/c.tsv", "b\ttwo three\n");
+    folder.put("clean.tsv", around("tsv", b""));
+    std::os::unix::fs::symlink("nowhere", folder.path("in/b")).unwrap();
+    folder.put("in/d", b"\x01\t\0words\tand\nbytes \0\n");
+    folder.refuses(&["in"], 1, &["in/b", "No such file"]);
+    let (summary, output) = folder.weighs(&["in", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (2, 2));
+    assert!(output == folder.weighs(&["clean.tsv"]).1);
+    fs::remove_file(folder.path("in/b")).unwrap();
+    folder.refuses(&["in"], 1, &["in/d", "binary"]);
+    // A named link to nothing is an error in any case.
+    std::os::unix::fs::symlink("nowhere", folder.path("link")).unwrap();
+    folder.refuses(
+        &["link", "--on-error", "skip"],
+        1,
+        &["link", "No such file"],
+    );
+    let index = [
+        "index",
+        "in",
+        "-o",
+        "out/index",
+        "--store",
+        "--on-error",
+        "skip",
+    ];
+    let run = folder.run(&index);
+    assert!(run.status.success(), "{run:?}");
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(crate) const INDEX_FORMAT: &str = "tokapi index";
 pub struct Paths {
     reads: Vec<Named>,
     writes: Vec<Named>,
+    /// The last folder of a file, and what it is behind links: many files are of one folder.
+    folder: Option<(PathBuf, PathBuf)>,
 }
 
 /// A path as the user names it, and as it is.
@@ -38,12 +40,38 @@ struct Named {
 impl Paths {
     /// Adds a file or folder that is read. Of a folder all that it holds is read.
     pub fn read(&mut self, path: impl AsRef<Path>) {
-        self.reads.extend(Named::new(path.as_ref()));
+        let read = self.named(path.as_ref());
+        self.reads.extend(read);
     }
 
     /// Adds a file or folder that is written, whether it exists or not.
     pub fn write(&mut self, path: impl AsRef<Path>) {
-        self.writes.extend(Named::new(path.as_ref()));
+        let written = self.named(path.as_ref());
+        self.writes.extend(written);
+    }
+
+    /// A path as it is; none for standard input and output, pipes and devices.
+    fn named(&mut self, path: &Path) -> Option<Named> {
+        let is_file = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file());
+        if let (true, Some(folder), Some(name)) = (is_file, path.parent(), path.file_name()) {
+            let known = self.folder.take().filter(|(known, _)| known == folder);
+            let (_, resolved) = self.folder.insert(known.unwrap_or_else(|| {
+                let resolved = match folder.as_os_str().is_empty() {
+                    true => resolve(Path::new(".")),
+                    false => resolve(folder),
+                };
+                (folder.to_path_buf(), resolved)
+            }));
+            return Some(Named {
+                name: path.to_path_buf(),
+                resolved: resolved.join(name),
+            });
+        }
+        let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        (path != Path::new("-") && !special).then(|| Named {
+            name: path.to_path_buf(),
+            resolved: resolve(path),
+        })
     }
 
     /// Checks that no written path is read, is part of an index, or is written twice.
@@ -82,17 +110,6 @@ fn refuse(path: &Path, what: &str) -> Result<()> {
         "{}: {what}; name another file to write",
         path.display()
     )))
-}
-
-impl Named {
-    /// None for standard input and output, pipes and devices.
-    fn new(path: &Path) -> Option<Self> {
-        let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
-        (path != Path::new("-") && !special).then(|| Named {
-            name: path.to_path_buf(),
-            resolved: resolve(path),
-        })
-    }
 }
 
 /// The path behind links and dots, as far as it exists.

@@ -40,7 +40,8 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         3 => prop::sample::select(vec![
             "\n", "\n\n", "\r\n", "\t", "<DOC>", "</DOC>", "<doc>", "</doc>", "<DOCNO>",
             "</DOCNO>", "<DO", "&amp;", "&#x41;", "&", ";", "{\"id\":\"", "\",\"contents\":\"",
-            "\"}", "{\"id\":1,\"text\":\"x\"}\n", "a", "Term ", "é", "\u{feff}", "PAR1",
+            "\"}", "{\"id\":1,\"text\":\"x\"}\n", "[", "]", ",", "{", "}", "\"", "\\", "id,text\n", "a,b\n",
+            "id\ttext\n", "\r", "a", "Term ", "é", "\u{feff}", "PAR1",
         ])
         .prop_map(|text| text.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..4),
@@ -48,13 +49,23 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-const RECORDS: [Format; 5] = [
+const RECORDS: [Format; 7] = [
     Format::Jsonl,
+    Format::Json,
     Format::Tsv,
+    Format::Csv,
     Format::Trec,
     Format::Text,
     Format::Terms,
 ];
+
+/// Bytes behind the header without which CSV is not read.
+fn with_header(format: Format, bytes: Vec<u8>) -> Vec<u8> {
+    match format {
+        Format::Csv => [b"id,text\n", &bytes[..]].concat(),
+        _ => bytes,
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
@@ -65,6 +76,7 @@ proptest! {
         format in prop::sample::select(RECORDS.to_vec()),
         chunk_bytes in 1usize..64,
     ) {
+        let bytes = with_header(format, bytes);
         let whole = read(Some(format), &bytes, 1 << 20);
         let parts = read(Some(format), &bytes, chunk_bytes);
         prop_assert_eq!(&whole.0, &parts.0);
@@ -77,6 +89,7 @@ proptest! {
         format in prop::sample::select(RECORDS.to_vec()),
         chunk_bytes in 1usize..64,
     ) {
+        let bytes = with_header(format, bytes);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bytes");
         std::fs::write(&path, &bytes).unwrap();
@@ -122,13 +135,24 @@ proptest! {
         texts in prop::collection::vec("[^\\p{C}<>&]{0,20}", 0..20),
         chunk_bytes in 1usize..200,
     ) {
-        for format in [Format::Jsonl, Format::Tsv, Format::Trec] {
+        for format in [Format::Jsonl, Format::Json, Format::Tsv, Format::Csv, Format::Trec] {
             let record = |(id, text): (usize, &String)| match format {
                 Format::Jsonl => serde_json::json!({ "id": id, "contents": text }).to_string() + "\n",
+                Format::Json => {
+                    let object = serde_json::json!({ "id": id, "contents": text });
+                    let object = serde_json::to_string_pretty(&object).unwrap();
+                    (if id == 0 { "[" } else { "," }).to_owned() + &object
+                }
                 Format::Tsv => format!("{id}\t{text}\n"),
+                Format::Csv => format!("{id},\"{}\"\n", text.replace('"', "\"\"")),
                 _ => format!("<DOC>\n<DOCNO>{id}</DOCNO>{text}</DOC>\n"),
             };
-            let file: String = texts.iter().enumerate().map(record).collect();
+            let mut file: String = texts.iter().enumerate().map(record).collect();
+            match format {
+                Format::Json if !texts.is_empty() => file.push(']'),
+                Format::Csv => file.insert_str(0, "id,contents\n"),
+                _ => {}
+            }
             let (found, reasons) = read(Some(format), file.as_bytes(), chunk_bytes);
             prop_assert_eq!(reasons.len(), 0);
             // Tags count as spaces.

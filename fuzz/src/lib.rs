@@ -26,7 +26,7 @@ fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -
         format,
         // Other formats have none.
         fields: match format {
-            Some(Format::Jsonl | Format::Trec) => vec!["title".into()],
+            Some(Format::Jsonl | Format::Json | Format::Trec) => vec!["title".into()],
             _ => Vec::new(),
         },
         chunk_bytes: Some(chunk_bytes),

@@ -116,6 +116,16 @@ pub fn around(extension: &str, bad: &[u8]) -> Vec<u8> {
             b"\n{\"id\":\"b\",\"contents\":\"two three\"}\n",
         ),
         "tsv" => (b"a\tone two two\n", b"\nb\ttwo three\n"),
+        "json" => (
+            b"[\n {\"id\": \"a\",\n  \"contents\": \"one two two\"}",
+            b"\n, {\"id\": \"b\", \"contents\": \"two three\"}\n]\n",
+        ),
+        "csv" => (
+            b"lang,contents,id\nen,\"one\ntwo two\",a\n",
+            b"\nen,two three,b\n",
+        ),
+        // TSV with a header.
+        "table.tsv" => (b"title\tid\ttext\n\ta\tone two two\n", b"\ntwo\tb\tthree\n"),
         "trec" => (
             b"<DOC><DOCNO>a</DOCNO>one two two</DOC>\n",
             b"\n<DOC><DOCNO>b</DOCNO>two three</DOC>\n",

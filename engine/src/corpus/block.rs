@@ -6,7 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::reader::{FileReader, RecordRange};
-use super::{Chunk, CorpusOptions, Format, PADDING, jsonl, parquet, terms, text, trec, tsv};
+use super::small::SmallFile;
+use super::table::{self, Table};
+use super::{Chunk, CorpusOptions, Format, PADDING};
+use super::{csv, json, jsonl, parquet, terms, text, trec, tsv};
 use crate::error::{Error, Place, Position, Result};
 
 /// What to do with a document that cannot be read.
@@ -64,6 +67,9 @@ pub struct Block {
     skipped: Skipped,
     /// Records that are read when the block is parsed: all of the block, if there are any.
     unread: Option<RecordRange>,
+    /// Files that are read when the block is parsed, behind all other records.
+    small: Vec<SmallFile>,
+    small_bytes: usize,
 }
 
 /// Which line, or row, of its file comes first in a segment.
@@ -75,12 +81,20 @@ pub(super) enum First {
     At(FileReader),
 }
 
-/// The records of one file within a block.
+/// The file that records come from, and how they are read.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Segment {
+pub(super) struct Origin {
     #[serde(with = "crate::paths")]
     pub path: Arc<Path>,
     pub format: Format,
+    /// What the header says, where the file has one.
+    pub table: Option<Arc<Table>>,
+}
+
+/// The records of one file within a block.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Segment {
+    pub origin: Origin,
     start: usize,
     first: First,
     /// Whether nothing of the file comes before.
@@ -106,7 +120,7 @@ impl Segment {
     pub(super) fn error(&self, position: Position, what: impl Into<String>) -> Error {
         Error::Input {
             place: Place {
-                path: self.path.to_path_buf(),
+                path: self.origin.path.to_path_buf(),
                 position,
             },
             what: what.into(),
@@ -138,17 +152,17 @@ impl Sink<'_> {
 impl Block {
     /// The number of bytes of records.
     pub fn len(&self) -> usize {
-        self.bytes.len() + self.unread.as_ref().map_or(0, RecordRange::len)
+        self.bytes.len() + self.unread_bytes()
     }
 
     /// The bytes that are read when the block is parsed.
     pub(super) fn unread_bytes(&self) -> usize {
-        self.unread.as_ref().map_or(0, RecordRange::len)
+        self.unread.as_ref().map_or(0, RecordRange::len) + self.small_bytes
     }
 
     /// Whether there is nothing in it: no records, and nothing left out.
     pub fn is_empty(&self) -> bool {
-        self.segments.is_empty() && self.skipped.count == 0
+        self.segments.is_empty() && self.skipped.count == 0 && !self.has_small()
     }
 
     /// The place of this block among all of its corpus.
@@ -160,9 +174,13 @@ impl Block {
     pub(crate) fn place(&self) -> String {
         let place = self.segments.first().map(|first| {
             let number = first.first();
-            format!("{}, from line or row {number} on", first.path.display())
+            format!(
+                "{}, from line or row {number} on",
+                first.origin.path.display()
+            )
         });
-        place.unwrap_or_else(|| "nothing".into())
+        let small = || Some(format!("{} and others", self.small.first()?.path.display()));
+        place.or_else(small).unwrap_or_else(|| "nothing".into())
     }
 
     /// Reads the records, where that has been left to whoever parses them.
@@ -173,10 +191,16 @@ impl Block {
         if let Some(unread) = self.unread.take()
             && let Err(source) = unread.read(&mut self.bytes)
         {
-            let path = self.segments[0].path.to_path_buf();
+            let path = self.segments[0].origin.path.to_path_buf();
             self.segments.clear();
             self.bytes.clear();
             self.skip(Error::Read { path, source })?;
+        }
+        let options = Arc::clone(&self.options);
+        self.small_bytes = 0;
+        for file in std::mem::take(&mut self.small) {
+            let read = file.read_into(&options, self);
+            read.or_else(|error| self.skip(error))?;
         }
         Ok(())
     }
@@ -190,16 +214,12 @@ impl Block {
         chunk.clear();
         self.load()?;
         let mut skipped = std::mem::take(&mut self.skipped);
-        if let [
-            only @ Segment {
-                format: Format::Terms,
-                ..
-            },
-        ] = &self.segments[..]
+        if let [only] = &self.segments[..]
+            && only.origin.format == Format::Terms
         {
             // The text is its own chunk: nothing need be copied.
             std::mem::swap(&mut chunk.text, &mut self.bytes);
-            chunk.files.push((0, Arc::clone(&only.path)));
+            chunk.files.push((0, Arc::clone(&only.origin.path)));
             let mut sink = Sink {
                 chunk,
                 on_error: self.options.on_error,
@@ -209,19 +229,33 @@ impl Block {
         } else {
             chunk.text.reserve(self.bytes.len() + PADDING);
             for (segment, bytes) in self.records() {
-                chunk.files.push((chunk.len(), Arc::clone(&segment.path)));
+                let Origin {
+                    path,
+                    format,
+                    table,
+                } = &segment.origin;
+                chunk.files.push((chunk.len(), Arc::clone(path)));
                 let mut sink = Sink {
                     chunk,
                     on_error: self.options.on_error,
                     skipped: &mut skipped,
                 };
-                match segment.format {
-                    Format::Jsonl => jsonl::parse(segment, bytes, &self.options, &mut sink)?,
-                    Format::Tsv => tsv::parse(segment, bytes, &mut sink)?,
-                    Format::Trec => trec::parse(segment, bytes, &self.options, &mut sink)?,
-                    Format::Text => text::parse(segment, bytes, &mut sink)?,
-                    Format::Terms => terms::parse(segment, bytes, &mut sink)?,
-                    Format::Parquet => parquet::parse(segment, bytes, &self.options, &mut sink)?,
+                match (format, table) {
+                    (Format::Jsonl, _) => jsonl::parse(segment, bytes, &self.options, &mut sink)?,
+                    (Format::Json, _) => json::parse(segment, bytes, &self.options, &mut sink)?,
+                    (Format::Tsv, Some(table)) => {
+                        table::parse_tsv(table, segment, bytes, &mut sink)?
+                    }
+                    (Format::Tsv, None) => tsv::parse(segment, bytes, &mut sink)?,
+                    (Format::Csv, Some(table)) => csv::parse(table, segment, bytes, &mut sink)?,
+                    // An input without its header is not opened.
+                    (Format::Csv, None) => {}
+                    (Format::Trec, _) => trec::parse(segment, bytes, &self.options, &mut sink)?,
+                    (Format::Text, _) => text::parse(segment, bytes, &mut sink)?,
+                    (Format::Terms, _) => terms::parse(segment, bytes, &mut sink)?,
+                    (Format::Parquet, _) => {
+                        parquet::parse(segment, bytes, &self.options, &mut sink)?
+                    }
                 }
             }
         }
@@ -256,7 +290,7 @@ impl Block {
                 let at = std::mem::replace(&mut start, end + 1);
                 match (std::str::from_utf8(line), self.options.on_error) {
                     (Ok(""), _) => {}
-                    (Ok(text), _) => each(text, &segment.path)?,
+                    (Ok(text), _) => each(text, &segment.origin.path)?,
                     (Err(_), OnError::Stop) => {
                         return Err(segment.error_at(bytes, at, tsv::NOT_UTF8));
                     }
@@ -284,6 +318,25 @@ impl Block {
         self.options = Arc::clone(options);
         self.skipped = Skipped::default();
         self.unread = None;
+        self.small.clear();
+        self.small_bytes = 0;
+    }
+
+    /// Whether it ends with files that are not read yet.
+    pub(super) fn has_small(&self) -> bool {
+        !self.small.is_empty()
+    }
+
+    /// Adds a small file, if there is one and it fits.
+    pub(super) fn add_small(&mut self, file: Option<SmallFile>) -> bool {
+        match file.filter(|file| file.bytes <= self.room()) {
+            Some(file) => {
+                self.small_bytes += file.bytes;
+                self.small.push(file);
+                true
+            }
+            None => false,
+        }
     }
 
     /// The bytes that may still be added.
@@ -291,32 +344,23 @@ impl Block {
         self.chunk_bytes.saturating_sub(self.len())
     }
 
-    /// Says that the block, empty so far, has these records of `path`.
+    /// Says that the block, empty so far, has these records of `origin`.
     pub(super) fn add_unread(
         &mut self,
-        path: &Arc<Path>,
-        format: Format,
+        origin: &Origin,
         records: RecordRange,
         first: First,
         starts_file: bool,
     ) {
         self.unread = Some(records);
-        self.add(path, format, 0, first, starts_file);
+        self.add(origin, 0, first, starts_file);
     }
 
-    /// Says that the bytes from `start` on are records of `path`.
-    pub(super) fn add(
-        &mut self,
-        path: &Arc<Path>,
-        format: Format,
-        start: usize,
-        first: First,
-        starts_file: bool,
-    ) {
-        if self.len() > start || format == Format::Text {
+    /// Says that the bytes from `start` on are records of `origin`.
+    pub(super) fn add(&mut self, origin: &Origin, start: usize, first: First, starts_file: bool) {
+        if self.len() > start || origin.format == Format::Text {
             self.segments.push(Segment {
-                path: Arc::clone(path),
-                format,
+                origin: origin.clone(),
                 start,
                 first,
                 starts_file,

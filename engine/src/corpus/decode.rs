@@ -6,15 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::gzip::Members;
 use super::reader::{FileReader, Reader};
-use super::{Format, Input, Progress};
+use super::recognise::recognise;
+use super::{CorpusOptions, Format, Input, Progress};
 use crate::error::{Error, Place, Position, Result};
 
 /// What is read from the system at a time.
 const READ_BYTES: usize = 1 << 18;
 
-/// What is looked at to tell the format.
-const PEEK_BYTES: u64 = 1 << 12;
+/// What is looked at to tell the format; the header of a table stands in it.
+pub(super) const PEEK_BYTES: u64 = 1 << 16;
 
 /// What a stream of Zstandard begins with.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -26,6 +28,8 @@ pub(super) struct Decoded {
     pub reader: Reader,
     pub format: Format,
     pub compressed: bool,
+    /// The first bytes, which the reader gives again.
+    pub start: Vec<u8>,
 }
 
 /// The error that reading from `path` failed with `source`, `at` bytes into what is decompressed.
@@ -48,7 +52,7 @@ pub(super) fn failed(path: &Path, compressed: bool, at: u64, source: io::Error) 
 /// Opens `input`; gzip and zstd are told from the first bytes, whatever the name.
 pub(super) fn open(
     input: &Input,
-    format: Option<Format>,
+    options: &CorpusOptions,
     progress: &Arc<Progress>,
 ) -> Result<Decoded> {
     let unread = |source| failed(&input.path, false, 0, source);
@@ -70,14 +74,21 @@ pub(super) fn open(
             .clamp(1 << 12, READ_BYTES),
     };
     let (decoder, compressed) = decompress(counted, capacity).map_err(damaged)?;
-    let (start, mut reader) = peek(decoder);
+    let (mut start, mut reader) = peek(decoder);
     let bom = start.starts_with("\u{feff}".as_bytes());
-    let start = if bom { &start[3..] } else { &start[..] };
-    let format = format
-        .or_else(|| Format::of_name(&input.path))
-        // Nothing at all is no document, unless the name says that the file is one.
-        .or(start.is_empty().then_some(Format::Jsonl))
-        .unwrap_or_else(|| Format::of_bytes(start));
+    if bom {
+        start.drain(..3);
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => recognise(&input.path, &start, options).map_err(|what| Error::Input {
+            place: Place {
+                path: input.path.clone(),
+                position: Position::Whole,
+            },
+            what,
+        })?,
+    };
     if bom {
         reader.read_exact(&mut [0; 3]).map_err(unread)?;
     }
@@ -104,6 +115,7 @@ pub(super) fn open(
         reader,
         format,
         compressed,
+        start,
     })
 }
 
@@ -115,7 +127,7 @@ fn decompress(
     let (start, raw) = peek(raw);
     if start.starts_with(&GZIP) {
         let raw = BufReader::with_capacity(capacity, raw);
-        Ok((Box::new(flate2::bufread::MultiGzDecoder::new(raw)), true))
+        Ok((Box::new(Members::new(raw)), true))
     } else if start.starts_with(&ZSTD) {
         let raw = BufReader::with_capacity(capacity, raw);
         let mut decoder = zstd::Decoder::with_buffer(raw)?;

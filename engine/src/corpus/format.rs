@@ -1,4 +1,4 @@
-//! The formats of documents, told from a file's name and first bytes.
+//! The formats of documents, and where their records end.
 
 use std::path::Path;
 
@@ -11,8 +11,12 @@ use crate::compress::stem;
 pub enum Format {
     /// One JSON object a line.
     Jsonl,
-    /// `id<TAB>text`, one document a line.
+    /// JSON objects in an array, or one after another, over any number of lines.
+    Json,
+    /// `id<TAB>text`, one document a line; or columns by name, if the first line names an id and a text.
     Tsv,
+    /// CSV, columns by name: the first row names them.
+    Csv,
     /// TREC SGML: `<DOC><DOCNO>id</DOCNO>...</DOC>`.
     Trec,
     /// Parquet, columns by name.
@@ -31,31 +35,12 @@ impl Format {
         match extension {
             "jsonl" | "ndjson" | "json" => Some(Format::Jsonl),
             "tsv" => Some(Format::Tsv),
+            "csv" => Some(Format::Csv),
             "trec" | "sgml" | "sgm" => Some(Format::Trec),
             "parquet" => Some(Format::Parquet),
             "txt" | "text" | "md" => Some(Format::Text),
             "terms" => Some(Format::Terms),
             _ => None,
-        }
-    }
-
-    /// The format that a file's first bytes tell.
-    pub fn of_bytes(start: &[u8]) -> Format {
-        let trimmed = start.trim_ascii_start();
-        let first_line = trimmed.split(|&b| b == b'\n').next().unwrap_or_default();
-        if start.starts_with(b"PAR1") {
-            Format::Parquet
-        } else if trimmed.starts_with(b"{") {
-            Format::Jsonl
-        } else if trimmed
-            .get(..5)
-            .is_some_and(|tag| tag.eq_ignore_ascii_case(b"<DOC>"))
-        {
-            Format::Trec
-        } else if first_line.contains(&b'\t') {
-            Format::Tsv
-        } else {
-            Format::Text
         }
     }
 
@@ -75,7 +60,8 @@ impl Format {
                 (end > 0).then_some(end)
             }
             Format::Trec => last_of(&bytes[from..], b"</DOC>", b"</doc>").map(|end| from + end),
-            Format::Text | Format::Parquet => None,
+            // Told front to back, or not at all.
+            Format::Csv | Format::Json | Format::Text | Format::Parquet => None,
         }
     }
 
@@ -120,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_bytes() {
+    fn names() {
         assert_eq!(
             Format::of_name(Path::new("a/b.JSONL.gz")),
             Some(Format::Jsonl)
@@ -130,12 +116,6 @@ mod tests {
             Some(Format::Terms)
         );
         assert_eq!(Format::of_name(Path::new("README")), None);
-        assert_eq!(Format::of_bytes(b"PAR1\x15"), Format::Parquet);
-        assert_eq!(Format::of_bytes(b"\n {\"id\":1}"), Format::Jsonl);
-        assert_eq!(Format::of_bytes(b"<doc>\n<docno>"), Format::Trec);
-        assert_eq!(Format::of_bytes(b"1\tsome text\n"), Format::Tsv);
-        assert_eq!(Format::of_bytes(b"some text\n1\tx"), Format::Text);
-        assert_eq!(Format::of_bytes(b""), Format::Text);
     }
 
     #[test]

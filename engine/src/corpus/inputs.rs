@@ -37,9 +37,10 @@ impl Input {
 
     /// Whether what it holds is gone when it has been read.
     pub(super) fn is_read_once(&self) -> bool {
-        let is_file = || std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
         let is_kept = self.memory.is_some() || self.spooled.is_some();
-        !is_kept && (self.is_stdin() || !is_file())
+        // A file that is not there is told when it is opened.
+        let is_pipe = || std::fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file());
+        !is_kept && (self.is_stdin() || is_pipe())
     }
 
     /// Whether this is standard input.
@@ -54,7 +55,8 @@ impl Input {
         let size = metadata.as_ref().map_or(0, |metadata| metadata.len());
         let time = metadata.and_then(|metadata| metadata.modified().ok());
         let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let path = self.path.canonicalize();
+        // Links are not followed: that takes several calls a file, and size and time tell enough.
+        let path = std::path::absolute(&self.path);
         let path = path.as_ref().unwrap_or(&self.path).display();
         let time = time.unwrap_or_default().as_nanos();
         format!("{path} {size} {time}")
@@ -105,37 +107,48 @@ pub(super) fn expand<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Input>> {
 
 /// Adds a file, or all files below a folder; what begins with a dot there is left out.
 fn add(path: PathBuf, inputs: &mut Vec<Input>) -> Result<()> {
-    let failed = |source| Error::Read {
-        path: path.clone(),
-        source,
-    };
-    let metadata = std::fs::metadata(&path).map_err(failed)?;
-    if !metadata.is_dir() {
-        let bytes = if metadata.is_file() {
-            metadata.len()
-        } else {
-            0
-        };
-        inputs.push(Input {
-            path,
-            bytes,
-            memory: None,
-            spooled: None,
-        });
-        return Ok(());
-    }
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(&path).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let linked_folder =
-            entry.file_type().map_err(failed)?.is_symlink() && entry.path().is_dir();
-        // A link to a folder could lead back up.
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") && !linked_folder {
-            entries.push(entry.path());
+    match std::fs::metadata(&path) {
+        Err(source) => Err(Error::Read { path, source }),
+        Ok(metadata) if metadata.is_dir() => {
+            let entries = std::fs::read_dir(&path).and_then(Iterator::collect);
+            let entries = entries.map_err(|source| Error::Read { path, source })?;
+            add_entries(entries, inputs);
+            Ok(())
+        }
+        Ok(metadata) => {
+            inputs.push(Input {
+                path,
+                bytes: if metadata.is_file() {
+                    metadata.len()
+                } else {
+                    0
+                },
+                memory: None,
+                spooled: None,
+            });
+            Ok(())
         }
     }
-    entries.sort();
-    entries.into_iter().try_for_each(|entry| add(entry, inputs))
+}
+
+/// Adds all files below a folder, in path order. One that cannot be reached, such as a link to
+/// nothing, is added too: it is an error, or left out and counted, when it is opened.
+fn add_entries(entries: Vec<std::fs::DirEntry>, inputs: &mut Vec<Input>) {
+    let mut paths = Vec::new();
+    for entry in entries {
+        let linked_folder =
+            entry.file_type().is_ok_and(|kind| kind.is_symlink()) && entry.path().is_dir();
+        // A link to a folder could lead back up.
+        if !entry.file_name().as_encoded_bytes().starts_with(b".") && !linked_folder {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    for path in paths {
+        if add(path.clone(), inputs).is_err() {
+            inputs.push(Input::of_file(&path));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,12 +12,9 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::CorpusOptions;
 use super::block::{Segment, Sink};
+use super::columns::{IDS, TEXTS};
 use super::tsv::NOT_UTF8;
 use crate::error::Result;
-
-/// Fields looked for where none are named.
-const IDS: [&str; 3] = ["id", "_id", "docno"];
-const TEXTS: [&str; 3] = ["contents", "title", "text"];
 
 pub(super) fn parse(
     segment: &Segment,
@@ -34,34 +31,79 @@ pub(super) fn parse(
             continue;
         }
         if let Err(problem) = document(line, &fields, sink) {
-            sink.skip(|| segment.error_at(bytes, at, problem))?;
+            sink.skip(|| segment.error_at(bytes, at, problem.of_line()))?;
         }
     }
     Ok(())
 }
 
-/// Adds the document that `line` holds, or tells why there is none.
-fn document(
-    line: &[u8],
+/// Why an object is no document.
+pub(super) enum Problem {
+    /// It is not JSON, or not such as a document has.
+    Broken(serde_json::Error),
+    /// It is JSON.
+    Other(String),
+}
+
+impl From<&str> for Problem {
+    fn from(what: &str) -> Self {
+        Problem::Other(what.to_owned())
+    }
+}
+
+impl Problem {
+    /// The problem of an object that is all of its line.
+    fn of_line(self) -> String {
+        match self {
+            Problem::Broken(error) => {
+                let (column, reason) = (error.column(), reason(&error));
+                format!("broken JSON in column {column}: {reason}")
+            }
+            Problem::Other(what) => what,
+        }
+    }
+
+    /// The problem of an object that stands anywhere.
+    pub(super) fn of_object(self) -> String {
+        match self {
+            Problem::Broken(error) => format!("broken JSON: {}", reason(&error)),
+            Problem::Other(what) => what,
+        }
+    }
+
+    /// Where in `object` the line with the problem begins.
+    pub(super) fn line_start(&self, object: &[u8]) -> usize {
+        let Problem::Broken(error) = self else {
+            return 0;
+        };
+        // Lines count from 1.
+        let mut line_ends = memchr::memchr_iter(b'\n', object);
+        let before = error.line().checked_sub(2);
+        before
+            .and_then(|before| line_ends.nth(before))
+            .map_or(0, |at| at + 1)
+    }
+}
+
+/// Adds the document that `object` holds, or tells why there is none.
+pub(super) fn document(
+    object: &[u8],
     fields: &Fields<'_>,
     sink: &mut Sink<'_>,
-) -> std::result::Result<(), String> {
-    let mut deserializer = serde_json::Deserializer::from_slice(line);
+) -> std::result::Result<(), Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(object);
     let found = fields
         .deserialize(&mut deserializer)
         .and_then(|found| deserializer.end().map(|()| found));
-    let found = found.map_err(|error| match std::str::from_utf8(line) {
-        Err(_) => NOT_UTF8.to_owned(),
-        Ok(_) => format!(
-            "broken JSON in column {}: {}",
-            error.column(),
-            reason(&error)
-        ),
+    let found = found.map_err(|error| match std::str::from_utf8(object) {
+        Err(_) => NOT_UTF8.into(),
+        Ok(_) => Problem::Broken(error),
     })?;
     let mut ids = found.ids.into_iter().flatten().peekable();
     if ids.peek().is_none() {
         let names = listed(&fields.ids);
-        return Err(format!("no field {names}; name the id's field"));
+        let what = format!("no field {names}; name the id's field");
+        return Err(Problem::Other(what));
     }
     let id = ids.find(|id| !id.is_empty());
     let id = id.ok_or("the id is empty or null")?;
@@ -77,7 +119,8 @@ fn document(
         .position(Option::is_none)
         .filter(|_| !fields.found)
     {
-        return Err(format!("no field `{}`", fields.texts[missing]));
+        let what = format!("no field `{}`", fields.texts[missing]);
+        return Err(Problem::Other(what));
     }
     let document = sink.chunk.len();
     for (field, value) in found.values.iter().enumerate() {
@@ -113,7 +156,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// The fields to look for.
-struct Fields<'a> {
+pub(super) struct Fields<'a> {
     ids: Vec<&'a str>,
     texts: Vec<&'a str>,
     /// Those whose values are kept.
@@ -123,7 +166,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn new(options: &'a CorpusOptions) -> Self {
+    pub(super) fn new(options: &'a CorpusOptions) -> Self {
         Fields {
             ids: options
                 .id_field
@@ -140,7 +183,7 @@ impl<'a> Fields<'a> {
 }
 
 /// The values of [`Fields`], by place.
-struct Found<'de> {
+pub(super) struct Found<'de> {
     ids: Vec<Option<Cow<'de, str>>>,
     texts: Vec<Option<Cow<'de, str>>>,
     values: Vec<Option<Value<'de>>>,
@@ -272,7 +315,7 @@ impl<'de> Visitor<'de> for TextSeed {
 
 /// The value of a field that is kept.
 #[derive(Clone)]
-enum Value<'de> {
+pub(super) enum Value<'de> {
     One(Cow<'de, str>),
     /// None, where it is `null`.
     Many(Vec<Cow<'de, str>>),
@@ -339,7 +382,8 @@ impl<'de> Visitor<'de> for ValueSeed {
     }
 
     fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
-        Ok(Value::One(Cow::Owned(number.to_string())))
+        // Negative zero is zero.
+        Ok(Value::One(Cow::Owned((number + 0.0).to_string())))
     }
 
     fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {

@@ -6,14 +6,23 @@
 
 mod block;
 mod chunk;
+mod columns;
+mod csv;
 mod decode;
+mod ends;
+mod foreign;
 mod format;
+mod gzip;
 mod inputs;
+mod json;
 mod jsonl;
 mod parquet;
 mod reader;
+mod recognise;
+mod small;
 mod source;
 mod spool;
+mod table;
 mod terms;
 mod text;
 mod trec;
@@ -37,6 +46,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use small::SmallFile;
 use source::Source;
 
 /// The size of a chunk where none is asked for. Measured on 500 MB of generated text with two
@@ -284,6 +294,14 @@ impl Corpus {
             let mut source = match self.current.take() {
                 Some(source) => source,
                 None => match self.inputs.pop_front() {
+                    Some(input) if block.add_small(SmallFile::of(&input, &self.progress)) => {
+                        continue;
+                    }
+                    // Small files are the last of a block.
+                    Some(input) if block.has_small() => {
+                        self.inputs.push_front(input);
+                        break;
+                    }
                     Some(input) => match Source::open(&input, &self.options, &self.progress) {
                         Ok(source) => source,
                         Err(error) => {
@@ -363,6 +381,40 @@ mod tests {
                 }
                 assert_eq!(documents, expected, "{chunk_bytes} {limit}");
             }
+        }
+    }
+
+    #[test]
+    fn small_and_large_files_come_in_their_order_whatever_the_chunks() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut expected = Vec::new();
+        for file in 0..40 {
+            let documents = if file % 7 == 3 { 3000 } else { file % 5 };
+            let id = |document| format!("{file}-{document}");
+            expected.extend((0..documents).map(id));
+            let lines = (0..documents).map(|document| id(document) + "\tone two\n");
+            let name = folder.path().join(format!("{file:02}.tsv"));
+            std::fs::write(name, lines.collect::<String>()).unwrap();
+        }
+        // Neither is read.
+        std::fs::write(folder.path().join("05.tsv"), b"no tab\n").unwrap();
+        std::fs::write(folder.path().join("12.pdf"), b"%PDF-1.4").unwrap();
+        expected.retain(|id| !id.starts_with("5-"));
+        for chunk_bytes in [1, 100, 5000, 1 << 20] {
+            let options = CorpusOptions {
+                chunk_bytes: Some(chunk_bytes),
+                on_error: OnError::Skip,
+                ..Default::default()
+            };
+            let mut corpus = Corpus::open(&[folder.path()], options).unwrap();
+            let (mut ids, mut skipped) = (Vec::new(), 0);
+            while let Some((chunk, left_out)) = corpus.next_chunk().unwrap() {
+                let id = |document| String::from_utf8(chunk.id(document).to_vec()).unwrap();
+                ids.extend((0..chunk.len()).map(id));
+                skipped += left_out.count;
+            }
+            assert!(ids == expected, "{chunk_bytes}");
+            assert_eq!(skipped, 2, "{chunk_bytes}");
         }
     }
 }

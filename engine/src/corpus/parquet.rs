@@ -5,6 +5,7 @@
 //! and becomes an error like any other.
 
 mod kept;
+mod spell;
 
 use std::cell::Cell;
 use std::fs::File;
@@ -13,18 +14,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::basic::{ConvertedType, Type as PhysicalType};
+use parquet::basic::Type as PhysicalType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArrayType, DataType, FixedLenByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::ColumnDescPtr;
 
-use super::block::{Block, First, Segment, Sink};
+use super::block::{Block, First, Origin, Segment, Sink};
 use super::decode::{self, Decoded};
 use super::tsv::NOT_UTF8;
-use super::{CorpusOptions, Format, Input};
+use super::{CorpusOptions, Format, Input, columns};
 use crate::error::{Error, Place, Position, Result};
+use spell::Spelling;
 
 /// Rows decoded at a time.
 const BATCH_ROWS: usize = 1024;
@@ -89,13 +91,12 @@ impl ParquetSource {
         let (start, first) = (block.bytes.len(), self.next_row);
         let path = Arc::clone(&self.path);
         let result = guarded(&path, || self.read_rows(block));
-        block.add(
-            &path,
-            Format::Parquet,
-            start,
-            First::Number(first),
-            first == 1,
-        );
+        let origin = Origin {
+            path,
+            format: Format::Parquet,
+            table: None,
+        };
+        block.add(&origin, start, First::Number(first), first == 1);
         result
     }
 
@@ -122,11 +123,15 @@ impl ParquetSource {
             let mut values = Vec::with_capacity(self.open.len());
             for (column, &number) in self.open.iter_mut().zip(&self.columns) {
                 let schema = self.reader.metadata().file_metadata().schema_descr();
-                values.push(read_texts(
-                    column,
-                    rows,
-                    is_unsigned(&schema.column(number)),
-                )?);
+                let descriptor = schema.column(number);
+                values.push(match descriptor.max_rep_level() {
+                    0 => read_texts(column, rows, Spelling::of(&descriptor))?,
+                    // The strings of a list, joined by blanks.
+                    _ => {
+                        let lists = kept::read(column, rows, &descriptor)?.into_iter();
+                        lists.map(|list| Some(list.join(&b' '))).collect()
+                    }
+                });
             }
             let mut kept = Vec::with_capacity(self.open_kept.len());
             for (column, &number) in self.open_kept.iter_mut().zip(&self.kept) {
@@ -194,47 +199,39 @@ fn find_columns(
     options: &CorpusOptions,
 ) -> Result<Vec<usize>> {
     let schema = reader.metadata().file_metadata().schema_descr();
-    let names: Vec<String> = schema
-        .columns()
-        .iter()
-        .map(|column| column.path().string())
-        .collect();
-    let find = |name: &str| names.iter().position(|known| known == name);
-    let missing = |wanted: &str| Error::Input {
+    // The elements of a list go by the name of the list.
+    let name = |column: &ColumnDescPtr| match column.max_rep_level() {
+        0 => column.path().string(),
+        _ => column.path().parts()[0].clone(),
+    };
+    let names: Vec<String> = schema.columns().iter().map(name).collect();
+    let found = columns::find(&names, options);
+    let columns::Columns { id, texts } = found.map_err(|what| Error::Input {
         place: Place {
             path: path.to_path_buf(),
             position: Position::Whole,
         },
-        what: format!("no column {wanted}; there are {}", names.join(", ")),
-    };
-    let id = match &options.id_field {
-        Some(name) => find(name).ok_or_else(|| missing(&format!("`{name}`")))?,
-        None => ["id", "_id", "docno"]
-            .iter()
-            .find_map(|name| find(name))
-            .ok_or_else(|| missing("`id`"))?,
-    };
-    let texts = match (&options.text_fields[..], find("contents")) {
-        ([], Some(contents)) => vec![contents],
-        ([], None) => {
-            let text = find("text").ok_or_else(|| missing("`contents` or `text`"))?;
-            find("title").into_iter().chain([text]).collect()
-        }
-        (names, _) => {
-            let columns = names
-                .iter()
-                .map(|name| find(name).ok_or_else(|| missing(&format!("`{name}`"))));
-            columns.collect::<Result<_>>()?
-        }
-    };
+        what,
+    })?;
     let columns: Vec<usize> = [id].into_iter().chain(texts).collect();
-    for &column in &columns {
+    for (place, &column) in columns.iter().enumerate() {
         let column = schema.column(column);
+        let root = &column.path().parts()[0];
+        let below = schema
+            .columns()
+            .iter()
+            .filter(|other| other.path().parts()[0] == *root);
+        // The first is the id.
+        let is_list = column.max_rep_level() > 0;
+        let is_nested = is_list && (place == 0 || below.count() > 1);
         let readable = matches!(
             column.physical_type(),
-            PhysicalType::BYTE_ARRAY | PhysicalType::INT32 | PhysicalType::INT64
-        );
-        if !readable || column.max_rep_level() > 0 {
+            PhysicalType::BYTE_ARRAY
+                | PhysicalType::FIXED_LEN_BYTE_ARRAY
+                | PhysicalType::INT32
+                | PhysicalType::INT64
+        ) && Spelling::of(&column).reads(column.physical_type());
+        if !readable || is_nested {
             return Err(Error::Input {
                 place: Place {
                     path: path.to_path_buf(),
@@ -250,34 +247,24 @@ fn find_columns(
     Ok(columns)
 }
 
-fn is_unsigned(column: &ColumnDescriptor) -> bool {
-    // A logical type is given as the converted one too.
-    let converted = column.converted_type();
-    matches!(converted, ConvertedType::UINT_32 | ConvertedType::UINT_64)
-}
-
 /// The next `rows` values of a column as text.
 fn read_texts(
     column: &mut ColumnReader,
     rows: usize,
-    unsigned: bool,
+    spelling: Spelling,
 ) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
     match column {
         ColumnReader::ByteArrayColumnReader(reader) => {
-            read::<ByteArrayType>(reader, rows, |value: &ByteArray| value.data().to_vec())
+            read::<ByteArrayType>(reader, rows, |value| spelling.bytes(value.data()))
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            read::<FixedLenByteArrayType>(reader, rows, |value| spelling.bytes(value.data()))
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            read::<Int32Type>(reader, rows, |&value| match unsigned {
-                // The bits are those of the unsigned number.
-                true => (value as u32).to_string().into(),
-                false => value.to_string().into(),
-            })
+            read::<Int32Type>(reader, rows, |&value| spelling.int32(value))
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            read::<Int64Type>(reader, rows, |&value| match unsigned {
-                true => (value as u64).to_string().into(),
-                false => value.to_string().into(),
-            })
+            read::<Int64Type>(reader, rows, |&value| spelling.int64(value))
         }
         _ => Err(ParquetError::General("a column changed its type".into())),
     }

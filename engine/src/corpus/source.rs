@@ -4,11 +4,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::block::{Block, First};
+use super::block::{Block, First, Origin};
 use super::decode::{self, Decoded};
+use super::ends::Ends;
 use super::parquet::ParquetSource;
 use super::reader::Reader;
-use super::{CorpusOptions, Format, Input, Progress};
+use super::table::Table;
+use super::{CorpusOptions, Format, Input, Progress, json, recognise};
 use crate::error::{Error, Place, Position, Result};
 
 /// The most memory that is asked for ahead of the text that fills it.
@@ -27,41 +29,61 @@ impl Source {
         progress: &Arc<Progress>,
     ) -> Result<Source> {
         let path: Arc<Path> = Arc::from(input.path.as_path());
-        let decoded = decode::open(input, options.format, progress)?;
+        let mut decoded = decode::open(input, options, progress)?;
         log::info!("{}: read as {:?}", path.display(), decoded.format);
-        let has_fields = matches!(
-            decoded.format,
-            Format::Jsonl | Format::Trec | Format::Parquet
-        );
+        let wrong = |position: Position, what: String| Error::Input {
+            place: Place {
+                path: path.to_path_buf(),
+                position,
+            },
+            what,
+        };
+        let table = match decoded.start.is_empty() {
+            true => None,
+            false => Table::of(decoded.format, &decoded.start, options)
+                .map_err(|what| wrong(Position::Line(1), what))?,
+        };
+        let has_fields = table.is_some()
+            || matches!(
+                decoded.format,
+                Format::Jsonl | Format::Json | Format::Csv | Format::Trec | Format::Parquet
+            );
         if let (Some(field), false) = (options.fields.first(), has_fields) {
-            return Err(Error::Input {
-                place: Place {
-                    path: path.to_path_buf(),
-                    position: Position::Whole,
-                },
-                what: format!(
-                    "documents of this format have no field `{field}`; JSONL, TREC and Parquet have fields"
-                ),
-            });
+            let what = format!(
+                "documents of this format have no field `{field}`; JSON, CSV, TSV with a header, TREC and Parquet have fields"
+            );
+            return Err(wrong(Position::Whole, what));
         }
         if decoded.format == Format::Parquet {
             return Ok(Source::Parquet(Box::new(ParquetSource::open(
                 input, decoded, options,
             )?)));
         }
+        let header = &decoded.start[..table.as_ref().map_or(0, |table| table.header_bytes)];
+        let skipped = std::io::copy(
+            &mut (&mut decoded.reader).take(header.len() as u64),
+            &mut std::io::sink(),
+        );
+        skipped.map_err(|source| decode::failed(&path, decoded.compressed, 0, source))?;
+        let next_line = 1 + memchr::memchr_iter(b'\n', header).count() as u64;
         let Decoded {
             reader,
             format,
             compressed,
+            ..
         } = decoded;
         Ok(Source::Records(Box::new(RecordSource {
-            path,
-            format,
+            origin: Origin {
+                path,
+                format,
+                table: table.map(Arc::new),
+            },
+            ends: Ends::of(format),
             reader,
             compressed,
             carried: Vec::new(),
             read_bytes: 0,
-            next_line: 1,
+            next_line,
             at_start: true,
         })))
     }
@@ -77,8 +99,9 @@ impl Source {
 
 /// An input whose records end at a mark in the text.
 pub(super) struct RecordSource {
-    path: Arc<Path>,
-    format: Format,
+    origin: Origin,
+    /// Where records end, as far as that is told by all that is before the next one.
+    ends: Ends,
     reader: Reader,
     compressed: bool,
     /// The beginning of a record whose end has not been read.
@@ -99,11 +122,11 @@ impl RecordSource {
             self.carried.clear();
             first = First::At(file.clone());
             let records = match start {
-                0 => file.split_records(self.format, block.room()),
+                0 => file.split_records(self.origin.format, block.room()),
                 _ => None,
             };
             if let Some(records) = records {
-                block.add_unread(&self.path, self.format, records, first, self.at_start);
+                block.add_unread(&self.origin, records, first, self.at_start);
                 self.at_start = false;
                 return Ok(true);
             }
@@ -112,26 +135,37 @@ impl RecordSource {
         // Read up to the room that is left; if no record ends in it, twice that, and so on.
         let mut target = start.saturating_add(block.room());
         let mut searched = start;
+        let mut ends = self.ends;
         loop {
             let wanted = target.saturating_sub(block.bytes.len()).max(1);
             let (read, failure) = self.read(wanted, &mut block.bytes);
             let at_end = read < wanted && failure.is_none();
-            let end = match at_end {
-                true => Some(block.bytes.len()),
-                false => self
-                    .format
-                    .last_record_end(&block.bytes[start..], searched - start)
-                    .map(|end| start + end),
+            let found = ends.last(&block.bytes[start..], searched - start);
+            let end = match found {
+                _ if at_end => Some(block.bytes.len()),
+                found => found.map(|(end, ends)| {
+                    self.ends = ends;
+                    start + end
+                }),
             };
             if let Some(end) = end {
+                let read_bytes = block.bytes.len() - start;
                 self.carried.extend_from_slice(&block.bytes[end..]);
                 block.bytes.truncate(end);
                 if let First::Number(_) = first {
                     let line_ends = memchr::memchr_iter(b'\n', &block.bytes[start..]);
                     self.next_line += line_ends.count() as u64;
                 }
-                block.add(&self.path, self.format, start, first, self.at_start);
+                block.add(&self.origin, start, first, self.at_start);
                 self.at_start = false;
+                if at_end && ends.is_open() {
+                    // Told by a block of its own, behind what is wrong in this one.
+                    self.ends = ends;
+                    return match read_bytes {
+                        0 => Err(self.open_array()),
+                        _ => Ok(true),
+                    };
+                }
                 return failure.map_or(Ok(!at_end), Err);
             }
             if let Some(failure) = failure {
@@ -140,29 +174,47 @@ impl RecordSource {
             }
             searched = block.bytes.len();
             if searched - start >= block.document_bytes {
+                let too_large = self.too_large(block.document_bytes, &first, &block.bytes[start..]);
                 block.bytes.truncate(start);
-                return Err(self.too_large(block.document_bytes, &first));
+                return Err(too_large);
             }
             target = searched.saturating_add(searched - start);
         }
     }
 
-    /// The error that the next document has more than `bytes` bytes.
-    fn too_large(&self, bytes: usize, first: &First) -> Error {
+    /// The error that the next document, which begins with `text`, has more than `bytes` bytes.
+    fn too_large(&self, bytes: usize, first: &First, text: &[u8]) -> Error {
         let line = match first {
             First::Number(line) => *line,
             First::At(reader) => reader.line(),
         };
+        let size = bytes / 1_000_000;
+        let what = match self.origin.format {
+            Format::Text => format!(
+                "the whole file is one document, of more than {size} MB, for which there is not enough \
+                 memory; it is probably {}",
+                recognise::probably(text)
+            ),
+            _ => format!(
+                "here begins a document of more than {size} MB, for which there is not enough memory; \
+                 give more memory, or use fewer threads"
+            ),
+        };
+        self.error(line, what)
+    }
+
+    /// The error that an array is open at the end of the file.
+    fn open_array(&self) -> Error {
+        self.error(self.next_line, json::CUT_OFF.into())
+    }
+
+    fn error(&self, line: u64, what: String) -> Error {
         Error::Input {
             place: Place {
-                path: self.path.to_path_buf(),
+                path: self.origin.path.to_path_buf(),
                 position: Position::Line(line),
             },
-            what: format!(
-                "here begins a document of more than {} MB, for which there is not enough memory; \
-                 give more memory, or use fewer threads",
-                bytes / 1_000_000
-            ),
+            what,
         }
     }
 
@@ -174,9 +226,9 @@ impl RecordSource {
         let result = (&mut self.reader).take(count as u64).read_to_end(bytes);
         let read = bytes.len() - before;
         self.read_bytes += read as u64;
-        let failure = result
-            .err()
-            .map(|source| decode::failed(&self.path, self.compressed, self.read_bytes, source));
+        let failure = result.err().map(|source| {
+            decode::failed(&self.origin.path, self.compressed, self.read_bytes, source)
+        });
         (read, failure)
     }
 }

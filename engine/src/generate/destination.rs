@@ -64,6 +64,10 @@ fn for_stream(options: &Options) -> Result<Renderer<'_>> {
 }
 
 fn prepare(options: &Options) -> Result<Renderer<'_>> {
+    if options.format == Format::Json {
+        let what = "no collection is written as a JSON array; choose JSONL, an object a line";
+        return Err(Error::Usage(what.to_owned()));
+    }
     if options.compression != Compression::None
         && matches!(options.format, Format::Text | Format::Parquet)
     {

@@ -55,7 +55,14 @@ impl Spelling for Format {
         match self {
             Self::Terms if document > 0 => to.push(b'\n'),
             Self::Terms | Self::Text | Self::Parquet => {}
-            Self::Jsonl => to.extend_from_slice(
+            Self::Csv => {
+                if document == 0 {
+                    to.extend_from_slice(b"id,contents\n");
+                }
+                to.extend_from_slice(format!("{},\"", id(document)).as_bytes());
+            }
+            // A JSON array is refused before.
+            Self::Jsonl | Self::Json => to.extend_from_slice(
                 format!("{{\"id\":\"{}\",\"contents\":\"", id(document)).as_bytes(),
             ),
             Self::Tsv => to.extend_from_slice(format!("{}\t", id(document)).as_bytes()),
@@ -68,7 +75,8 @@ impl Spelling for Format {
     fn suffix(self) -> &'static [u8] {
         match self {
             Self::Terms | Self::Parquet => b"",
-            Self::Jsonl => b"\"}\n",
+            Self::Csv => b"\"\n",
+            Self::Jsonl | Self::Json => b"\"}\n",
             Self::Tsv | Self::Text => b"\n",
             Self::Trec => b"\n</TEXT>\n</DOC>\n",
         }
@@ -80,6 +88,14 @@ impl Spelling for Format {
                 for &byte in term {
                     if byte == b'"' || byte == b'\\' {
                         to.push(b'\\');
+                    }
+                    to.push(byte);
+                }
+            }
+            Self::Csv => {
+                for &byte in term {
+                    if byte == b'"' {
+                        to.push(b'"');
                     }
                     to.push(byte);
                 }
@@ -113,6 +129,7 @@ mod tests {
             ("x/a.JSONL.gz", Some(Format::Jsonl), Compression::Gzip),
             ("a.tsv.zst", Some(Format::Tsv), Compression::Zstd),
             ("a.b.trec", Some(Format::Trec), Compression::None),
+            ("a.csv", Some(Format::Csv), Compression::None),
             ("a.parquet", Some(Format::Parquet), Compression::None),
             ("folder/", Some(Format::Text), Compression::None),
             ("terms", None, Compression::None),

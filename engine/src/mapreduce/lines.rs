@@ -30,7 +30,7 @@ pub struct Lines {
 
 impl Lines {
     /// Records that end where lines do, so that splits are of any size.
-    pub const FORMAT: Format = Format::Tsv;
+    pub const FORMAT: Format = Format::Jsonl;
 
     /// The lines of files, folders, globs and standard input, compressed or not, in splits for
     /// `threads` threads.

@@ -71,6 +71,17 @@ pub(crate) fn check(index: &Index, query: &Query) -> Result<()> {
     Ok(())
 }
 
+/// The number that a value is, spelled as numbers are when they are indexed: `2` for `2.0` and `2e0`.
+/// None where it is no number, as JSON has them.
+fn as_number(value: &str) -> Option<String> {
+    let number: serde_json::Number = serde_json::from_str(value).ok()?;
+    match number.is_f64() {
+        // Negative zero is zero.
+        true => Some((number.as_f64()? + 0.0).to_string()),
+        false => Some(number.to_string()),
+    }
+}
+
 /// The lists that tell which documents of a part may be found.
 pub(crate) struct Filters<'a> {
     /// Those that documents must be in, the shortest first.
@@ -109,10 +120,14 @@ impl<'a> Filters<'a> {
             filters.not.push(Cursor::new(&deleted)?);
         }
         for filter in &query.filters {
-            let key = key(&filter.field, &filter.value);
-            let found = match (key, &part.fields) {
-                (Some(key), Some(lists)) => lists.find(key.as_bytes())?,
-                _ => None,
+            let find = |value: &str| match (key(&filter.field, value), &part.fields) {
+                (Some(key), Some(lists)) => lists.find(key.as_bytes()),
+                _ => Ok(None),
+            };
+            // A value as it is written goes first: strings such as `1.10` are not numbers.
+            let found = match (find(&filter.value)?, as_number(&filter.value)) {
+                (None, Some(number)) => find(&number)?,
+                (found, _) => found,
             };
             match (found, filter.not) {
                 (Some(found), true) => filters.not.push(Cursor::new(&found)?),
@@ -218,5 +233,28 @@ impl<'a> Filters<'a> {
         }
         documents.truncate(kept);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_one_spelling() {
+        for (value, number) in [
+            ("2.0", Some("2")),
+            ("2", Some("2")),
+            ("-0", Some("0")),
+            ("-0.0", Some("0")),
+            ("1e3", Some("1000")),
+            ("0.50", Some("0.5")),
+            ("18446744073709551615", Some("18446744073709551615")),
+            ("02139", None),
+            ("two", None),
+            ("", None),
+        ] {
+            assert_eq!(as_number(value).as_deref(), number, "{value}");
+        }
     }
 }

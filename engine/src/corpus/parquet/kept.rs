@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use parquet::basic::Type as PhysicalType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{
-    BoolType, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type,
+    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
+    Int64Type, Int96Type,
 };
 use parquet::errors::ParquetError;
 use parquet::file::reader::FileReader;
 use parquet::schema::types::ColumnDescriptor;
 
-use super::is_unsigned;
+use super::spell::Spelling;
 use crate::corpus::CorpusOptions;
 use crate::error::{Error, Place, Position, Result};
 
@@ -50,11 +50,9 @@ pub(super) fn find(
             };
             return Err(wrong(what));
         };
-        let physical = schema.column(column).physical_type();
-        if matches!(
-            physical,
-            PhysicalType::INT96 | PhysicalType::FIXED_LEN_BYTE_ARRAY
-        ) {
+        let descriptor = schema.column(column);
+        let physical = descriptor.physical_type();
+        if !Spelling::of(&descriptor).reads(physical) {
             let what = format!("column `{field}` holds no strings, numbers or booleans");
             return Err(wrong(what));
         }
@@ -105,34 +103,48 @@ pub(super) fn read(
             ))),
         }
     }
-    let unsigned = is_unsigned(descriptor);
+    let spelling = Spelling::of(descriptor);
     match column {
         ColumnReader::ByteArrayColumnReader(reader) => {
-            of::<ByteArrayType>(reader, rows, descriptor, |value| value.data().to_vec())
+            of::<ByteArrayType>(reader, rows, descriptor, |value| {
+                spelling.bytes(value.data())
+            })
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            of::<FixedLenByteArrayType>(reader, rows, descriptor, |value| {
+                spelling.bytes(value.data())
+            })
         }
         ColumnReader::BoolColumnReader(reader) => {
             of::<BoolType>(reader, rows, descriptor, |value| value.to_string().into())
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            of::<Int32Type>(reader, rows, descriptor, |&value| match unsigned {
-                // The bits are those of the unsigned number.
-                true => (value as u32).to_string().into(),
-                false => value.to_string().into(),
-            })
+            of::<Int32Type>(reader, rows, descriptor, |&value| spelling.int32(value))
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            of::<Int64Type>(reader, rows, descriptor, |&value| match unsigned {
-                true => (value as u64).to_string().into(),
-                false => value.to_string().into(),
+            of::<Int64Type>(reader, rows, descriptor, |&value| spelling.int64(value))
+        }
+        // Zero is added because negative zero is zero.
+        ColumnReader::FloatColumnReader(reader) => {
+            of::<FloatType>(reader, rows, descriptor, |value| {
+                (value + 0.0).to_string().into()
             })
         }
-        ColumnReader::FloatColumnReader(reader) => {
-            of::<FloatType>(reader, rows, descriptor, |value| value.to_string().into())
-        }
         ColumnReader::DoubleColumnReader(reader) => {
-            of::<DoubleType>(reader, rows, descriptor, |value| value.to_string().into())
+            of::<DoubleType>(reader, rows, descriptor, |value| {
+                (value + 0.0).to_string().into()
+            })
         }
-        _ => Err(ParquetError::General("a column changed its type".into())),
+        // The timestamps of older writers, in nanoseconds, without a zone.
+        ColumnReader::Int96ColumnReader(reader) => {
+            let spelling = Spelling::Timestamp {
+                per_second: 1_000_000_000,
+                utc: false,
+            };
+            of::<Int96Type>(reader, rows, descriptor, |value| {
+                spelling.int64(value.to_nanos())
+            })
+        }
     }
 }
 
@@ -155,6 +167,11 @@ mod tests {
             optional boolean ok;
             required double size;
             repeated int32 year;
+            required int32 day (DATE);
+            required fixed_len_byte_array(2) price (DECIMAL(4, 2));
+            required fixed_len_byte_array(16) key (UUID);
+            required int64 seen (TIMESTAMP(MICROS, true));
+            required int96 old;
         }";
         let schema = Arc::new(parse_message_type(schema).unwrap());
         let mut writer = SerializedFileWriter::new(Vec::new(), schema, Default::default()).unwrap();
@@ -170,7 +187,10 @@ mod tests {
                 column.close().unwrap();
             }};
         }
-        use parquet::data_type::{BoolType, ByteArrayType, DoubleType, Int32Type};
+        use parquet::data_type::{
+            BoolType, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+            Int32Type, Int64Type, Int96, Int96Type,
+        };
         write!(ByteArrayType, &text(&["a", "b", "c"]), None, None);
         write!(ByteArrayType, &text(&["x", "y", "z"]), None, None);
         // [p, null, q], null, []
@@ -180,6 +200,16 @@ mod tests {
         write!(DoubleType, &[1.0, 0.5, -2e9], None, None);
         let levels = (Some(&[0, 1, 1, 1][..]), Some(&[0, 0, 1, 0][..]));
         write!(Int32Type, &[1999, 2000, 7], levels.0, levels.1);
+        write!(Int32Type, &[0, 1, 2], None, None);
+        let fixed = |bytes: Vec<u8>| FixedLenByteArray::from(bytes);
+        let prices = [vec![0, 250], vec![0xff, 0xff], vec![0, 0]].map(fixed);
+        write!(FixedLenByteArrayType, &prices, None, None);
+        let keys = [1, 2, 3].map(|byte| fixed(vec![byte; 16]));
+        write!(FixedLenByteArrayType, &keys, None, None);
+        write!(Int64Type, &[0, 1_500_000, 2_000_000], None, None);
+        // Nanoseconds of the day, low word first, and the Julian day.
+        let old = [2_440_588, 2_440_589, 2_440_590].map(|day| Int96::from(vec![0, 0, day]));
+        write!(Int96Type, &old, None, None);
         group.close().unwrap();
         writer.into_inner().unwrap()
     }
@@ -202,6 +232,28 @@ mod tests {
         assert_eq!(values(0), [(0, "p"), (0, "q"), (1, "true"), (2, "1")]);
         assert_eq!(values(1), [(2, "0.5"), (3, "1999"), (3, "2000")]);
         assert_eq!(values(2), [(1, "false"), (2, "-2000000000"), (3, "7")]);
+        let fields = ["day", "price", "key", "seen", "old"].map(String::from);
+        let mut corpus = Corpus::from_bytes("x.parquet", file(), options(&fields));
+        let (chunk, _) = corpus.next_chunk().unwrap().unwrap();
+        let values = chunk
+            .values(1)
+            .map(|(_, value)| std::str::from_utf8(value).unwrap());
+        let expected = [
+            "1970-01-02",
+            "-0.01",
+            "02020202-0202-0202-0202-020202020202",
+            "1970-01-01T00:00:01.500Z",
+            "1970-01-02T00:00:00",
+        ];
+        assert_eq!(values.collect::<Vec<_>>(), expected);
+        let lists = CorpusOptions {
+            text_fields: vec!["text".into(), "tags".into()],
+            ..CorpusOptions::default()
+        };
+        let mut corpus = Corpus::from_bytes("x.parquet", file(), lists);
+        let (joined, _) = corpus.next_chunk().unwrap().unwrap();
+        let text = |document: usize| std::str::from_utf8(joined.text(document)).unwrap();
+        assert_eq!([0, 1, 2].map(text), ["x p q", "y ", "z "]);
         for unknown in ["tag", "none"] {
             let mut corpus = Corpus::from_bytes("x.parquet", file(), options(&[unknown.into()]));
             let error = corpus.next_chunk().unwrap_err().to_string();

@@ -1,0 +1,46 @@
+//! Where records end: at a mark in the text, or where quotes and brackets before tell.
+
+use super::{Format, csv, json};
+
+/// What is known at the end of a record about the text behind.
+#[derive(Clone, Copy)]
+pub(super) enum Ends {
+    /// A mark ends a record, whatever is before.
+    Marks(Format),
+    Csv(csv::State),
+    Json(json::State),
+}
+
+impl Ends {
+    pub fn of(format: Format) -> Self {
+        match format {
+            Format::Csv => Ends::Csv(csv::State::default()),
+            Format::Json => Ends::Json(json::State::default()),
+            format => Ends::Marks(format),
+        }
+    }
+
+    /// One past the end of the last whole record in `bytes`, and what is known there. The first
+    /// `searched` bytes have been gone over, and hold no end.
+    pub fn last(&mut self, bytes: &[u8], searched: usize) -> Option<(usize, Ends)> {
+        match self {
+            Ends::Marks(format) => {
+                let end = format.last_record_end(bytes, searched)?;
+                Some((end, *self))
+            }
+            Ends::Csv(state) => {
+                let end = state.last_end(&bytes[searched..])?;
+                Some((searched + end, Ends::Csv(csv::State::default())))
+            }
+            Ends::Json(state) => {
+                let (end, there) = state.last_end(&bytes[searched..])?;
+                Some((searched + end, Ends::Json(there)))
+            }
+        }
+    }
+
+    /// Whether an array has no end yet.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Ends::Json(state) if state.in_array())
+    }
+}
