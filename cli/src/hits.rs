@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 
 use serde_json::{Map, Value, json};
-use tokapi::index::StoredDocument;
+use tokapi::corpus::ValueType;
+use tokapi::index::{StoredDocument, StoredValue};
 use tokapi::query::{Highlighter, Query, Snippet};
 use tokapi::{Error, Index};
 
@@ -61,7 +62,7 @@ impl<'a> Shower<'a> {
         let fields = document.fields.iter();
         let fields = fields.filter(|(_, values)| !values.is_empty());
         let fields = fields.map(|(name, values)| {
-            let values: Vec<String> = values.iter().map(|value| short(value)).collect();
+            let values: Vec<String> = values.iter().map(|value| short(&value.text)).collect();
             format!("{}: {}", clean(name), values.join(", "))
         });
         let fields: Vec<String> = fields.collect();
@@ -104,14 +105,34 @@ impl<'a> Shower<'a> {
         }
         if !stored.fields.is_empty() {
             let fields = std::mem::take(&mut stored.fields).into_iter();
-            let fields: Map<String, Value> =
-                fields.map(|(name, values)| (name, values.into())).collect();
+            let fields: Map<String, Value> = fields
+                .map(|(name, values)| (name, values_json(values)))
+                .collect();
             object["fields"] = fields.into();
         }
         if text {
             object["text"] = stored.text.into();
         }
         Ok(())
+    }
+}
+
+/// The value of a field, or the list of its values, with their types.
+fn values_json(values: Vec<StoredValue>) -> Value {
+    let mut values: Vec<Value> = values.into_iter().map(value_json).collect();
+    match values.len() {
+        1 => values.remove(0),
+        _ => values.into(),
+    }
+}
+
+fn value_json(value: StoredValue) -> Value {
+    match value.kind {
+        ValueType::Text => value.text.into(),
+        // What is no number in JSON, such as NaN, is a string.
+        ValueType::Number | ValueType::Boolean => {
+            serde_json::from_str(&value.text).unwrap_or(Value::String(value.text))
+        }
     }
 }
 

@@ -253,7 +253,11 @@ proptest! {
             let stored = index.document(number as u64).unwrap();
             prop_assert_eq!(stored.text.as_deref(), Some(&*documents[number].text));
             let expected = FIELDS.iter().zip(&documents[number].values);
-            prop_assert!(stored.fields.iter().map(|(name, values)| (&**name, values)).eq(expected.map(|(name, values)| (*name, values))));
+            for ((name, values), (expected_name, expected)) in stored.fields.iter().zip(expected) {
+                prop_assert_eq!(name, expected_name);
+                prop_assert!(values.iter().map(|value| &value.text).eq(expected));
+            }
+            prop_assert_eq!(stored.fields.len(), FIELDS.len());
         }
         prop_assert!(index.document(count as u64).is_err());
     }

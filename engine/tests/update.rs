@@ -107,7 +107,7 @@ fn same(index: &Index, left: &[Document], seed: u64) {
         let document = index.document(hit.document).unwrap();
         assert!(all.contains(&document.text.unwrap()));
         let id = index.id(hit.document).unwrap();
-        assert!(id.ends_with(&document.fields[0].1[0]));
+        assert!(id.ends_with(&document.fields[0].1[0].text));
     }
     let mut random = Random(seed | 1);
     for _ in 0..15 {

@@ -213,7 +213,7 @@ impl Block {
     pub fn parse(&mut self, chunk: &mut Chunk) -> Result<Skipped> {
         chunk.clear();
         self.load()?;
-        let mut skipped = std::mem::take(&mut self.skipped);
+        let mut skipped = Skipped::default();
         if let [only] = &self.segments[..]
             && only.origin.format == Format::Terms
         {
@@ -260,6 +260,8 @@ impl Block {
             }
         }
         chunk.finish();
+        // A file that cannot be read further ends behind its records.
+        skipped.append(std::mem::take(&mut self.skipped));
         Ok(skipped)
     }
 
@@ -281,7 +283,7 @@ impl Block {
         mut each: impl FnMut(&str, &Path) -> Result<()>,
     ) -> Result<Skipped> {
         self.load()?;
-        let mut skipped = std::mem::take(&mut self.skipped);
+        let mut skipped = Skipped::default();
         for (segment, bytes) in self.records() {
             let mut start = 0;
             for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
@@ -300,6 +302,7 @@ impl Block {
                 }
             }
         }
+        skipped.append(std::mem::take(&mut self.skipped));
         Ok(skipped)
     }
 
@@ -342,6 +345,11 @@ impl Block {
     /// The bytes that may still be added.
     pub(super) fn room(&self) -> usize {
         self.chunk_bytes.saturating_sub(self.len())
+    }
+
+    /// Makes room for as much again, in a block that is full.
+    pub(super) fn widen(&mut self) {
+        self.chunk_bytes += self.len().max(1);
     }
 
     /// Says that the block, empty so far, has these records of `origin`.

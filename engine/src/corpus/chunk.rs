@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::value::{FieldValue, ValueType};
 use crate::strings::Strings;
 
 /// Bytes that follow the last document in a chunk's buffer, so that a term can be loaded as one
@@ -42,7 +43,8 @@ impl Values {
         self.ends.clear();
     }
 
-    /// Adds a value of field `field` of document `document`, the one that comes next in the chunk.
+    /// Adds a value of field `field` of document `document`, the one that comes next in the chunk; where it is no string,
+    /// behind the mark of its type.
     pub(crate) fn push(&mut self, document: usize, field: usize, value: &[u8]) {
         self.ends.resize(document, self.values.len());
         self.values.push(value);
@@ -51,12 +53,19 @@ impl Values {
         self.ends.push(self.values.len());
     }
 
-    /// The values of a document, each with its field, fields in the order in which they were given.
-    pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = (usize, &[u8])> + Clone {
+    /// The values of a document, fields in the order in which they were given.
+    pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = FieldValue<'_>> + Clone {
         let end = |document: usize| self.ends.get(document).copied();
         let start = document.checked_sub(1).map_or(Some(0), end);
         let range = start.unwrap_or(0)..end(document).unwrap_or(start.unwrap_or(0));
-        range.map(|value| (self.fields[value] as usize, self.values.get(value)))
+        range.map(|value| {
+            let (kind, text) = ValueType::split(self.values.get(value));
+            FieldValue {
+                field: self.fields[value] as usize,
+                kind,
+                text,
+            }
+        })
     }
 }
 
@@ -102,9 +111,8 @@ impl Chunk {
         &self.text[start..end]
     }
 
-    /// What document `index` has in the fields that were asked for: the place of the field among
-    /// those, and a value; one field after the other.
-    pub fn values(&self, index: usize) -> impl Iterator<Item = (usize, &[u8])> + Clone {
+    /// What document `index` has in the fields that were asked for, one field after the other.
+    pub fn values(&self, index: usize) -> impl Iterator<Item = FieldValue<'_>> + Clone {
         self.values.of(index)
     }
 

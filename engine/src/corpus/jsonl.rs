@@ -14,6 +14,7 @@ use super::CorpusOptions;
 use super::block::{Segment, Sink};
 use super::columns::{IDS, TEXTS};
 use super::tsv::NOT_UTF8;
+use super::value::ValueType;
 use crate::error::Result;
 
 pub(super) fn parse(
@@ -126,7 +127,8 @@ pub(super) fn document(
     for (field, value) in found.values.iter().enumerate() {
         for value in value.iter().flat_map(Value::items) {
             let values = &mut sink.chunk.values;
-            values.push(document, field, value.as_bytes());
+            let (kind, text) = value;
+            values.push(document, field, &kind.mark(text.as_bytes()));
         }
     }
     sink.chunk.ids.push(id.as_bytes());
@@ -313,17 +315,20 @@ impl<'de> Visitor<'de> for TextSeed {
     }
 }
 
+/// A string, number or boolean.
+type TypedText<'de> = (ValueType, Cow<'de, str>);
+
 /// The value of a field that is kept.
 #[derive(Clone)]
 pub(super) enum Value<'de> {
-    One(Cow<'de, str>),
+    One(TypedText<'de>),
     /// None, where it is `null`.
-    Many(Vec<Cow<'de, str>>),
+    Many(Vec<TypedText<'de>>),
 }
 
 impl<'de> Value<'de> {
     /// Its values, one by one.
-    fn items(&self) -> &[Cow<'de, str>] {
+    fn items(&self) -> &[TypedText<'de>] {
         match self {
             Value::One(value) => std::slice::from_ref(value),
             Value::Many(values) => values,
@@ -333,8 +338,11 @@ impl<'de> Value<'de> {
     /// As text, as [`TextSeed`] reads it.
     fn text(&self) -> Cow<'de, str> {
         match self {
-            Value::One(value) => value.clone(),
-            Value::Many(values) => Cow::Owned(values.join(" ")),
+            Value::One((_, text)) => text.clone(),
+            Value::Many(values) => {
+                let texts: Vec<&str> = values.iter().map(|(_, text)| &**text).collect();
+                Cow::Owned(texts.join(" "))
+            }
         }
     }
 }
@@ -361,29 +369,36 @@ impl<'de> Visitor<'de> for ValueSeed {
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
-        Ok(Value::One(Cow::Borrowed(text)))
+        Ok(Value::One((ValueType::Text, Cow::Borrowed(text))))
     }
 
     fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
-        Ok(Value::One(Cow::Owned(text.to_owned())))
+        Ok(Value::One((ValueType::Text, Cow::Owned(text.to_owned()))))
     }
 
     fn visit_bool<E>(self, value: bool) -> std::result::Result<Self::Value, E> {
         let name = if value { "true" } else { "false" };
-        Ok(Value::One(Cow::Borrowed(name)))
+        Ok(Value::One((ValueType::Boolean, Cow::Borrowed(name))))
     }
 
     fn visit_i64<E>(self, number: i64) -> std::result::Result<Self::Value, E> {
-        Ok(Value::One(Cow::Owned(number.to_string())))
+        Ok(Value::One((
+            ValueType::Number,
+            Cow::Owned(number.to_string()),
+        )))
     }
 
     fn visit_u64<E>(self, number: u64) -> std::result::Result<Self::Value, E> {
-        Ok(Value::One(Cow::Owned(number.to_string())))
+        Ok(Value::One((
+            ValueType::Number,
+            Cow::Owned(number.to_string()),
+        )))
     }
 
     fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
         // Negative zero is zero.
-        Ok(Value::One(Cow::Owned((number + 0.0).to_string())))
+        let text = (number + 0.0).to_string();
+        Ok(Value::One((ValueType::Number, Cow::Owned(text))))
     }
 
     fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {

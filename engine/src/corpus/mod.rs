@@ -27,6 +27,7 @@ mod terms;
 mod text;
 mod trec;
 mod tsv;
+mod value;
 
 pub use block::{Block, OnError, Skipped};
 pub use chunk::Chunk;
@@ -37,6 +38,7 @@ pub use format::Format;
 pub use inputs::Input;
 pub use parquet::catches_panic;
 pub use spool::Spooled;
+pub use value::{FieldValue, ValueType};
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -415,6 +417,38 @@ mod tests {
             }
             assert!(ids == expected, "{chunk_bytes}");
             assert_eq!(skipped, 2, "{chunk_bytes}");
+        }
+    }
+
+    /// A small file that expands to many blocks ends, also where its name does not say that it is compressed.
+    #[test]
+    fn a_small_file_may_hold_much() {
+        let folder = tempfile::tempdir().unwrap();
+        for (bytes, expected) in [(2_000_000, true), (100_000_000, false)] {
+            let lines = "a\tone two\n".repeat(bytes / 10);
+            let compressed = zstd::bulk::compress(lines.as_bytes(), 3).unwrap();
+            assert!(compressed.len() < 1 << 14);
+            let name = folder.path().join("documents.tsv");
+            std::fs::write(&name, &compressed[..]).unwrap();
+            let options = CorpusOptions {
+                chunk_bytes: Some(1 << 20),
+                ..Default::default()
+            };
+            let mut corpus = Corpus::open(&[name], options).unwrap();
+            let mut documents = 0;
+            let end = loop {
+                match corpus.next_chunk() {
+                    Ok(Some((chunk, _))) => documents += chunk.len(),
+                    end => break end.map(|_| ()),
+                }
+            };
+            match (end, expected) {
+                (Ok(()), true) => assert_eq!(documents, lines.lines().count()),
+                (Err(error), false) => {
+                    assert!(error.to_string().contains("name it .gz"), "{error}")
+                }
+                (end, _) => panic!("{bytes}: {end:?}"),
+            }
         }
     }
 }

@@ -24,6 +24,7 @@ use parquet::schema::types::ColumnDescPtr;
 use super::block::{Block, First, Origin, Segment, Sink};
 use super::decode::{self, Decoded};
 use super::tsv::NOT_UTF8;
+use super::value::ValueType;
 use super::{CorpusOptions, Format, Input, columns};
 use crate::error::{Error, Place, Position, Result};
 use spell::Spelling;
@@ -136,7 +137,15 @@ impl ParquetSource {
             let mut kept = Vec::with_capacity(self.open_kept.len());
             for (column, &number) in self.open_kept.iter_mut().zip(&self.kept) {
                 let schema = self.reader.metadata().file_metadata().schema_descr();
-                kept.push(kept::read(column, rows, &schema.column(number))?);
+                let descriptor = schema.column(number);
+                let mut values = kept::read(column, rows, &descriptor)?;
+                let kind = Spelling::of(&descriptor).value_type(descriptor.physical_type());
+                if kind != ValueType::Text {
+                    for value in values.iter_mut().flatten() {
+                        *value = kind.mark(value).into_owned();
+                    }
+                }
+                kept.push(values);
             }
             for row in 0..rows {
                 let texts = &mut values.iter_mut().map(|column| column[row].take());
@@ -359,7 +368,7 @@ pub(super) fn parse(
         }
         let are_text = values
             .iter()
-            .all(|(_, value)| std::str::from_utf8(value).is_ok());
+            .all(|(_, value)| std::str::from_utf8(ValueType::split(value).1).is_ok());
         match (std::str::from_utf8(id), std::str::from_utf8(text)) {
             _ if id.is_empty() => {
                 sink.skip(|| segment.error(Position::Document(row), "the id is empty or null"))?

@@ -10,10 +10,13 @@ use super::block::Block;
 use super::source::Source;
 use super::{CorpusOptions, Input, Progress, decode};
 use crate::compress::Compression;
-use crate::error::Result;
+use crate::error::{Error, Place, Position, Result};
 
 /// A larger file is read by the block.
 const SMALL_BYTES: u64 = 1 << 14;
+
+/// The most that a small file may expand to, where it is compressed and its name does not say so.
+const MOST_BYTES: usize = 64 << 20;
 
 /// A file that no more than one block holds.
 #[derive(Clone, Serialize, Deserialize)]
@@ -26,10 +29,11 @@ pub(super) struct SmallFile {
 }
 
 impl SmallFile {
-    /// The file of `input`, if it is small and is not called compressed.
+    /// The file of `input`, if it is small and its name tells of no compression: Parquet is compressed inside.
     pub fn of(input: &Input, progress: &Arc<Progress>) -> Option<Self> {
         let is_small = input.is_seekable() && input.bytes <= SMALL_BYTES;
-        let is_plain = Compression::of_name(&input.path) == Compression::None;
+        let is_parquet = input.path.extension().is_some_and(|end| end == "parquet");
+        let is_plain = Compression::of_name(&input.path) == Compression::None && !is_parquet;
         (is_small && is_plain && input.spooled.is_none()).then(|| SmallFile {
             path: input.path.clone(),
             // At most `SMALL_BYTES`.
@@ -52,7 +56,23 @@ impl SmallFile {
             spooled: None,
         };
         let mut source = Source::open(&input, options, &self.progress)?;
-        while source.read_into(block)? {}
-        Ok(())
+        let before = block.len();
+        loop {
+            let has_more = source.read_into(block)?;
+            if block.len() - before > MOST_BYTES {
+                return Err(Error::Input {
+                    place: Place {
+                        path: input.path,
+                        position: Position::Whole,
+                    },
+                    what: "it is compressed, and its name does not say so; name it .gz, .zst or .parquet"
+                        .into(),
+                });
+            }
+            if !has_more {
+                return Ok(());
+            }
+            block.widen();
+        }
     }
 }

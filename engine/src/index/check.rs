@@ -5,7 +5,7 @@ use super::fields::MOST_VALUE_BYTES;
 use super::lists::Lists;
 use super::part::Part;
 use super::tokens::take_code;
-use super::{Index, Keep, bounds, document, impacts};
+use super::{Index, Keep, StoredValue, bounds, document, impacts};
 use crate::error::{Error, Result};
 
 /// What a document takes while an index is checked: the code of its length, and what is left of the length, or
@@ -145,7 +145,7 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
         let document =
             document::decode(&record, &keep.fields, keep.text).ok_or_else(|| store.damaged())?;
         let values = document.fields.iter().flat_map(|(_, values)| values);
-        let has_list = |value: &&String| value.len() <= MOST_VALUE_BYTES;
+        let has_list = |value: &&StoredValue| value.text.len() <= MOST_VALUE_BYTES;
         if values.filter(has_list).count() as u64 != u64::from(counted) {
             return Err(wrong(part, "the lists of fields have other values"));
         }

@@ -265,7 +265,7 @@ impl Keeper<'_> {
             }
             if let Some(lists) = &mut self.lists {
                 let values = chunk.values(place);
-                lists.push(values.map(|(field, value)| (&*fields[field], value)))?;
+                lists.push(values.map(|value| (&*fields[value.field], value.text)))?;
             }
             if let Some(tokens) = &mut self.tokens {
                 tokens.push(codes)?;

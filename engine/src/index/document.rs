@@ -3,6 +3,7 @@
 //! The values are, for every field, their number, and each behind its length.
 
 use super::Index;
+use crate::corpus::{FieldValue, ValueType};
 use crate::error::Result;
 use crate::varint;
 
@@ -12,7 +13,16 @@ pub struct StoredDocument {
     /// The text that was indexed, where texts are kept.
     pub text: Option<String>,
     /// Every field that is kept, with the values that the document has in it.
-    pub fields: Vec<(String, Vec<String>)>,
+    pub fields: Vec<(String, Vec<StoredValue>)>,
+}
+
+/// A value of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredValue {
+    /// Its type, where the index knows it; indexes of former versions have strings alone.
+    pub kind: ValueType,
+    /// Its text.
+    pub text: String,
 }
 
 impl Index {
@@ -45,20 +55,20 @@ impl Index {
     }
 }
 
-/// Writes the values of a document, each with the place of its field, fields ascending, over what
-/// `bytes` hold.
+/// Writes the values of a document, fields ascending, over what `bytes` hold.
 pub(crate) fn encode_values<'a>(
-    values: impl Iterator<Item = (usize, &'a [u8])> + Clone,
+    values: impl Iterator<Item = FieldValue<'a>> + Clone,
     fields: usize,
     bytes: &mut Vec<u8>,
 ) {
     bytes.clear();
     for field in 0..fields {
-        let of_field = values.clone().filter(|(other, _)| *other == field);
+        let of_field = values.clone().filter(|value| value.field == field);
         varint::push(of_field.clone().count() as u64, bytes);
-        for (_, value) in of_field {
+        for value in of_field {
+            let value = value.kind.mark(value.text);
             varint::push(value.len() as u64, bytes);
-            bytes.extend_from_slice(value);
+            bytes.extend_from_slice(&value);
         }
     }
 }
@@ -81,7 +91,13 @@ pub(crate) fn decode(mut record: &[u8], names: &[String], text: bool) -> Option<
     let owned = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
     let mut fields = Vec::with_capacity(names.len());
     for name in names {
-        let values = take_values(&mut record)?.into_iter().map(owned);
+        let values = take_values(&mut record)?.into_iter().map(|value| {
+            let (kind, text) = ValueType::split(value);
+            Some(StoredValue {
+                kind,
+                text: owned(text)?,
+            })
+        });
         fields.push((name.clone(), values.collect::<Option<_>>()?));
     }
     let text = match text {

@@ -72,7 +72,7 @@ pub use ciff::is_ciff;
 pub use contents::Contents;
 pub use create::{IndexOptions, Replaced};
 pub(crate) use cursor::Cursor;
-pub use document::StoredDocument;
+pub use document::{StoredDocument, StoredValue};
 pub(crate) use fields::{MOST_VALUE_BYTES, key};
 #[doc(hidden)]
 pub use forge::forge;

@@ -226,7 +226,7 @@ mod tests {
         let values = |document: usize| -> Vec<(usize, &str)> {
             let values = chunk.values(document);
             values
-                .map(|(field, value)| (field, std::str::from_utf8(value).unwrap()))
+                .map(|value| (value.field, std::str::from_utf8(value.text).unwrap()))
                 .collect()
         };
         assert_eq!(values(0), [(0, "p"), (0, "q"), (1, "true"), (2, "1")]);
@@ -237,7 +237,7 @@ mod tests {
         let (chunk, _) = corpus.next_chunk().unwrap().unwrap();
         let values = chunk
             .values(1)
-            .map(|(_, value)| std::str::from_utf8(value).unwrap());
+            .map(|value| std::str::from_utf8(value.text).unwrap());
         let expected = [
             "1970-01-02",
             "-0.01",

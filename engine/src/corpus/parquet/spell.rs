@@ -4,6 +4,8 @@ use chrono::{DateTime, NaiveTime, Utc};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
+use crate::corpus::ValueType;
+
 /// What the numbers and bytes of a column stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
@@ -30,6 +32,18 @@ pub(super) enum Spelling {
 }
 
 impl Spelling {
+    /// The type of what is spelled so.
+    pub fn value_type(self, physical: PhysicalType) -> ValueType {
+        use PhysicalType::{BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY, INT96};
+        match (self, physical) {
+            (_, PhysicalType::BOOLEAN) => ValueType::Boolean,
+            (Spelling::Decimal { .. }, _) => ValueType::Number,
+            (_, BYTE_ARRAY | FIXED_LEN_BYTE_ARRAY | INT96) => ValueType::Text,
+            (Spelling::Plain | Spelling::Unsigned, _) => ValueType::Number,
+            _ => ValueType::Text,
+        }
+    }
+
     pub fn of(column: &ColumnDescriptor) -> Self {
         let per_second = |unit: &TimeUnit| match unit {
             TimeUnit::MILLIS => 1_000,
