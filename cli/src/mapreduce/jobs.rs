@@ -57,7 +57,7 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
             local_files(folder).iter().for_each(|file| paths.read(file));
             paths.write(output);
             paths.check()?;
-            let (mut job, lists) = open_global(folder, bm25, runner.tasks())?;
+            let (mut job, lists) = open_global(runner, folder, bm25)?;
             write(runner, &mut job, lists, output)
         }
         JobName::Sort => followed(
@@ -84,8 +84,14 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
                 ..Duplicates::default()
             };
             let again = || args.documents(corpus.again(), runner);
-            let (found, report) = job.run(runner, again)?;
-            write_all(&found, output)?;
+            let mut writer = TextWriter::create(output)?;
+            let mut text = Vec::new();
+            let report = job.each(runner, again, |duplicate| {
+                text.clear();
+                duplicate.push(&mut text);
+                writer.push(&text)
+            })?;
+            writer.finish()?.commit()?;
             Ok(report)
         }),
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{
     Combine, Emitter, Functors, Item, Items, Job, Line, Lines, ListJob, MapFunction, Order,
-    Portable, ReduceFunction, Report, Runner, prefix,
+    Portable, Records, ReduceFunction, Report, Room, Runner, prefix,
 };
 use crate::error::{Error, Result};
 
@@ -165,10 +165,11 @@ impl Job for Links {
         name: &str,
         targets: impl Iterator<Item = Option<Box<str>>>,
         write: &mut impl FnMut((&str, Vec<Box<str>>)),
-    ) {
+    ) -> Result<()> {
         let mut targets: Vec<Box<str>> = targets.flatten().collect();
         targets.dedup();
         write((name, targets));
+        Ok(())
     }
 
     fn value_order(&self) -> Option<Order<Option<Box<str>>>> {
@@ -186,7 +187,6 @@ pub(super) struct Iteration {
     damping: f64,
     count: u32,
     /// What every node gets whatever links to it.
-    #[serde(skip)]
     base: u64,
 }
 
@@ -227,8 +227,11 @@ impl Job for Iteration {
         }
     }
 
-    fn all_mapped(&mut self, dangling: Vec<u64>) -> Result<()> {
-        let dangling = dangling.iter().sum();
+    fn all_mapped(&mut self, notes: &Records<u64>, _: &Room) -> Result<()> {
+        let mut dangling = 0;
+        for rank in notes {
+            dangling += rank?;
+        }
         let shared = ONE - self.passed(ONE) + self.passed(dangling);
         self.base = shared / u64::from(self.count.max(1));
         Ok(())
@@ -239,8 +242,9 @@ impl Job for Iteration {
         node: u32,
         ranks: impl Iterator<Item = u64>,
         write: &mut impl FnMut((u32, u64)),
-    ) {
+    ) -> Result<()> {
         write((node, self.base + self.passed(ranks.sum())));
+        Ok(())
     }
 
     fn combiner(&self) -> Option<Combine<u64>> {
