@@ -79,9 +79,10 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
         JobName::Duplicates => followed(args.corpus(runner, memory_bytes, None)?, |mut corpus| {
             // The input is read twice.
             let _spooled = corpus.spool(output)?;
+            let usual = Duplicates::default().similarity;
             let job = Duplicates {
                 on_error,
-                ..Duplicates::default()
+                similarity: args.similarity.unwrap_or(usual),
             };
             let again = || args.documents(corpus.again(), runner);
             let mut writer = TextWriter::create(output)?;

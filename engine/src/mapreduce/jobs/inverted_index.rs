@@ -87,6 +87,14 @@ impl Job for InvertedIndex {
         postings: impl Iterator<Item = (DocumentPlace, u32)>,
         write: &mut impl FnMut(Self::Output<'_>),
     ) -> Result<()> {
+        if let Some((ids, _)) = self.table.in_memory() {
+            for (place, tf) in postings {
+                if let Some(number) = self.table.input_number(place) {
+                    write((term, ids.get(number as usize), tf));
+                }
+            }
+            return Ok(());
+        }
         // The table is asked for some at a time, which come in the order of the input.
         let mut postings = postings.peekable();
         let mut some: Vec<(u32, u32)> = Vec::new();
