@@ -71,8 +71,14 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
             args.corpus(runner, memory_bytes, Some(Lines::FORMAT))?,
             |corpus| {
                 let edges = Lines::of(corpus, runner.tasks());
-                let (ranks, report) = PageRank::default().run(runner, edges)?;
-                write_all(&ranks.nodes, output)?;
+                let mut writer = TextWriter::create(output)?;
+                let mut text = Vec::new();
+                let (_, report) = PageRank::default().each(runner, edges, |name, rank| {
+                    text.clear();
+                    (name, rank).push(&mut text);
+                    writer.push(&text)
+                })?;
+                writer.finish()?.commit()?;
                 Ok(report)
             },
         ),
@@ -120,17 +126,6 @@ fn write<J: TextJob>(
     let (staged, report) = runner.text(job, input, output)?;
     staged.commit()?;
     Ok(report)
-}
-
-fn write_all(rows: &[impl Tsv], output: &Path) -> Result<(), Error> {
-    let mut writer = TextWriter::create(output)?;
-    let mut text = Vec::new();
-    for row in rows {
-        text.clear();
-        row.push(&mut text);
-        writer.push(&text)?;
-    }
-    writer.finish()?.commit()
 }
 
 /// Does `work` while a bar shows how much of the corpus has been read.

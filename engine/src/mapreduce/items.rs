@@ -46,7 +46,8 @@ pub struct Items<T> {
 /// Where items are.
 enum Source<T> {
     List(Arc<Vec<T>>),
-    Records(Records<T>, Cursor),
+    /// What gives the next one.
+    Stream(Box<dyn FnMut() -> Result<Option<T>> + Send>),
 }
 
 impl<T> Items<T> {
@@ -60,9 +61,21 @@ impl<T> Items<T> {
     }
 
     /// All of `records`, `split` of them to a map task: so many are in memory at a time.
-    pub fn of(records: Records<T>, split: usize) -> Self {
+    pub fn of(records: Records<T>, split: usize) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        let mut cursor = Cursor::default();
+        Items::stream(move || cursor.next(&records), split)
+    }
+
+    /// What `next` gives, until it gives none.
+    pub(super) fn stream(
+        next: impl FnMut() -> Result<Option<T>> + Send + 'static,
+        split: usize,
+    ) -> Self {
         Items {
-            source: Source::Records(records, Cursor::default()),
+            source: Source::Stream(Box::new(next)),
             next: 0,
             split: split.max(1),
         }
@@ -107,7 +120,7 @@ impl<T: Clone> From<ItemSplit<T>> for (usize, Vec<T>) {
     }
 }
 
-impl<T: DeserializeOwned + Send + Sync + 'static> Input for Items<T> {
+impl<T: Send + Sync + 'static> Input for Items<T> {
     type Split = ItemSplit<T>;
     type Reader = ItemReader<T>;
 
@@ -118,10 +131,10 @@ impl<T: DeserializeOwned + Send + Sync + 'static> Input for Items<T> {
                 self.next = items.len().min(first + self.split);
                 (Arc::clone(items), first..self.next)
             }
-            Source::Records(records, cursor) => {
+            Source::Stream(next) => {
                 let mut items = Vec::new();
                 while items.len() < self.split
-                    && let Some(item) = cursor.next(records)?
+                    && let Some(item) = next()?
                 {
                     items.push(item);
                 }

@@ -97,8 +97,8 @@ pub trait Job: Sync {
         0
     }
 
-    /// A small number of its own for every key: keys are then found in an array and not in a
-    /// hash table. Either all keys have one, or none.
+    /// A small number of its own for every key, smaller for smaller keys: keys are then found in an
+    /// array and not in a hash table, and need not be sorted. Either all keys have one, or none.
     fn place(key: &Self::Key<'_>) -> Option<usize> {
         let _ = key;
         None

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::codec;
 use super::cuts::{Cut, Partitions, cuts};
 use super::emit::Emitter;
 use super::guard::guarded;
@@ -284,8 +285,8 @@ impl Threads {
         emitter: &mut Emitter<J>,
         spill: &Spill,
     ) -> Result<Run> {
-        let partition = |key: &J::Key<'_>, hash| match self.partitions {
-            Partitions::Hashed(count) => job.partition(key, hash, count.max(1)),
+        let partition = |key: &J::Key<'_>, bytes: &[u8]| match self.partitions {
+            Partitions::Hashed(count) => job.partition(key, codec::hash(bytes), count.max(1)),
             Partitions::Ranges(_) => 0,
         };
         let order = job.value_order();

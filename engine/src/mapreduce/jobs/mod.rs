@@ -7,6 +7,7 @@ mod cooccurrence;
 mod duplicates;
 mod frequencies;
 mod inverted_index;
+mod names;
 mod pagerank;
 mod sort;
 mod store;

@@ -16,7 +16,7 @@ use crate::varint;
 
 /// Documents in a frame: those of one are read together, so few; of every frame its place is in
 /// memory, so not too few.
-const FRAME_DOCUMENTS: usize = 64;
+pub(super) const FRAME_DOCUMENTS: usize = 64;
 
 /// Ids and lengths by number.
 #[derive(Serialize, Deserialize)]
