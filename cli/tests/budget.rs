@@ -1,6 +1,6 @@
 //! A memory budget is kept, by the figure of the operating system, what is mapped of files included: by the text that
-//! takes the most, terms none of which occurs twice in documents of very different lengths, and by every verb on an
-//! index that is larger than the budget.
+//! takes the most, terms none of which occurs twice in documents of very different lengths, by every verb on an
+//! index that is larger than the budget, and by MapReduce jobs over so many documents that their ids alone are.
 
 #![cfg(target_os = "linux")]
 
@@ -62,6 +62,9 @@ fn documents(folder: &Folder, name: &str, numbers: std::ops::Range<usize>) {
     file.flush().unwrap();
 }
 
+/// Documents whose ids are short, so that what is held of each adds up.
+const MANY_DOCUMENTS: usize = 1_500_000;
+
 /// Runs a verb that must succeed. The most memory that any verb has had must be within the budget.
 fn within(folder: &Folder, command: &str) {
     let mut args: Vec<&str> = command.split(' ').collect();
@@ -99,4 +102,39 @@ fn an_order_that_does_not_fit_is_one_line() {
     within(&folder, "index docs.tsv -o index");
     let run = folder.run(&["merge", "index", "--reorder", "id", "--memory", "300MB"]);
     folder::one_line(&run, 1, &["takes 2", "MB of memory", "larger budget"]);
+}
+
+#[test]
+fn jobs_over_many_ids_stay_within_the_least_budget() {
+    use std::io::Write as _;
+    let folder = Folder::new();
+    let file = std::fs::File::create(folder.path("docs.tsv")).unwrap();
+    let mut file = std::io::BufWriter::new(file);
+    for document in 0..MANY_DOCUMENTS {
+        let id = format!("https://example.org/some/long/path/{document:012}.html");
+        writeln!(file, "{id}\tw1 common").unwrap();
+    }
+    file.into_inner().unwrap();
+    let same = |a: &str, b: &str| {
+        let compared = std::process::Command::new("cmp")
+            .args([folder.path(a), folder.path(b)])
+            .status();
+        assert!(compared.unwrap().success(), "{a} and {b} differ");
+        std::fs::remove_file(folder.path(b)).unwrap();
+    };
+    within(&folder, "weigh docs.tsv -o out/weights.tsv");
+    within(&folder, "mapreduce bm25 docs.tsv -o out/bm25.tsv");
+    same("out/weights.tsv", "out/bm25.tsv");
+    within(&folder, "mapreduce bm25-local docs.tsv -o lists");
+    within(&folder, "mapreduce bm25-global lists -o out/bm25.tsv");
+    same("out/weights.tsv", "out/bm25.tsv");
+    within(
+        &folder,
+        "mapreduce inverted-index docs.tsv -o out/postings.tsv",
+    );
+    within(&folder, "mapreduce duplicates docs.tsv -o out/copies.tsv");
+    assert_eq!(
+        folder.written(),
+        ["copies.tsv", "postings.tsv", "weights.tsv"]
+    );
 }

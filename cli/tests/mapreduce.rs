@@ -129,6 +129,49 @@ fn jobs_write_tab_separated_lines_in_key_order() {
 }
 
 #[test]
+fn near_duplicates_are_told_by_the_share_of_their_shingles() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = |name: &str, different: usize| -> Vec<String> {
+        (0..80)
+            .map(|n| format!("{name}{}", n % different))
+            .collect()
+    };
+    let mut text = String::new();
+    for (name, different) in [("a", 80), ("b", 80), ("c", 8)] {
+        let mut document = words(name, different);
+        text += &format!("{name}\t{}\n", document.join(" "));
+        // Of 80 words one is another.
+        document[40] = "changed".into();
+        text += &format!("{name}-changed\t{}\n", document.join(" "));
+    }
+    std::fs::write(folder.join("a.tsv"), text).unwrap();
+    let job = ["mapreduce", "duplicates", "a.tsv"];
+    let ids = |found: Vec<u8>| -> Vec<String> {
+        let lines = String::from_utf8(found).unwrap();
+        lines
+            .lines()
+            .map(|line| line.split('\t').next().unwrap().into())
+            .collect()
+    };
+    let found = ids(written(folder, &job, "o.tsv"));
+    // The third has 8 shingles, and 3 more when it is changed.
+    assert_eq!(found, ["a-changed", "b-changed"]);
+    let less = [&job[..], &["--similarity", "0.5"]].concat();
+    let found = ids(written(folder, &less, "o.tsv"));
+    assert_eq!(found, ["a-changed", "b-changed", "c-changed"]);
+    let told = tokapi(folder, &[&job[..], &["-o", "o.tsv", "--json"]].concat());
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("\"similarity\":0.8"), "{told}");
+    let help = tokapi(folder, &["mapreduce", "--help"]);
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(
+        help.contains("75 of 81") && help.contains("default: 0.8"),
+        "{help}"
+    );
+}
+
+#[test]
 fn errors_are_one_line_and_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -156,6 +199,18 @@ fn errors_are_one_line_and_leave_nothing() {
     assert!(error(folder, &device, 2).contains("gpu"));
     let gpu = ["mapreduce", "sort", "edges", "-o", "o", "--runner", "gpu"];
     assert!(error(folder, &gpu, 1).contains("GPU"));
+    let similarity = ["mapreduce", "sort", "edges", "-o", "o", "--similarity", "1"];
+    assert!(error(folder, &similarity, 2).contains("duplicates"));
+    let similarity = [
+        "mapreduce",
+        "duplicates",
+        "edges",
+        "-o",
+        "o",
+        "--similarity",
+        "2",
+    ];
+    assert!(error(folder, &similarity, 2).contains("from 0 to 1"));
     let global = ["mapreduce", "bm25-global", "edges", "-o", "o"];
     assert!(error(folder, &global, 2).contains("bm25-local"));
 }

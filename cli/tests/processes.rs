@@ -177,6 +177,23 @@ fn peak_bytes(process: Pid) -> u64 {
     kilobytes.unwrap_or(0) << 10
 }
 
+/// Runs a job that must succeed, with all its processes within 300 MB at any time.
+fn within_least_budget(folder: &Folder, job: &str) {
+    let mut child = start(folder, job);
+    let this = Pid::from_raw(child.id() as i32);
+    let mut peaks = BTreeMap::new();
+    while child.try_wait().unwrap().is_none() {
+        for process in workers(child.id()).into_iter().chain([this]) {
+            let peak: &mut u64 = peaks.entry(process).or_default();
+            *peak = peak_bytes(process).max(*peak);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(child.wait().unwrap().success(), "{job}");
+    let peak: u64 = peaks.values().sum();
+    assert!(peak < 300_000_000, "{job}: {peaks:?}");
+}
+
 #[test]
 fn half_of_all_lines_the_same_and_more_than_the_memory_stay_within_it() {
     let folder = Folder::new();
@@ -187,21 +204,33 @@ fn half_of_all_lines_the_same_and_more_than_the_memory_stay_within_it() {
     folder.put("lines", lines.collect::<String>());
     for runner in ["threads", "processes --workers 3"] {
         let job = "mapreduce sort lines -o /dev/null --scratch out --memory 300MB --runner";
-        let mut child = start(&folder, &format!("{job} {runner}"));
-        let this = Pid::from_raw(child.id() as i32);
-        let mut peaks = BTreeMap::new();
-        while child.try_wait().unwrap().is_none() {
-            for process in workers(child.id()).into_iter().chain([this]) {
-                let peak: &mut u64 = peaks.entry(process).or_default();
-                *peak = peak_bytes(process).max(*peak);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert!(child.wait().unwrap().success());
-        let peak: u64 = peaks.values().sum();
-        assert!(peak < 300_000_000, "{runner}: {peaks:?}");
+        within_least_budget(&folder, &format!("{job} {runner}"));
         assert_eq!(folder.written(), [""; 0]);
     }
+}
+
+#[test]
+fn many_ids_stay_within_the_memory_of_all_processes_together() {
+    use std::io::Write;
+    let folder = Folder::new();
+    let file = fs::File::create(folder.path("docs.tsv")).unwrap();
+    let mut file = std::io::BufWriter::new(file);
+    for document in 0..1_500_000 {
+        let id = format!("https://example.org/some/long/path/{document:012}.html");
+        writeln!(file, "{id}\tw1 common").unwrap();
+    }
+    file.into_inner().unwrap();
+    let jobs = [
+        "bm25 docs.tsv",
+        "bm25-local docs.tsv",
+        "bm25-global out/o-1",
+        "duplicates docs.tsv",
+    ];
+    for (number, job) in jobs.into_iter().enumerate() {
+        let job = format!("mapreduce {job} -o out/o-{number} --memory 300MB");
+        within_least_budget(&folder, &format!("{job} --runner processes --workers 2"));
+    }
+    assert!(fs::read(folder.path("out/o-0")).unwrap() == fs::read(folder.path("out/o-2")).unwrap());
 }
 
 #[test]

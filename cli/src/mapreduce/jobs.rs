@@ -57,7 +57,7 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
             local_files(folder).iter().for_each(|file| paths.read(file));
             paths.write(output);
             paths.check()?;
-            let (mut job, lists) = open_global(folder, bm25, runner.tasks())?;
+            let (mut job, lists) = open_global(runner, folder, bm25)?;
             write(runner, &mut job, lists, output)
         }
         JobName::Sort => followed(
@@ -71,21 +71,34 @@ pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Repor
             args.corpus(runner, memory_bytes, Some(Lines::FORMAT))?,
             |corpus| {
                 let edges = Lines::of(corpus, runner.tasks());
-                let (ranks, report) = PageRank::default().run(runner, edges)?;
-                write_all(&ranks.nodes, output)?;
+                let mut writer = TextWriter::create(output)?;
+                let mut text = Vec::new();
+                let (_, report) = PageRank::default().each(runner, edges, |name, rank| {
+                    text.clear();
+                    (name, rank).push(&mut text);
+                    writer.push(&text)
+                })?;
+                writer.finish()?.commit()?;
                 Ok(report)
             },
         ),
         JobName::Duplicates => followed(args.corpus(runner, memory_bytes, None)?, |mut corpus| {
             // The input is read twice.
             let _spooled = corpus.spool(output)?;
+            let usual = Duplicates::default().similarity;
             let job = Duplicates {
                 on_error,
-                ..Duplicates::default()
+                similarity: args.similarity.unwrap_or(usual),
             };
             let again = || args.documents(corpus.again(), runner);
-            let (found, report) = job.run(runner, again)?;
-            write_all(&found, output)?;
+            let mut writer = TextWriter::create(output)?;
+            let mut text = Vec::new();
+            let report = job.each(runner, again, |duplicate| {
+                text.clear();
+                duplicate.push(&mut text);
+                writer.push(&text)
+            })?;
+            writer.finish()?.commit()?;
             Ok(report)
         }),
     }
@@ -113,17 +126,6 @@ fn write<J: TextJob>(
     let (staged, report) = runner.text(job, input, output)?;
     staged.commit()?;
     Ok(report)
-}
-
-fn write_all(rows: &[impl Tsv], output: &Path) -> Result<(), Error> {
-    let mut writer = TextWriter::create(output)?;
-    let mut text = Vec::new();
-    for row in rows {
-        text.clear();
-        row.push(&mut text);
-        writer.push(&text)?;
-    }
-    writer.finish()?.commit()
 }
 
 /// Does `work` while a bar shows how much of the corpus has been read.

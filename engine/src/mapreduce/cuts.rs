@@ -17,6 +17,15 @@ pub enum Partitions {
     Ranges(u32),
 }
 
+impl Partitions {
+    /// As many that are ranges of keys.
+    pub(super) fn in_ranges(self) -> Self {
+        match self {
+            Partitions::Hashed(count) | Partitions::Ranges(count) => Partitions::Ranges(count),
+        }
+    }
+}
+
 /// The beginning of a partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Cut {

@@ -272,13 +272,13 @@ impl<J: Job> Emitter<J> {
         self.keys.bytes() + 4 * self.keys.len() + values
     }
 
-    /// Writes all pairs in order to `run`, with `partition` of a key and its hash, and forgets
+    /// Writes all pairs in order to `run`, with `partition` of a key and its bytes, and forgets
     /// them.
     pub(crate) fn write(
         &mut self,
         run: &mut RunWriter,
         order: Option<Order<J::Value>>,
-        partition: impl Fn(&J::Key<'_>, u64) -> u32,
+        partition: impl Fn(&J::Key<'_>, &[u8]) -> u32,
     ) -> Result<()> {
         let sorted = sorted::<J>(&self.keys, partition)?;
         let mut word = [0; 16];
@@ -347,19 +347,30 @@ struct Sorted {
 }
 
 /// The keys in the order of a run.
-fn sorted<J: Job>(keys: &Keys, partition: impl Fn(&J::Key<'_>, u64) -> u32) -> Result<Vec<Sorted>> {
+fn sorted<J: Job>(
+    keys: &Keys,
+    partition: impl Fn(&J::Key<'_>, &[u8]) -> u32,
+) -> Result<Vec<Sorted>> {
     let mut sorted = Vec::with_capacity(keys.len());
-    // There are fewer than 2^32 keys.
-    for id in 0..keys.len() as u32 {
+    let mut push = |id: u32| -> Result<()> {
         let mut word = [0; 16];
         let bytes = keys.get(id as usize, &mut word);
         let key: J::Key<'_> = codec::decode(bytes)?;
         sorted.push(Sorted {
             prefix: J::prefix(&key),
-            part: partition(&key, codec::hash(bytes)),
+            part: partition(&key, bytes),
             id,
         });
+        Ok(())
+    };
+    if keys.have_places() {
+        // Places ascend as keys do.
+        keys.by_place().try_for_each(push)?;
+        sorted.sort_by_key(|key| key.part);
+        return Ok(sorted);
     }
+    // There are fewer than 2^32 keys.
+    (0..keys.len() as u32).try_for_each(&mut push)?;
     let compared = |a: &Sorted, b: &Sorted| {
         let (mut x, mut y) = ([0; 16], [0; 16]);
         let (x, y) = (

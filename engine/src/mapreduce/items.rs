@@ -1,4 +1,4 @@
-//! What is in memory as the records of jobs: for jobs that run again and again.
+//! A list as the records of jobs, in memory or on scratch: for jobs of several steps.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::input::{Input, Reader};
 use super::portable::PortableInput;
+use super::records::{Cursor, Records};
 use crate::corpus::Skipped;
 use crate::error::Result;
 
@@ -37,16 +38,44 @@ impl<T> fmt::Display for Item<'_, T> {
 
 /// A list, as input of jobs.
 pub struct Items<T> {
-    items: Arc<Vec<T>>,
+    source: Source<T>,
     next: usize,
     split: usize,
+}
+
+/// Where items are.
+enum Source<T> {
+    List(Arc<Vec<T>>),
+    /// What gives the next one.
+    Stream(Box<dyn FnMut() -> Result<Option<T>> + Send>),
 }
 
 impl<T> Items<T> {
     /// The records of `items`, `split` of them to a map task.
     pub fn new(items: Arc<Vec<T>>, split: usize) -> Self {
         Items {
-            items,
+            source: Source::List(items),
+            next: 0,
+            split: split.max(1),
+        }
+    }
+
+    /// All of `records`, `split` of them to a map task: so many are in memory at a time.
+    pub fn of(records: Records<T>, split: usize) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        let mut cursor = Cursor::default();
+        Items::stream(move || cursor.next(&records), split)
+    }
+
+    /// What `next` gives, until it gives none.
+    pub(super) fn stream(
+        next: impl FnMut() -> Result<Option<T>> + Send + 'static,
+        split: usize,
+    ) -> Self {
+        Items {
+            source: Source::Stream(Box::new(next)),
             next: 0,
             split: split.max(1),
         }
@@ -97,12 +126,29 @@ impl<T: Send + Sync + 'static> Input for Items<T> {
 
     fn next_split(&mut self) -> Result<Option<ItemSplit<T>>> {
         let first = self.next;
-        self.next = self.items.len().min(first + self.split);
-        Ok((first < self.next).then(|| ItemSplit {
+        let (items, range) = match &mut self.source {
+            Source::List(items) => {
+                self.next = items.len().min(first + self.split);
+                (Arc::clone(items), first..self.next)
+            }
+            Source::Stream(next) => {
+                let mut items = Vec::new();
+                while items.len() < self.split
+                    && let Some(item) = next()?
+                {
+                    items.push(item);
+                }
+                let count = items.len();
+                self.next = first + count;
+                (Arc::new(items), 0..count)
+            }
+        };
+        let split = ItemSplit {
             first,
-            items: Arc::clone(&self.items),
-            range: first..self.next,
-        }))
+            items,
+            range,
+        };
+        Ok((first < self.next).then_some(split))
     }
 
     fn reader(&self) -> ItemReader<T> {

@@ -1,12 +1,14 @@
 //! What a job is: its types, and the functions that the runners call.
 
 use std::cmp::Ordering;
+use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::emit::Emitter;
 use super::input::{Input, Record};
+use super::records::Records;
 use crate::error::Result;
 
 /// How two values of a key become one; see [`Job::combiner`].
@@ -14,6 +16,15 @@ pub type Combine<V> = fn(&mut V, V);
 
 /// How the values of a key are ordered; see [`Job::value_order`].
 pub type Order<V> = fn(&V, &V) -> Ordering;
+
+/// The room that a job has for tables of its own, made of notes.
+#[derive(Debug, Clone)]
+pub struct Room {
+    /// What a table may take in memory; a larger one goes to scratch.
+    pub memory_bytes: u64,
+    /// The folder for scratch files.
+    pub scratch: PathBuf,
+}
 
 /// A job: `map` makes pairs of records, `reduce` makes outputs of each key's pairs.
 ///
@@ -36,23 +47,28 @@ pub trait Job: Sync {
     where
         Self: Sized;
 
-    /// Takes in what the map tasks noted, in input order, before anything is reduced.
+    /// Takes in what the map tasks noted, in input order, before anything is reduced. It is called
+    /// once, wherever tasks run; what it makes of the notes is part of the job.
     ///
     /// # Errors
-    /// The notes show that the input is not what the job can work on.
-    fn all_mapped(&mut self, notes: Vec<Self::Note>) -> Result<()> {
-        drop(notes);
+    /// The notes show that the input is not what the job can work on; scratch files cannot be
+    /// read or written.
+    fn all_mapped(&mut self, notes: &Records<Self::Note>, room: &Room) -> Result<()> {
+        let _ = (notes, room);
         Ok(())
     }
 
     /// Makes outputs of a key and all its values, which come one by one from wherever they are:
     /// in the order of [`Job::value_order`], otherwise in that of the input.
+    ///
+    /// # Errors
+    /// What the job has put on scratch cannot be read.
     fn reduce(
         &self,
         key: Self::Key<'_>,
         values: impl Iterator<Item = Self::Value>,
         write: &mut impl FnMut(Self::Output<'_>),
-    );
+    ) -> Result<()>;
 
     /// Adds a value to another of the same key before they travel. What comes out must not depend
     /// on the order or the grouping in which it is applied: sums of integers, not of floats.
@@ -81,8 +97,8 @@ pub trait Job: Sync {
         0
     }
 
-    /// A small number of its own for every key: keys are then found in an array and not in a
-    /// hash table. Either all keys have one, or none.
+    /// A small number of its own for every key, smaller for smaller keys: keys are then found in an
+    /// array and not in a hash table, and need not be sorted. Either all keys have one, or none.
     fn place(key: &Self::Key<'_>) -> Option<usize> {
         let _ = key;
         None

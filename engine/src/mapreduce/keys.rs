@@ -193,6 +193,16 @@ impl Keys {
         self.add(word)
     }
 
+    /// Whether keys have places.
+    pub(crate) fn have_places(&self) -> bool {
+        !self.places.is_empty()
+    }
+
+    /// The numbers of all keys, by their places.
+    pub(crate) fn by_place(&self) -> impl Iterator<Item = u32> {
+        self.places.iter().copied().filter(|&id| id != VACANT)
+    }
+
     /// The number of the key at `place`, if it is known.
     #[inline]
     pub(crate) fn at(&self, place: usize) -> Option<u32> {

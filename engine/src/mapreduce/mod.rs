@@ -26,8 +26,14 @@
 //!         emit.pair(line.text.chars().next().unwrap_or(' '), line.text.len() as u64);
 //!     }
 //!
-//!     fn reduce(&self, first: char, lengths: impl Iterator<Item = u64>, write: &mut impl FnMut((char, u64))) {
+//!     fn reduce(
+//!         &self,
+//!         first: char,
+//!         lengths: impl Iterator<Item = u64>,
+//!         write: &mut impl FnMut((char, u64)),
+//!     ) -> tokapi::Result<()> {
 //!         write((first, lengths.max().unwrap_or(0)));
+//!         Ok(())
 //!     }
 //! }
 //!
@@ -57,6 +63,7 @@ mod merge;
 mod output;
 mod portable;
 mod processes;
+mod records;
 mod report;
 mod run;
 mod spill;
@@ -73,10 +80,11 @@ pub use gpu::Gpu;
 pub use guard::catches_panic;
 pub use input::{Input, Reader, Record};
 pub use items::{Item, ItemReader, ItemSplit, Items};
-pub use job::{Combine, Job, Order, prefix};
+pub use job::{Combine, Job, Order, Room, prefix};
 pub use lines::{Line, LineReader, Lines};
 pub use output::TextWriter;
 pub use portable::{ListJob, Portable, PortableInput, Runner, TextJob};
 pub use processes::{ProcessOptions, Processes, Registry, WorkerCommand, end_workers, work};
+pub use records::{RecordIter, Records};
 pub use report::Report;
 pub use threads::Threads;

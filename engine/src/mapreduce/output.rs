@@ -3,16 +3,22 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
 
 use super::job::Job;
+use super::records::{RecordWriter, Records};
 use super::report::Report;
+use super::spill::Spill;
 use super::threads::Threads;
 use crate::compress::{Compression, Effort};
 use crate::error::{Error, Result};
 use crate::output::Staged;
 
-/// Text of a partition beyond this goes to a scratch file until its turn comes.
-const HELD_BYTES: usize = 16 << 20;
+/// Text of a partition beyond this goes to a scratch file until its turn comes, also where there is
+/// more memory.
+const MOST_HELD_BYTES: u64 = 16 << 20;
 /// Text in a piece of a compressed file, whose bytes depend on it.
 const PIECE_BYTES: usize = 4 << 20;
 
@@ -28,8 +34,8 @@ pub(super) trait RunJob<J: Job> {
         take: impl FnMut(P) -> Result<()>,
     ) -> Result<Report>;
 
-    /// The folder for scratch files.
-    fn scratch(&self) -> &Path;
+    /// What reduces: threads, memory, scratch files.
+    fn threads(&self) -> &Threads;
 }
 
 impl<J: Job> RunJob<J> for Threads {
@@ -44,8 +50,8 @@ impl<J: Job> RunJob<J> for Threads {
         self.run(job, input, part, push, take)
     }
 
-    fn scratch(&self) -> &Path {
-        &self.scratch
+    fn threads(&self) -> &Threads {
+        self
     }
 }
 
@@ -69,6 +75,26 @@ pub(super) fn collect<J: Job, T: Send>(
     Ok((all, report))
 }
 
+/// Runs a job, with what `own` makes of every output in memory or on scratch.
+pub(super) fn record<J: Job, T: Serialize>(
+    runner: &impl RunJob<J>,
+    job: &mut J,
+    input: J::Input,
+    own: impl Fn(J::Output<'_>) -> T + Sync,
+) -> Result<(Records<T>, Report)> {
+    let mut all = Records::default();
+    let room = runner.threads().room();
+    let spill = Arc::new(Spill::new(room.memory_bytes / 2, &room.scratch));
+    let part = || RecordWriter::new(&spill);
+    let push = |part: &mut RecordWriter<T>, output: J::Output<'_>| part.push(&own(output));
+    let take = |part: RecordWriter<T>| {
+        all.append(part.finish()?);
+        Ok(())
+    };
+    let report = runner.run_job(job, input, part, push, take)?;
+    Ok((all, report))
+}
+
 /// Runs a job, and writes what `format` makes of every output to `path`, compressed as its name tells.
 pub(super) fn write<J: Job>(
     runner: &impl RunJob<J>,
@@ -78,10 +104,12 @@ pub(super) fn write<J: Job>(
     format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
 ) -> Result<(Staged, Report)> {
     let mut writer = TextWriter::create(path)?;
-    let scratch = runner.scratch();
+    let threads = runner.threads();
+    let scratch = &threads.scratch;
+    let held_bytes = threads.held_text_bytes();
     let push = |part: &mut PartText, output: J::Output<'_>| {
         format(output, &mut part.text);
-        match part.text.len() < HELD_BYTES {
+        match part.text.len() < held_bytes {
             true => Ok(()),
             false => part.put_aside(scratch),
         }
@@ -106,6 +134,15 @@ impl Threads {
         format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
     ) -> Result<(Staged, Report)> {
         write(self, job, input, path, format)
+    }
+}
+
+impl Threads {
+    /// The text of a partition that is held: every thread has one, and some wait to be written.
+    fn held_text_bytes(&self) -> usize {
+        let partitions = self.threads.max(1) as u64 + 3;
+        // At most `MOST_HELD_BYTES`, so it fits.
+        (self.room().memory_bytes / partitions).min(MOST_HELD_BYTES) as usize
     }
 }
 

@@ -7,7 +7,9 @@ use serde::de::DeserializeOwned;
 
 use super::functors::Functors;
 use super::input::Input;
-use super::job::Job;
+use super::job::{Job, Room};
+use super::output::record;
+use super::records::Records;
 use super::report::Report;
 use super::threads::Threads;
 use crate::error::Result;
@@ -36,8 +38,8 @@ pub trait PortableInput: Input<Split: Serialize + DeserializeOwned + Clone> {
     fn place(split: &Self::Split) -> String;
 }
 
-/// A job that can be made again elsewhere from what it serializes to; what
-/// [`Job::all_mapped`] made of the notes is made again too, and need not be serialized.
+/// A job that can be made again elsewhere from what it serializes to, once for map tasks and once
+/// for reduce tasks: what [`Job::all_mapped`] made of the notes is to be serialized too.
 pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
     /// Its name, by which a worker finds it.
     const NAME: &'static str;
@@ -68,6 +70,9 @@ pub trait Runner {
     /// How many tasks run at the same time.
     fn tasks(&self) -> usize;
 
+    /// The room for tables that a job has of its own.
+    fn room(&self) -> Room;
+
     /// Runs `job` on `input` and writes its outputs to `path`, compressed as its name tells. To be
     /// committed by the caller.
     ///
@@ -86,11 +91,26 @@ pub trait Runner {
     /// # Errors
     /// As [`Runner::text`].
     fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)>;
+
+    /// Runs `job` on `input` and gives its outputs in key order, which may be more than the memory
+    /// holds.
+    ///
+    /// # Errors
+    /// As [`Runner::text`].
+    fn records<J: ListJob>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+    ) -> Result<(Records<J::Owned>, Report)>;
 }
 
 impl Runner for Threads {
     fn tasks(&self) -> usize {
         self.threads.max(1)
+    }
+
+    fn room(&self) -> Room {
+        Threads::room(self)
     }
 
     fn text<J: TextJob>(
@@ -104,5 +124,13 @@ impl Runner for Threads {
 
     fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
         self.collect(job, input, J::own)
+    }
+
+    fn records<J: ListJob>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+    ) -> Result<(Records<J::Owned>, Report)> {
+        record(&self.in_key_order(), job, input, J::own)
     }
 }

@@ -45,15 +45,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// Takes note of a map task that has ended, and hands on its runs and its note.
-    pub(super) fn take_mapped<J: Job>(
-        &mut self,
-        mut mapped: Mapped<J>,
-        runs: &mut Vec<Numbered>,
-        notes: &mut Vec<J::Note>,
-    ) {
+    /// Takes note of a map task that has ended, and hands on its runs.
+    pub(super) fn take_mapped<J: Job>(&mut self, mut mapped: Mapped<J>, runs: &mut Vec<Numbered>) {
         runs.append(&mut mapped.runs);
-        notes.push(mapped.note);
         self.emitted_pairs += mapped.emitted;
         self.skipped.append(mapped.skipped);
         self.splits += 1;

@@ -74,6 +74,16 @@ impl Spill {
         Ok(run)
     }
 
+    /// Takes `bytes` of the memory, if there is room; they are not given back.
+    pub(crate) fn hold(&self, bytes: usize) -> bool {
+        let before = self.held_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        let fits = before + bytes as u64 <= self.most_bytes;
+        if !fits {
+            self.held_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+        }
+        fits
+    }
+
     /// A writer of a run in a file.
     pub(crate) fn create(&self) -> Result<FrameWriter> {
         let folder = match &self.folder {

@@ -6,18 +6,20 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::codec;
 use super::cuts::{Cut, Partitions, cuts};
 use super::emit::Emitter;
 use super::guard::guarded;
 use super::input::{Input, Reader, Record};
-use super::job::{Combine, Job};
+use super::job::{Combine, Job, Room};
 use super::merge::{Merge, merge_runs};
 use super::output;
+use super::records::{RecordWriter, Records};
 use super::report::Report;
 use super::run::{FRAME_BYTES, Run};
 use super::spill::Spill;
@@ -133,6 +135,14 @@ impl Threads {
         output::collect(self, job, input, own)
     }
 
+    /// The same with partitions that are ranges of keys.
+    pub(super) fn in_key_order(&self) -> Threads {
+        Threads {
+            partitions: self.partitions.in_ranges(),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn combiner<J: Job>(&self, job: &J) -> Option<Combine<J::Value>> {
         job.combiner().filter(|_| self.combine)
     }
@@ -160,7 +170,8 @@ impl Threads {
         let map = |worker: &mut Worker<J>, number, split| {
             self.map_split(this, worker, number, split, spill, &())
         };
-        let (mut runs, notes) = map_splits(input, &workers, map, report)?;
+        let notes = self.notes();
+        let (mut runs, notes) = map_splits(input, &workers, map, notes, report)?;
         // Containers that combine have held the pairs of all splits until now.
         let rest = Mutex::new(Vec::new());
         let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
@@ -185,8 +196,22 @@ impl Threads {
         drop(workers);
         runs.append(&mut rest.into_inner().unwrap_or_else(PoisonError::into_inner));
         let runs = report.take_runs(runs);
-        job.all_mapped(notes)?;
+        job.all_mapped(&notes, &self.room())?;
         Ok(runs)
+    }
+
+    /// Where notes of map tasks go.
+    pub(super) fn notes<N>(&self) -> RecordWriter<N> {
+        let spill = Spill::new(self.memory_bytes / 16, &self.scratch);
+        RecordWriter::new(&Arc::new(spill))
+    }
+
+    /// What a job has for its tables.
+    pub(super) fn room(&self) -> Room {
+        Room {
+            memory_bytes: self.memory_bytes / 4,
+            scratch: self.scratch.clone(),
+        }
     }
 
     /// Maps the records of a split.
@@ -260,8 +285,8 @@ impl Threads {
         emitter: &mut Emitter<J>,
         spill: &Spill,
     ) -> Result<Run> {
-        let partition = |key: &J::Key<'_>, hash| match self.partitions {
-            Partitions::Hashed(count) => job.partition(key, hash, count.max(1)),
+        let partition = |key: &J::Key<'_>, bytes: &[u8]| match self.partitions {
+            Partitions::Hashed(count) => job.partition(key, codec::hash(bytes), count.max(1)),
             Partitions::Ranges(_) => 0,
         };
         let order = job.value_order();
@@ -331,8 +356,9 @@ pub(super) fn map_splits<J: Job, W: Send>(
     mut input: J::Input,
     workers: &[Mutex<W>],
     map: impl Fn(&mut W, u32, <J::Input as Input>::Split) -> Result<Mapped<J>> + Sync,
+    mut notes: RecordWriter<J::Note>,
     report: &mut Report,
-) -> Result<(Vec<Numbered>, Vec<J::Note>)> {
+) -> Result<(Vec<Numbered>, Records<J::Note>)> {
     let mut numbers = 0..;
     let read = || {
         Ok(input
@@ -345,13 +371,14 @@ pub(super) fn map_splits<J: Job, W: Send>(
         let map = &map;
         move |(number, split)| map(&mut lock(worker), number, split)
     };
-    let (mut runs, mut notes) = (Vec::new(), Vec::new());
+    let mut runs = Vec::new();
     let keep = |mapped: Mapped<J>| {
-        report.take_mapped(mapped, &mut runs, &mut notes);
+        notes.push(&mapped.note)?;
+        report.take_mapped(mapped, &mut runs);
         Ok(())
     };
     Stages::new(workers.len(), true).run(read, worker, keep)?;
-    Ok((runs, notes))
+    Ok((runs, notes.finish()?))
 }
 
 /// What a reduce task did.
@@ -386,7 +413,7 @@ pub(super) fn reduce_range<J: Job>(
             }
         };
         let reduced = guarded(watch, || job.reduce(key, values, &mut write));
-        reduced.map_err(|what| merge.failure(what))?;
+        reduced.map_err(|what| merge.failure(what))??;
         std::mem::replace(&mut pushed, Ok(()))?;
     }
     Ok(counts)

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -145,6 +146,18 @@ impl FrameFile {
         }
     }
 
+    /// Opens the file, to read frames in any order.
+    ///
+    /// # Errors
+    /// As [`FrameFile::check`].
+    pub(crate) fn open(&self) -> Result<OpenFrames> {
+        self.check()?;
+        Ok(OpenFrames {
+            open: File::open(&self.path).map_err(scratch(&self.path))?,
+            file: self.clone(),
+        })
+    }
+
     /// Reads the frames in `from..to`, where `from` is where a frame begins, `buffer_bytes` at a time.
     pub(crate) fn read(&self, from: u64, to: u64, buffer_bytes: usize) -> FrameReader {
         FrameReader {
@@ -162,6 +175,41 @@ impl FrameFile {
         Error::Corrupt {
             path: self.path.clone(),
             what: what.to_owned(),
+        }
+    }
+}
+
+/// A file of frames that stays open: frames are read in any order, by any number of threads.
+pub(crate) struct OpenFrames {
+    file: FrameFile,
+    open: File,
+}
+
+impl OpenFrames {
+    /// The content of the frame that stands in `range`, read into `buffer`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the frame is damaged.
+    pub(crate) fn read<'a>(&self, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        let at = range.start;
+        let damaged = || {
+            self.file
+                .corrupt(&format!("what stands at byte {at} is damaged"))
+        };
+        let bytes = usize::try_from(range.end - at).map_err(|_| damaged())?;
+        buffer.resize(bytes, 0);
+        self.open
+            .read_exact_at(buffer, at)
+            .map_err(scratch(&self.file.path))?;
+        let (head, content) = buffer
+            .split_first_chunk::<FRAME_BYTES>()
+            .ok_or_else(damaged)?;
+        let length = u32::try_from(content.len()).map_err(|_| damaged())?;
+        let checksum = checksum(self.file.stamp, at, length, content);
+        let expected = u64::from(checksum) << 32 | u64::from(length);
+        match *head == expected.to_le_bytes() {
+            true => Ok(content),
+            false => Err(damaged()),
         }
     }
 }
@@ -288,6 +336,34 @@ mod tests {
         let file = written(&folder.path().join("a"), 1);
         for buffer_bytes in [0, 1, 16, 17, 4096, 1 << 20] {
             assert_eq!(all(&file, buffer_bytes).unwrap(), contents());
+        }
+    }
+
+    #[test]
+    fn frames_are_read_in_any_order_and_damage_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut writer = FrameWriter::create(path.clone(), 1).unwrap();
+        let mut places = vec![writer.at()];
+        for content in contents() {
+            let push = |bytes: &mut Vec<u8>| bytes.extend_from_slice(&content);
+            writer.push(push).unwrap();
+            places.push(writer.at());
+        }
+        let file = writer.finish().unwrap();
+        let read = |number: usize| -> Result<Vec<u8>> {
+            let range = places[number]..places[number + 1];
+            Ok(file.open()?.read(range, &mut Vec::new())?.to_vec())
+        };
+        for (number, content) in contents().iter().enumerate().rev() {
+            assert_eq!(&read(number).unwrap(), content);
+        }
+        let mut bytes = std::fs::read(&path).unwrap();
+        // In the head of the third, and in the content of the last but one.
+        for (number, at) in [(2, places[2]), (6, places[7] - 1)] {
+            bytes[at as usize] ^= 1;
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(matches!(read(number), Err(Error::Corrupt { .. })));
         }
     }
 

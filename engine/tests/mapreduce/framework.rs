@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokapi::Error;
 use tokapi::mapreduce::{
-    Combine, Emitter, Item, Items, Job, Line, Lines, Order, Partitions, Threads,
+    Combine, Emitter, Item, Items, Job, Line, Lines, Order, Partitions, Records, Room, Threads,
 };
 
 use crate::input::runners;
@@ -36,8 +36,8 @@ impl Job for Grouped {
         emit.pair(pair.item.0, pair.item.1);
     }
 
-    fn all_mapped(&mut self, notes: Vec<u64>) -> tokapi::Result<()> {
-        match notes.iter().sum::<u64>() {
+    fn all_mapped(&mut self, notes: &Records<u64>, _: &Room) -> tokapi::Result<()> {
+        match notes.iter().sum::<tokapi::Result<u64>>()? {
             13 => Err(Error::Usage("thirteen".into())),
             _ => Ok(()),
         }
@@ -48,8 +48,9 @@ impl Job for Grouped {
         key: u64,
         values: impl Iterator<Item = u64>,
         write: &mut impl FnMut((u64, Vec<u64>)),
-    ) {
+    ) -> tokapi::Result<()> {
         write((key, values.collect()));
+        Ok(())
     }
 
     fn value_order(&self) -> Option<Order<u64>> {
@@ -229,12 +230,13 @@ impl Job for Shared {
         key: u64,
         values: impl Iterator<Item = String>,
         write: &mut impl FnMut((u64, Vec<String>)),
-    ) {
+    ) -> tokapi::Result<()> {
         // One by one, and then all at once.
         let mut values = values;
         let mut all: Vec<String> = values.by_ref().take(2).collect();
         values.for_each(|value| all.push(value));
         write((key, all));
+        Ok(())
     }
 }
 
@@ -307,9 +309,10 @@ impl Job for Fragile {
         word: &str,
         counts: impl Iterator<Item = u64>,
         write: &mut impl FnMut((&str, u64)),
-    ) {
+    ) -> tokapi::Result<()> {
         assert!(word != "worse", "nor that one");
         write((word, counts.sum()));
+        Ok(())
     }
 
     fn combiner(&self) -> Option<Combine<u64>> {

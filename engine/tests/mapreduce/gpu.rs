@@ -168,7 +168,7 @@ fn both_passes() {
                 let read = |folder: &std::path::Path| std::fs::read(folder.join(name)).unwrap();
                 assert!(read(&by_threads) == read(&by_gpu), "{name} {gpu:?}");
             }
-            let global = || open_global(&by_gpu, Bm25::default(), 2).unwrap();
+            let global = || open_global(&threads(), &by_gpu, Bm25::default()).unwrap();
             let expected = text(&gpu.threads, global().0, global().1).0;
             assert!(text(&gpu, global().0, global().1).0 == expected);
         }
@@ -188,7 +188,7 @@ fn what_is_no_posting_is_told() {
         ("be\t+0\t+1", true),
     ] {
         let gpu = Gpu::new(BUILD, threads());
-        let (mut job, _) = open_global(&local, Bm25::default(), 1).unwrap();
+        let (mut job, _) = open_global(&threads(), &local, Bm25::default()).unwrap();
         let found = gpu.text(
             &mut job,
             Lines::of_text(line, 1),
@@ -325,8 +325,14 @@ impl Job for Digits {
         emit.pair(number.item % 10, 1);
     }
 
-    fn reduce(&self, digit: u64, _: impl Iterator<Item = u64>, write: &mut impl FnMut(u64)) {
+    fn reduce(
+        &self,
+        digit: u64,
+        _: impl Iterator<Item = u64>,
+        write: &mut impl FnMut(u64),
+    ) -> tokapi::Result<()> {
         write(digit);
+        Ok(())
     }
 }
 

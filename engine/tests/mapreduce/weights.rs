@@ -64,7 +64,12 @@ fn two_passes(runner: &Threads, corpus: Corpus, bm25: Bm25) -> Vec<Row> {
     let (dfs, _) = runner
         .collect(&mut DocumentFrequencies, Lines::of_text(&lists, 2), own_df)
         .unwrap();
-    let table = local.documents().map(|(id, length)| (id.to_vec(), length));
+    let mut table = Vec::new();
+    let each = |id: &[u8], length| {
+        table.push((id.to_vec(), length));
+        Ok(())
+    };
+    local.documents(each).unwrap();
     let mut global = GlobalPass::new(bm25, table, dfs);
     let found = runner.collect(&mut global, Lines::of_text(&lists, 2), own);
     found.unwrap().0.concat()

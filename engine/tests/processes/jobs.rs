@@ -70,7 +70,7 @@ impl Job for Count {
         line: &str,
         counts: impl Iterator<Item = u64>,
         write: &mut impl FnMut((&str, u64)),
-    ) {
+    ) -> tokapi::Result<()> {
         assert!(line != "cannot be reduced", "no such key");
         match line {
             "hangs once when reduced" if self.is_first(line) => hang(),
@@ -78,6 +78,7 @@ impl Job for Count {
             _ => {}
         }
         write((line, counts.sum()));
+        Ok(())
     }
 }
 
@@ -118,8 +119,9 @@ impl Job for Digits {
         digit: u64,
         numbers: impl Iterator<Item = u64>,
         write: &mut impl FnMut((u64, Vec<u64>)),
-    ) {
+    ) -> tokapi::Result<()> {
         write((digit, numbers.collect()));
+        Ok(())
     }
 }
 
@@ -168,9 +170,15 @@ impl Job for Slow {
         emit.pair(SlowKey(*number.item), *number.item);
     }
 
-    fn reduce(&self, key: SlowKey, values: impl Iterator<Item = u64>, write: &mut impl FnMut(u64)) {
+    fn reduce(
+        &self,
+        key: SlowKey,
+        values: impl Iterator<Item = u64>,
+        write: &mut impl FnMut(u64),
+    ) -> tokapi::Result<()> {
         let pause = Duration::from_millis(if key.0 == 0 { 10 } else { 0 });
         write(values.inspect(|_| sleep(pause)).sum());
+        Ok(())
     }
 }
 
@@ -208,10 +216,11 @@ impl Job for Skewed {
         _: u64,
         values: impl Iterator<Item = String>,
         write: &mut impl FnMut((u64, u64)),
-    ) {
+    ) -> tokapi::Result<()> {
         let bytes = values.map(|value| value.len() as u64).sum();
         let peak = if bytes > 0 { peak_memory_bytes() } else { 0 };
         write((bytes, peak));
+        Ok(())
     }
 }
 

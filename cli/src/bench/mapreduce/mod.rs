@@ -143,7 +143,17 @@ pub struct Part {
 
 impl Part {
     fn push(&mut self, weighed: Weighed<'_>) {
-        self.terms.extend_from_slice(weighed.term.as_bytes());
+        // A term with many postings comes in pieces.
+        let start = self
+            .ends
+            .len()
+            .checked_sub(2)
+            .map_or(0, |last| self.ends[last].0);
+        if !self.ends.is_empty() && self.terms[start..] == *weighed.term.as_bytes() {
+            self.ends.pop();
+        } else {
+            self.terms.extend_from_slice(weighed.term.as_bytes());
+        }
         self.documents.extend_from_slice(weighed.documents);
         self.tfs.extend_from_slice(weighed.tfs);
         self.weights.extend_from_slice(weighed.weights);

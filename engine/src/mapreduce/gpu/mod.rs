@@ -16,8 +16,10 @@ use tokapi_kernels::{Algorithm, Build, Mapper, MapperOptions};
 use super::emit::Emitter;
 use super::functors::Functors;
 use super::input::Input;
-use super::output::{RunJob, collect, write};
+use super::job::Room;
+use super::output::{RunJob, collect, record, write};
 use super::portable::{ListJob, Portable, Runner, TextJob};
+use super::records::Records;
 use super::report::Report;
 use super::run::Run;
 use super::spill::Spill;
@@ -105,10 +107,11 @@ impl Gpu {
             spill,
         };
         let map = |lane: &mut Lane<J>, number, split| task.map_split(lane, number, split);
-        let (runs, notes) = map_splits(input, &lanes, map, report)?;
+        let notes = self.threads.notes();
+        let (runs, notes) = map_splits(input, &lanes, map, notes, report)?;
         drop(lanes);
         let runs = report.take_runs(runs);
-        job.all_mapped(notes)?;
+        job.all_mapped(&notes, &self.threads.room())?;
         Ok(runs)
     }
 }
@@ -134,14 +137,18 @@ impl<J: Portable> RunJob<J> for Gpu {
         self.threads.run_with(job, map, part, push, take)
     }
 
-    fn scratch(&self) -> &Path {
-        &self.threads.scratch
+    fn threads(&self) -> &Threads {
+        &self.threads
     }
 }
 
 impl Runner for Gpu {
     fn tasks(&self) -> usize {
         self.threads.tasks()
+    }
+
+    fn room(&self) -> Room {
+        self.threads.room()
     }
 
     fn text<J: TextJob>(
@@ -155,5 +162,17 @@ impl Runner for Gpu {
 
     fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
         collect(self, job, input, J::own)
+    }
+
+    fn records<J: ListJob>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+    ) -> Result<(Records<J::Owned>, Report)> {
+        let runner = Gpu {
+            threads: self.threads.in_key_order(),
+            ..self.clone()
+        };
+        record(&runner, job, input, J::own)
     }
 }

@@ -8,6 +8,7 @@ use super::super::{
     TextJob,
 };
 use super::Tsv;
+use crate::error::Result;
 
 /// The average length of documents, in terms; what reduce does may be done early, as a combiner,
 /// because counts and sums, unlike averages, can be added.
@@ -60,9 +61,10 @@ impl Job for AverageLength {
         (): (),
         lengths: impl Iterator<Item = (u64, u64)>,
         write: &mut impl FnMut(Lengths),
-    ) {
+    ) -> Result<()> {
         let (documents, terms) = lengths.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         write(Lengths { documents, terms });
+        Ok(())
     }
 
     fn combiner(&self) -> Option<Combine<(u64, u64)>> {

@@ -1,9 +1,13 @@
 //! The files between the two passes of BM25: term lists, df table, documents.
 
-use std::fs;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use super::super::{Documents, Lines, Report, Runner, TextWriter};
+use super::super::{Documents, Lines, Report, Room, Runner, TextWriter};
+use super::frequencies::FrequencyTable;
+use super::table::DocumentTableWriter;
 use super::tsv::unescaped;
 use super::two_pass::{DocumentFrequencies, GlobalPass, LocalPass};
 use crate::corpus::OnError;
@@ -40,12 +44,12 @@ pub fn write_local(
     report.append(step);
     let mut table = TextWriter::create(&path(DOCUMENTS))?;
     let mut line = Vec::new();
-    for (id, length) in local.documents() {
+    local.documents(|id, length| {
         line.clear();
         push_field(&mut line, id);
         line.extend_from_slice(format!("\t{length}\n").as_bytes());
-        table.push(&line)?;
-    }
+        table.push(&line)
+    })?;
     table.finish()?.commit()?;
     staged.rename()?;
     Ok(report)
@@ -55,24 +59,25 @@ pub fn write_local(
 ///
 /// # Errors
 /// The folder is not one of a local pass.
-pub fn open_global(folder: &Path, bm25: Bm25, threads: usize) -> Result<(GlobalPass, Lines)> {
+pub fn open_global(runner: &impl Runner, folder: &Path, bm25: Bm25) -> Result<(GlobalPass, Lines)> {
     if !folder.join(LISTS).is_file() {
         return Err(Error::Usage(format!(
             "{}: give the folder that bm25-local has written",
             folder.display()
         )));
     }
-    let documents = rows(&folder.join(DOCUMENTS))?;
-    let documents = documents
-        .into_iter()
-        .map(|(id, length)| (unescaped(&id), length));
-    let mut dfs = Vec::new();
-    for (term, df) in rows::<u64>(&folder.join(TERMS))? {
-        let term = String::from_utf8_lossy(&term).into_owned();
-        dfs.push((term.into_boxed_str(), df));
-    }
-    let job = GlobalPass::new(bm25, documents, dfs);
-    let lists = Lines::open(&[folder.join(LISTS)], OnError::Stop, threads)?;
+    let room = runner.room();
+    let half = Room {
+        memory_bytes: room.memory_bytes / 2,
+        ..room
+    };
+    let mut documents = DocumentTableWriter::new(&half);
+    each_row(&folder.join(DOCUMENTS), |_, _, id, length| {
+        documents.push(&unescaped(id), length)
+    })?;
+    let dfs = FrequencyTable::open(&folder.join(TERMS), half.memory_bytes)?;
+    let job = GlobalPass::of_tables(bm25, documents.finish()?, dfs);
+    let lists = Lines::open(&[folder.join(LISTS)], OnError::Stop, runner.tasks())?;
     Ok((job, lists))
 }
 
@@ -81,31 +86,43 @@ pub fn local_files(folder: &Path) -> [PathBuf; 3] {
     [LISTS, TERMS, DOCUMENTS].map(|name| folder.join(name))
 }
 
-/// The lines of a table: a text and a number.
-fn rows<N: std::str::FromStr>(path: &Path) -> Result<Vec<(Vec<u8>, N)>> {
-    let text = fs::read(path).map_err(|source| Error::Read {
+/// Gives the lines of a table to `each`: where the line stands, its bytes with its end, its text
+/// and its number.
+pub(super) fn each_row<N: FromStr>(
+    path: &Path,
+    mut each: impl FnMut(u64, u64, &[u8], N) -> Result<()>,
+) -> Result<()> {
+    let failed = |source| Error::Read {
         path: path.to_path_buf(),
         source,
-    })?;
-    let mut rows = Vec::new();
-    for (line, number) in text.split(|&byte| byte == b'\n').zip(1..) {
-        if line.is_empty() {
-            continue;
+    };
+    let mut file = BufReader::new(File::open(path).map_err(failed)?);
+    let (mut line, mut at) = (Vec::new(), 0);
+    for number in 1.. {
+        line.clear();
+        let bytes = file.read_until(b'\n', &mut line).map_err(failed)? as u64;
+        if bytes == 0 {
+            break;
         }
-        let fields = line
-            .iter()
-            .rposition(|&byte| byte == b'\t')
-            .and_then(|tab| {
-                let number = std::str::from_utf8(&line[tab + 1..]).ok()?;
-                Some((line[..tab].to_vec(), number.parse().ok()?))
-            });
-        rows.push(fields.ok_or_else(|| Error::Input {
-            place: Place {
-                path: path.to_path_buf(),
-                position: Position::Line(number),
-            },
-            what: "a text and a number are expected; run bm25-local again".into(),
-        })?);
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        if !text.is_empty() {
+            let (text, value) = row(text).ok_or_else(|| Error::Input {
+                place: Place {
+                    path: path.to_path_buf(),
+                    position: Position::Line(number),
+                },
+                what: "a text and a number are expected; run bm25-local again".into(),
+            })?;
+            each(at, bytes, text, value)?;
+        }
+        at += bytes;
     }
-    Ok(rows)
+    Ok(())
+}
+
+/// The text and the number of a line.
+pub(super) fn row<N: FromStr>(line: &[u8]) -> Option<(&[u8], N)> {
+    let tab = line.iter().rposition(|&byte| byte == b'\t')?;
+    let number = std::str::from_utf8(&line[tab + 1..]).ok()?;
+    Some((&line[..tab], number.parse().ok()?))
 }

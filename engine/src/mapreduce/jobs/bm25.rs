@@ -1,17 +1,22 @@
 //! BM25 in one pass: map emits (term, document), reduce counts tf and df, and weighs.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::functors::push_terms;
+use super::super::records::RecordWriter;
+use super::super::spill::Spill;
 use super::super::{
-    Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Portable,
-    ReduceFunction, TextJob, prefix,
+    Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Portable, Records,
+    ReduceFunction, Room, TextJob, prefix,
 };
 use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
+use super::weighed::{Weighed, Weigher};
 use crate::corpus::{OnError, Skipped};
 use crate::error::Result;
-use crate::strings::Strings;
 use crate::weigh::Bm25;
 
 /// The one-pass job of the literature; gives what `tokapi weigh` gives, to the last bit.
@@ -33,54 +38,61 @@ use crate::weigh::Bm25;
 /// ```
 #[derive(Serialize, Deserialize)]
 pub struct WeighOnePass {
-    bm25: Bm25,
     on_error: OnError,
-    #[serde(skip)]
-    table: DocumentTable,
-    /// L of every document.
-    #[serde(skip)]
-    norms: Vec<f64>,
+    weigher: Weigher,
+    /// Where the postings of a term go that are too many, and what they may take in memory.
+    #[serde(with = "crate::paths")]
+    scratch: PathBuf,
+    held_bytes: u64,
 }
 
-/// The weighed postings of a term, in the order of documents.
-#[derive(Debug, Clone, Copy)]
-pub struct Weighed<'a> {
-    /// The term.
-    pub term: &'a str,
-    /// The numbers of the documents that have it.
-    pub documents: &'a [u32],
-    /// How often it occurs in each.
-    pub tfs: &'a [u32],
-    /// Its weight in each.
-    pub weights: &'a [f32],
-    /// The ids of all documents, by number.
-    pub ids: &'a Strings,
-}
-
-impl<'a> Weighed<'a> {
-    /// Id, tf and weight of every posting.
-    pub fn postings(&self) -> impl Iterator<Item = (&'a [u8], u32, f32)> + use<'a> {
-        let ids = self.ids;
-        let postings = self.documents.iter().zip(self.tfs).zip(self.weights);
-        postings.map(move |((&document, &tf), &weight)| (ids.get(document as usize), tf, weight))
-    }
-}
+/// The postings of a term that are held as they are; more are encoded, and may go to scratch.
+const MOST_POSTINGS: usize = 1 << 18;
 
 impl WeighOnePass {
     /// A job that weighs by `bm25`; where errors are skipped, documents whose id is taken are left
     /// out.
     pub fn new(bm25: Bm25, on_error: OnError) -> Self {
         WeighOnePass {
-            bm25,
             on_error,
-            table: DocumentTable::default(),
-            norms: Vec::new(),
+            weigher: Weigher::new(bm25, DocumentTable::default()),
+            scratch: PathBuf::new(),
+            held_bytes: 0,
         }
     }
 
     /// Documents that were left out because their id was taken.
     pub fn skipped(&self) -> &Skipped {
-        &self.table.skipped
+        &self.weigher.table.skipped
+    }
+}
+
+/// Postings of a term that came before those at hand.
+#[derive(Default)]
+struct EarlierPostings {
+    count: u64,
+    records: Option<RecordWriter<(Vec<u32>, Vec<u32>)>>,
+}
+
+impl EarlierPostings {
+    /// Takes postings over.
+    fn put_aside(
+        &mut self,
+        job: &WeighOnePass,
+        documents: &mut Vec<u32>,
+        tfs: &mut Vec<u32>,
+    ) -> Result<()> {
+        let records = self.records.get_or_insert_with(|| {
+            let spill = Spill::new(job.held_bytes, &job.scratch);
+            RecordWriter::new(&Arc::new(spill))
+        });
+        self.count += documents.len() as u64;
+        let postings = (std::mem::take(documents), std::mem::take(tfs));
+        records.push(&postings)?;
+        (*documents, *tfs) = postings;
+        documents.clear();
+        tfs.clear();
+        Ok(())
     }
 }
 
@@ -98,10 +110,11 @@ impl Job for WeighOnePass {
         emit.note().push(&document, length);
     }
 
-    fn all_mapped(&mut self, notes: Vec<DocumentNotes>) -> Result<()> {
-        self.table = DocumentTable::new(&notes, self.on_error)?;
-        let statistics = self.table.statistics();
-        self.norms = self.table.documents.norms(&self.bm25, &statistics);
+    fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
+        let table = DocumentTable::new(notes, self.on_error, room)?;
+        self.weigher = Weigher::new(self.weigher.bm25(), table);
+        self.scratch = room.scratch.clone();
+        self.held_bytes = room.memory_bytes / 16;
         Ok(())
     }
 
@@ -110,38 +123,37 @@ impl Job for WeighOnePass {
         term: &str,
         places: impl Iterator<Item = DocumentPlace>,
         write: &mut impl FnMut(Weighed<'_>),
-    ) {
-        // Places come in the order of the input: those of a document are neighbours.
-        let most = places.size_hint().0.min(self.norms.len());
+    ) -> Result<()> {
+        let most = places.size_hint().0.min(MOST_POSTINGS);
         let mut documents: Vec<u32> = Vec::with_capacity(most);
         let mut tfs: Vec<u32> = Vec::with_capacity(most);
-        let mut last = None;
+        // df is known, and weights can be, when all postings have come.
+        let mut earlier = EarlierPostings::default();
+        let (mut last, mut put_aside) = (None, Ok(()));
+        // Places come in the order of the input: those of a document are neighbours.
         places.for_each(|place| match tfs.last_mut() {
             Some(tf) if last == Some(place) => *tf += 1,
             _ => {
                 last = None;
-                if let Some(number) = self.table.number(place) {
+                if let Some(number) = self.weigher.table.input_number(place) {
                     last = Some(place);
+                    if documents.len() == MOST_POSTINGS && put_aside.is_ok() {
+                        put_aside = earlier.put_aside(self, &mut documents, &mut tfs);
+                    }
                     documents.push(number);
                     tfs.push(1);
                 }
             }
         });
-        let idf = self
-            .bm25
-            .idf(self.norms.len() as u64, documents.len() as u64);
-        let mut weights = vec![0.0; documents.len()];
-        self.bm25
-            .weigh(idf, &documents, &tfs, &self.norms, &mut weights);
-        if !documents.is_empty() {
-            write(Weighed {
-                term,
-                documents: &documents,
-                tfs: &tfs,
-                weights: &weights,
-                ids: self.table.ids(),
-            });
+        put_aside?;
+        let df = earlier.count + documents.len() as u64;
+        if let Some(records) = earlier.records {
+            for postings in &records.finish()? {
+                let (documents, tfs) = postings?;
+                self.weigher.write(term, df, (&documents, &tfs), write)?;
+            }
         }
+        self.weigher.write(term, df, (&documents, &tfs), write)
     }
 
     fn prefix(term: &&str) -> u64 {

@@ -7,6 +7,7 @@ use super::super::{
     TextJob, prefix,
 };
 use super::Tsv;
+use crate::error::Result;
 
 /// Pr[t1 | t2]: the share of the documents with t2 that have t1 too.
 ///
@@ -56,7 +57,7 @@ impl Job for Cooccurrence {
         given: &str,
         values: impl Iterator<Item = Option<Box<str>>>,
         write: &mut impl FnMut(Self::Output<'_>),
-    ) {
+    ) -> Result<()> {
         let (mut documents, mut both) = (0_u64, 0_u64);
         let mut current: Option<Box<str>> = None;
         let mut end = |term: &Option<Box<str>>, documents: u64, both: u64| {
@@ -75,6 +76,7 @@ impl Job for Cooccurrence {
             }
         }
         end(&current, documents, both);
+        Ok(())
     }
 
     fn value_order(&self) -> Option<Order<Option<Box<str>>>> {

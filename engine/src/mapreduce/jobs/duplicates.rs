@@ -1,17 +1,17 @@
 //! Which documents say the same? Identical ones by their terms, near-identical ones by MinHash
 //! signatures that agree in a band (Broder, 1997).
 
-use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::super::functors::push_terms;
 use super::super::{
     Combine, Document, DocumentPlace, Documents, Emitter, Functors, Item, Items, Job, ListJob,
-    MapFunction, Portable, ReduceFunction, Report, Runner, prefix,
+    MapFunction, Portable, Records, ReduceFunction, Report, Room, Runner, prefix,
 };
-use super::table::{DocumentNotes, DocumentTable};
+use super::table::{DocumentNotes, DocumentSet, DocumentTable};
 use crate::corpus::OnError;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::strings::Strings;
 
 /// Hashes in a signature.
 const HASHES: usize = 64;
@@ -22,7 +22,15 @@ const SHINGLE: usize = 3;
 /// Pairs to a map task.
 const SPLIT: usize = 1 << 16;
 
+/// In the place of the hashes that agree, where documents are identical.
+const IDENTICAL: u32 = u32::MAX;
+/// Pairs whose ids are looked up together.
+const FETCHED: usize = 1 << 12;
+
 type Signature = Vec<u32>;
+
+/// A document, an earlier one, and how many hashes agree.
+type Pair = (DocumentPlace, DocumentPlace, u32);
 
 /// Finds documents that repeat others.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,41 +91,96 @@ impl Duplicates {
         runner: &impl Runner,
         mut documents: impl FnMut() -> Result<Documents>,
     ) -> Result<(Vec<Duplicate>, Report)> {
+        let mut found = Vec::new();
+        let report = self.each(runner, &mut documents, |duplicate| {
+            found.push(duplicate);
+            Ok(())
+        })?;
+        Ok((found, report))
+    }
+
+    /// As [`Duplicates::run`], with what is found given to `each`, however much it is.
+    ///
+    /// # Errors
+    /// As [`Duplicates::run`]; what `each` says.
+    pub fn each(
+        &self,
+        runner: &impl Runner,
+        mut documents: impl FnMut() -> Result<Documents>,
+        mut each: impl FnMut(Duplicate) -> Result<()>,
+    ) -> Result<Report> {
+        if !(0.0..=1.0).contains(&self.similarity) {
+            let given = self.similarity;
+            return Err(Error::Usage(format!(
+                "the similarity is {given}; it must be from 0 to 1"
+            )));
+        }
         let mut identical = Identical {
             on_error: self.on_error,
             table: DocumentTable::default(),
         };
-        let (copies, mut report) = runner.list(&mut identical, documents()?)?;
+        let (mut pairs, mut report) = runner.records(&mut identical, documents()?)?;
         let table = identical.table;
         report.skipped.append(table.skipped.clone());
         let mut near = Near {
             similarity: self.similarity,
-            copies: copies.iter().map(|&(copy, _)| copy).collect(),
+            copies: table.set(pairs.iter().map(|pair| Ok(pair?.0)))?,
         };
-        let (pairs, step) = runner.list(&mut near, documents()?)?;
+        let (near, step) = runner.records(&mut near, documents()?)?;
         report.append(step);
-        // A pair comes once for every band that both share.
-        let input = Items::new(pairs.into(), SPLIT);
-        let (pairs, step) = runner.list(&mut Distinct, input)?;
+        pairs.append(near);
+        // A near-identical pair comes once for every band that both share.
+        let input = Items::of(pairs, SPLIT);
+        let (pairs, step) = runner.records(&mut Distinct, input)?;
         report.append(step);
-        let copies = copies.into_iter().map(|(copy, of)| (copy, of, None));
-        let pairs = pairs
-            .into_iter()
-            .map(|(copy, of, agree)| (copy, of, Some(agree)));
-        let mut all: Vec<(DocumentPlace, DocumentPlace, Option<u32>)> =
-            copies.chain(pairs).collect();
-        all.sort_unstable();
-        let duplicate = |(copy, of, agree): (DocumentPlace, DocumentPlace, Option<u32>)| {
-            // Documents whose id is taken are left out.
-            Some(Duplicate {
-                id: table.id(copy)?.to_vec(),
-                of: table.id(of)?.to_vec(),
-                identical: agree.is_none(),
-                similarity: agree.map_or(1.0, similarity),
-            })
-        };
-        Ok((all.into_iter().filter_map(duplicate).collect(), report))
+        let mut some = Vec::with_capacity(FETCHED);
+        for pair in &pairs {
+            some.push(pair?);
+            if some.len() == FETCHED {
+                self::each(&table, &some, &mut each)?;
+                some.clear();
+            }
+        }
+        self::each(&table, &some, &mut each)?;
+        Ok(report)
     }
+}
+
+/// Gives pairs with their ids to `each`, but for those with a document that is left out.
+fn each(
+    table: &DocumentTable,
+    pairs: &[Pair],
+    each: &mut impl FnMut(Duplicate) -> Result<()>,
+) -> Result<()> {
+    let numbers: Vec<(u32, u32, u32)> = pairs
+        .iter()
+        .filter_map(|&(copy, of, agree)| {
+            Some((table.input_number(copy)?, table.input_number(of)?, agree))
+        })
+        .collect();
+    let (mut ids, mut of_ids) = (Strings::default(), Strings::default());
+    table.fetch(numbers.iter().map(|pair| pair.0), |id, _| {
+        ids.push(id);
+        Ok(())
+    })?;
+    table.fetch(numbers.iter().map(|pair| pair.1), |id, _| {
+        of_ids.push(id);
+        Ok(())
+    })?;
+    let ids = ids.iter().zip(of_ids.iter());
+    numbers.iter().zip(ids).try_for_each(|(pair, (id, of))| {
+        let agree = pair.2;
+        each(Duplicate {
+            id: id.to_vec(),
+            of: of.to_vec(),
+            identical: agree == IDENTICAL,
+            similarity: if agree == IDENTICAL {
+                1.0
+            } else {
+                similarity(agree)
+            },
+        })
+    })
 }
 
 fn similarity(agree: u32) -> f64 {
@@ -128,7 +191,6 @@ fn similarity(agree: u32) -> f64 {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Identical {
     on_error: OnError,
-    #[serde(skip)]
     table: DocumentTable,
 }
 
@@ -138,8 +200,8 @@ impl Job for Identical {
     type Key<'a> = &'a str;
     type Value = DocumentPlace;
     type Note = DocumentNotes;
-    /// A document, and the first with the same terms.
-    type Output<'a> = (DocumentPlace, DocumentPlace);
+    /// A document, the first with the same terms, and [`IDENTICAL`].
+    type Output<'a> = Pair;
 
     fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
         let (mut text, mut length) = (String::with_capacity(document.text.len() + 1), 0);
@@ -152,8 +214,8 @@ impl Job for Identical {
         emit.note().push(&document, length);
     }
 
-    fn all_mapped(&mut self, notes: Vec<DocumentNotes>) -> Result<()> {
-        self.table = DocumentTable::new(&notes, self.on_error)?;
+    fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
+        self.table = DocumentTable::new(notes, self.on_error, room)?;
         Ok(())
     }
 
@@ -161,12 +223,13 @@ impl Job for Identical {
         &self,
         _: &str,
         places: impl Iterator<Item = DocumentPlace>,
-        write: &mut impl FnMut((DocumentPlace, DocumentPlace)),
-    ) {
-        let mut places = places.filter(|&place| self.table.number(place).is_some());
+        write: &mut impl FnMut(Pair),
+    ) -> Result<()> {
+        let mut places = places.filter(|&place| self.table.input_number(place).is_some());
         if let Some(first) = places.next() {
-            places.for_each(|place| write((place, first)));
+            places.for_each(|place| write((place, first, IDENTICAL)));
         }
+        Ok(())
     }
 
     fn prefix(text: &&str) -> u64 {
@@ -179,7 +242,7 @@ impl Job for Identical {
 pub(super) struct Near {
     similarity: f64,
     /// Documents that are identical to an earlier one: there is nothing to find.
-    copies: HashSet<DocumentPlace>,
+    copies: DocumentSet,
 }
 
 impl Job for Near {
@@ -188,11 +251,10 @@ impl Job for Near {
     type Key<'a> = (u32, [u32; ROWS]);
     type Value = (DocumentPlace, Signature);
     type Note = ();
-    /// A document, an earlier one, and how many hashes agree.
-    type Output<'a> = (DocumentPlace, DocumentPlace, u32);
+    type Output<'a> = Pair;
 
     fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
-        if self.copies.contains(&document.place) {
+        if self.copies.contains(document.place) {
             return;
         }
         let terms: Vec<&str> = document.terms().collect();
@@ -208,8 +270,8 @@ impl Job for Near {
         &self,
         _: (u32, [u32; ROWS]),
         documents: impl Iterator<Item = (DocumentPlace, Signature)>,
-        write: &mut impl FnMut((DocumentPlace, DocumentPlace, u32)),
-    ) {
+        write: &mut impl FnMut(Pair),
+    ) -> Result<()> {
         let mut earlier: Vec<(DocumentPlace, Signature)> = Vec::new();
         for (place, signature) in documents {
             for (of, other) in &earlier {
@@ -220,6 +282,7 @@ impl Job for Near {
             }
             earlier.push((place, signature));
         }
+        Ok(())
     }
 
     fn prefix((number, band): &(u32, [u32; ROWS])) -> u64 {
@@ -256,13 +319,13 @@ fn signature(terms: &[&str]) -> Option<Signature> {
 pub(super) struct Distinct;
 
 impl Job for Distinct {
-    type Input = Items<(DocumentPlace, DocumentPlace, u32)>;
+    type Input = Items<Pair>;
     type Key<'a> = (DocumentPlace, DocumentPlace);
     type Value = u32;
     type Note = ();
-    type Output<'a> = (DocumentPlace, DocumentPlace, u32);
+    type Output<'a> = Pair;
 
-    fn map(&self, pair: Item<'_, (DocumentPlace, DocumentPlace, u32)>, emit: &mut Emitter<Self>) {
+    fn map(&self, pair: Item<'_, Pair>, emit: &mut Emitter<Self>) {
         let (place, of, agree) = *pair.item;
         emit.pair((place, of), agree);
     }
@@ -271,9 +334,10 @@ impl Job for Distinct {
         &self,
         (place, of): (DocumentPlace, DocumentPlace),
         agree: impl Iterator<Item = u32>,
-        write: &mut impl FnMut((DocumentPlace, DocumentPlace, u32)),
-    ) {
+        write: &mut impl FnMut(Pair),
+    ) -> Result<()> {
         agree.take(1).for_each(|agree| write((place, of, agree)));
+        Ok(())
     }
 
     fn combiner(&self) -> Option<Combine<u32>> {
@@ -313,7 +377,7 @@ impl Portable for Identical {
 }
 
 impl ListJob for Identical {
-    type Owned = (DocumentPlace, DocumentPlace);
+    type Owned = Pair;
 
     fn own(copy: Self::Output<'_>) -> Self::Owned {
         copy
@@ -328,7 +392,7 @@ impl Portable for Near {
             map: MapFunction::Bands,
             reduce: ReduceFunction::Nothing,
             record: |job, document, bytes, ()| {
-                if !job.copies.contains(&document.place) {
+                if !job.copies.contains(document.place) {
                     push_terms(&document, bytes);
                 }
             },
@@ -350,7 +414,7 @@ impl Portable for Near {
 }
 
 impl ListJob for Near {
-    type Owned = (DocumentPlace, DocumentPlace, u32);
+    type Owned = Pair;
 
     fn own(pair: Self::Output<'_>) -> Self::Owned {
         pair
@@ -380,7 +444,7 @@ impl Portable for Distinct {
 }
 
 impl ListJob for Distinct {
-    type Owned = (DocumentPlace, DocumentPlace, u32);
+    type Owned = Pair;
 
     fn own(pair: Self::Output<'_>) -> Self::Owned {
         pair

@@ -6,12 +6,15 @@ use serde::{Deserialize, Serialize};
 use super::super::functors::push_terms;
 use super::super::{
     Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Order, Portable,
-    ReduceFunction, TextJob, prefix,
+    Records, ReduceFunction, Room, TextJob, prefix,
 };
 use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
 use crate::corpus::{OnError, Skipped};
 use crate::error::Result;
+
+/// Postings whose documents are looked up together.
+const FETCHED: usize = 1 << 12;
 
 /// Posting lists, their documents in the order of the input by secondary key.
 ///
@@ -33,7 +36,6 @@ use crate::error::Result;
 #[derive(Serialize, Deserialize)]
 pub struct InvertedIndex {
     on_error: OnError,
-    #[serde(skip)]
     table: DocumentTable,
 }
 
@@ -74,8 +76,8 @@ impl Job for InvertedIndex {
         emit.note().push(&document, length);
     }
 
-    fn all_mapped(&mut self, notes: Vec<DocumentNotes>) -> Result<()> {
-        self.table = DocumentTable::new(&notes, self.on_error)?;
+    fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
+        self.table = DocumentTable::new(notes, self.on_error, room)?;
         Ok(())
     }
 
@@ -84,12 +86,32 @@ impl Job for InvertedIndex {
         term: &str,
         postings: impl Iterator<Item = (DocumentPlace, u32)>,
         write: &mut impl FnMut(Self::Output<'_>),
-    ) {
-        for (place, tf) in postings {
-            if let Some(id) = self.table.id(place) {
-                write((term, id, tf));
+    ) -> Result<()> {
+        if let Some((ids, _)) = self.table.in_memory() {
+            for (place, tf) in postings {
+                if let Some(number) = self.table.input_number(place) {
+                    write((term, ids.get(number as usize), tf));
+                }
             }
+            return Ok(());
         }
+        // The table is asked for some at a time, which come in the order of the input.
+        let mut postings = postings.peekable();
+        let mut some: Vec<(u32, u32)> = Vec::new();
+        while postings.peek().is_some() {
+            some.clear();
+            some.extend(postings.by_ref().take(FETCHED).filter_map(|(place, tf)| {
+                let number = self.table.input_number(place)?;
+                Some((number, tf))
+            }));
+            let mut tfs = some.iter().map(|&(_, tf)| tf);
+            let numbers = some.iter().map(|&(number, _)| number);
+            self.table.fetch(numbers, |id, _| {
+                tfs.next().into_iter().for_each(|tf| write((term, id, tf)));
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     fn value_order(&self) -> Option<Order<(DocumentPlace, u32)>> {

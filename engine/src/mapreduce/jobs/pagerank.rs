@@ -6,19 +6,23 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
+use super::super::records::{Cursor, RecordWriter};
+use super::super::spill::Spill;
 use super::super::{
-    Combine, Emitter, Functors, Item, Items, Job, Line, Lines, ListJob, MapFunction, Order,
-    Portable, ReduceFunction, Report, Runner, prefix,
+    Combine, Emitter, Functors, Item, Items, Job, Line, Lines, ListJob, MapFunction, Portable,
+    Records, ReduceFunction, Report, Room, Runner, prefix,
 };
+use super::names::{Names, NamesWriter};
 use crate::error::{Error, Result};
 
 /// The sum of all ranks.
 const ONE: u64 = 1 << 60;
 /// Nodes to a map task.
-const SPLIT: usize = 1 << 16;
+const SPLIT: usize = 1 << 15;
+/// Edges of a node that are written together.
+const PIECE: usize = 1 << 12;
 
 /// How ranks are computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,60 +74,154 @@ impl PageRank {
     /// # Errors
     /// A line without two names; what the runner says.
     pub fn run(&self, runner: &impl Runner, edges: Lines) -> Result<(Ranks, Report)> {
+        let mut nodes = Vec::new();
+        let (iterations, report) = self.each(runner, edges, |name, rank| {
+            nodes.push((String::from_utf8_lossy(name).into(), rank));
+            Ok(())
+        })?;
+        Ok((Ranks { nodes, iterations }, report))
+    }
+
+    /// As [`PageRank::run`], with the names and ranks of all nodes, by name, given to `each`,
+    /// however many they are; gives the iterations that were needed.
+    ///
+    /// # Errors
+    /// As [`PageRank::run`]; what `each` says.
+    pub fn each(
+        &self,
+        runner: &impl Runner,
+        edges: Lines,
+        mut each: impl FnMut(&[u8], f64) -> Result<()>,
+    ) -> Result<(u32, Report)> {
         if !(0.0..1.0).contains(&self.damping) {
             let given = self.damping;
             return Err(Error::Usage(format!(
                 "damping is {given}; it must be from 0 to below 1"
             )));
         }
-        let (mut linked, mut report) = runner.list(&mut Links, edges)?;
-        // Partitions need not be ranges.
-        linked.sort_unstable();
-        let count = u32::try_from(linked.len())
-            .map_err(|_| Error::Limit("the graph has 2^32 or more nodes; split it".into()))?;
-        let mut nodes = Arc::new(number(&linked, ONE / u64::from(count.max(1))));
+        let (linked, mut report) = runner.records(&mut Links, edges)?;
+        let graph = Graph::new(&linked, &runner.room())?;
+        drop(linked);
+        let count = graph.names.count();
+        let first = ONE / u64::from(count.max(1));
+        let mut ranks: Option<Records<(u32, u64)>> = None;
         let mut job = Iteration::new(self.damping, count);
         let (mut iterations, mut change) = (0, u64::MAX);
         // Below 2^53 where it matters, so exact.
         let tolerance = (self.tolerance * ONE as f64) as u64;
         while iterations < self.iterations && change > tolerance && count > 0 {
-            let input = Items::new(Arc::clone(&nodes), SPLIT);
-            let (ranks, step) = runner.list(&mut job, input)?;
+            let input = graph.nodes(ranks.clone(), first);
+            let (next, step) = runner.records(&mut job, input)?;
             report.append(step);
             change = 0;
-            let nodes = Arc::get_mut(&mut nodes).ok_or_else(|| {
-                Error::Verification("a map task still reads the graph after its end".into())
-            })?;
-            for (number, rank) in ranks {
-                let node = &mut nodes[number as usize];
-                change += node.rank.abs_diff(rank);
-                node.rank = rank;
+            let mut before = RankReader::new(ranks, first);
+            for rank in &next {
+                change += before.next()?.abs_diff(rank?.1);
             }
+            ranks = Some(next);
             iterations += 1;
         }
-        let ranks: Vec<f64> = nodes
-            .iter()
-            .map(|node| node.rank as f64 / ONE as f64)
-            .collect();
-        let names = linked.into_iter().map(|(name, _)| name);
-        let nodes = names.zip(ranks).collect();
-        Ok((Ranks { nodes, iterations }, report))
+        let mut ranks = RankReader::new(ranks, first);
+        graph
+            .names
+            .each(|name| each(name, ranks.next()? as f64 / ONE as f64))?;
+        Ok((iterations, report))
     }
 }
 
-/// A node and where its edges lead, by name.
+/// A node and where its edges lead, by name; a node with many comes several times in a row.
 type Linked = (Box<str>, Vec<Box<str>>);
 
-/// Nodes by number, each of the given rank.
-fn number(linked: &[Linked], rank: u64) -> Vec<Node> {
-    let names = linked.iter().map(|(name, _)| &**name);
-    let numbers: HashMap<&str, u32> = names.zip(0..).collect();
-    let node = |(_, targets): &Linked| Node {
-        rank,
-        // Every target is a node: it was a key.
-        targets: targets.iter().map(|name| numbers[&**name]).collect(),
-    };
-    linked.iter().map(node).collect()
+/// The ranks of all nodes, in order: at first all the same.
+struct RankReader {
+    ranks: Option<Records<(u32, u64)>>,
+    cursor: Cursor,
+    first: u64,
+}
+
+impl RankReader {
+    fn new(ranks: Option<Records<(u32, u64)>>, first: u64) -> Self {
+        RankReader {
+            ranks,
+            cursor: Cursor::default(),
+            first,
+        }
+    }
+
+    /// The rank of the next node.
+    fn next(&mut self) -> Result<u64> {
+        let Some(ranks) = &self.ranks else {
+            return Ok(self.first);
+        };
+        let next = self.cursor.next(ranks)?;
+        next.map(|(_, rank)| rank)
+            .ok_or_else(|| Error::Verification("a node of the graph got no rank".into()))
+    }
+}
+
+/// Nodes, numbered in the order of their names.
+struct Graph {
+    names: Names,
+    /// Where the edges of every node lead, ascending.
+    targets: Records<Vec<u32>>,
+}
+
+impl Graph {
+    /// Numbers nodes, which come in the order of their names.
+    fn new(linked: &Records<Linked>, room: &Room) -> Result<Self> {
+        let mut names = NamesWriter::new(room);
+        let mut last: Option<Box<str>> = None;
+        for node in linked {
+            let (name, _) = node?;
+            if last.as_ref() != Some(&name) {
+                names.push(name.as_bytes())?;
+                last = Some(name);
+            }
+        }
+        let names = names.finish()?;
+        let spill = Spill::new(room.memory_bytes / 2, &room.scratch);
+        let mut writer = RecordWriter::new(&Arc::new(spill));
+        let mut targets: Vec<u32> = Vec::new();
+        let mut write = |targets: &mut Vec<u32>| {
+            targets.sort_unstable();
+            targets.dedup();
+            let written = writer.push(targets);
+            targets.clear();
+            written
+        };
+        let mut last: Option<Box<str>> = None;
+        for node in linked {
+            let (name, some) = node?;
+            if last.as_ref().is_some_and(|last| *last != name) {
+                write(&mut targets)?;
+            }
+            last = Some(name);
+            for target in &some {
+                targets.push(names.number(target.as_bytes())?);
+            }
+        }
+        if last.is_some() {
+            write(&mut targets)?;
+        }
+        Ok(Graph {
+            names,
+            targets: writer.finish()?,
+        })
+    }
+
+    /// All nodes with these ranks.
+    fn nodes(&self, ranks: Option<Records<(u32, u64)>>, first: u64) -> Items<Node> {
+        let targets = self.targets.clone();
+        let (mut ranks, mut cursor) = (RankReader::new(ranks, first), Cursor::default());
+        let next = move || {
+            let Some(targets) = cursor.next(&targets)? else {
+                return Ok(None);
+            };
+            let rank = ranks.next()?;
+            Ok(Some(Node { rank, targets }))
+        };
+        Items::stream(next, SPLIT)
+    }
 }
 
 /// A node, and where its edges lead.
@@ -165,14 +263,16 @@ impl Job for Links {
         name: &str,
         targets: impl Iterator<Item = Option<Box<str>>>,
         write: &mut impl FnMut((&str, Vec<Box<str>>)),
-    ) {
-        let mut targets: Vec<Box<str>> = targets.flatten().collect();
-        targets.dedup();
-        write((name, targets));
-    }
-
-    fn value_order(&self) -> Option<Order<Option<Box<str>>>> {
-        Some(Ord::cmp)
+    ) -> Result<()> {
+        let mut targets = targets.flatten();
+        loop {
+            let some: Vec<Box<str>> = targets.by_ref().take(PIECE).collect();
+            let is_last = some.len() < PIECE;
+            write((name, some));
+            if is_last {
+                return Ok(());
+            }
+        }
     }
 
     fn prefix(name: &&str) -> u64 {
@@ -186,7 +286,6 @@ pub(super) struct Iteration {
     damping: f64,
     count: u32,
     /// What every node gets whatever links to it.
-    #[serde(skip)]
     base: u64,
 }
 
@@ -227,8 +326,11 @@ impl Job for Iteration {
         }
     }
 
-    fn all_mapped(&mut self, dangling: Vec<u64>) -> Result<()> {
-        let dangling = dangling.iter().sum();
+    fn all_mapped(&mut self, notes: &Records<u64>, _: &Room) -> Result<()> {
+        let mut dangling = 0;
+        for rank in notes {
+            dangling += rank?;
+        }
         let shared = ONE - self.passed(ONE) + self.passed(dangling);
         self.base = shared / u64::from(self.count.max(1));
         Ok(())
@@ -239,8 +341,9 @@ impl Job for Iteration {
         node: u32,
         ranks: impl Iterator<Item = u64>,
         write: &mut impl FnMut((u32, u64)),
-    ) {
+    ) -> Result<()> {
         write((node, self.base + self.passed(ranks.sum())));
+        Ok(())
     }
 
     fn combiner(&self) -> Option<Combine<u64>> {

@@ -6,6 +6,7 @@ use super::super::{
     Combine, Emitter, Functors, Job, Line, Lines, MapFunction, Portable, ReduceFunction, TextJob,
     prefix,
 };
+use crate::error::Result;
 
 /// Sorts lines by their bytes. The framework sorts; run with [`Partitions::Ranges`], whose cuts are
 /// sampled from the sorted runs, partitions of about equal size are in order one after the other.
@@ -37,8 +38,14 @@ impl Job for SortLines {
         emit.pair(line.text, 1);
     }
 
-    fn reduce(&self, line: &str, counts: impl Iterator<Item = u64>, write: &mut impl FnMut(&str)) {
+    fn reduce(
+        &self,
+        line: &str,
+        counts: impl Iterator<Item = u64>,
+        write: &mut impl FnMut(&str),
+    ) -> Result<()> {
         (0..counts.sum()).for_each(|_| write(line));
+        Ok(())
     }
 
     fn combiner(&self) -> Option<Combine<u64>> {

@@ -119,9 +119,9 @@ impl Tsv for Duplicate {
 }
 
 /// A name and its rank.
-impl Tsv for (Box<str>, f64) {
+impl Tsv for (&[u8], f64) {
     fn push(&self, text: &mut Vec<u8>) {
-        push_field(text, self.0.as_bytes());
+        push_field(text, self.0);
         tab(text);
         decimal(self.1, text);
         text.push(b'\n');

@@ -4,28 +4,25 @@
 //! comes the df table. The global pass takes the lists, in pieces of any size, and weighs each
 //! posting at once, because the table, N and the lengths are known.
 
-use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::super::functors::push_terms;
 use super::super::{
     Combine, Document, Documents, Emitter, Functors, Job, Line, Lines, MapFunction, Portable,
-    ReduceFunction, TextJob, prefix,
+    Records, ReduceFunction, Room, TextJob, prefix,
 };
 use super::Tsv;
-use super::bm25::Weighed;
+use super::frequencies::FrequencyTable;
 use super::table::{DocumentNotes, DocumentTable};
-use crate::collection::Statistics;
+use super::weighed::{Weighed, Weigher};
 use crate::corpus::{OnError, Skipped};
 use crate::error::Result;
-use crate::strings::Strings;
 use crate::weigh::Bm25;
 
 /// The local pass: the term lists of every chunk.
 #[derive(Serialize, Deserialize)]
 pub struct LocalPass {
     on_error: OnError,
-    #[serde(skip)]
     table: DocumentTable,
 }
 
@@ -51,10 +48,12 @@ impl LocalPass {
         }
     }
 
-    /// The id and the length of every document, by number, once the job has run.
-    pub fn documents(&self) -> impl Iterator<Item = (&[u8], u32)> {
-        let documents = &self.table.documents;
-        documents.ids.iter().zip(documents.lengths.iter().copied())
+    /// Gives the id and the length of every document, by number, to `each`, once the job has run.
+    ///
+    /// # Errors
+    /// Scratch files cannot be read; what `each` says.
+    pub fn documents(&self, each: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
+        self.table.fetch_all(each)
     }
 
     /// Documents that were left out because their id was taken.
@@ -81,8 +80,8 @@ impl Job for LocalPass {
         emit.note().push(&document, length);
     }
 
-    fn all_mapped(&mut self, notes: Vec<DocumentNotes>) -> Result<()> {
-        self.table = DocumentTable::new(&notes, self.on_error)?;
+    fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
+        self.table = DocumentTable::new(notes, self.on_error, room)?;
         Ok(())
     }
 
@@ -91,17 +90,17 @@ impl Job for LocalPass {
         (chunk, term): (u32, &str),
         documents: impl Iterator<Item = u32>,
         write: &mut impl FnMut(LocalPosting<'_>),
-    ) {
+    ) -> Result<()> {
         let mut end = |index: Option<u32>, tf: u32| {
             let place = index.map(|index| super::super::DocumentPlace {
                 split: chunk,
                 index,
             });
-            if let Some(document) = place.and_then(|place| self.table.number(place)) {
+            if let Some(number) = place.and_then(|place| self.table.input_number(place)) {
                 write(LocalPosting {
                     chunk,
                     term,
-                    document,
+                    document: self.table.number(number),
                     tf,
                 });
             }
@@ -115,6 +114,7 @@ impl Job for LocalPass {
             tf += 1;
         }
         end(last, tf);
+        Ok(())
     }
 
     /// Chunk by chunk: each is one partition's alone.
@@ -148,8 +148,9 @@ impl Job for DocumentFrequencies {
         term: &str,
         dfs: impl Iterator<Item = u64>,
         write: &mut impl FnMut((&str, u64)),
-    ) {
+    ) -> Result<()> {
         write((term, dfs.sum()));
+        Ok(())
     }
 
     fn combiner(&self) -> Option<Combine<u64>> {
@@ -164,67 +165,55 @@ impl Job for DocumentFrequencies {
 /// The global pass: lines `term<TAB>document<TAB>tf` of all lists, weighed.
 #[derive(Serialize, Deserialize)]
 pub struct GlobalPass {
-    bm25: Bm25,
-    ids: Strings,
-    norms: Vec<f64>,
-    /// df by term.
-    dfs: HashMap<Box<str>, u64>,
+    weigher: Weigher,
+    dfs: FrequencyTable,
 }
 
 impl GlobalPass {
     /// The job, with what is known of all chunks: documents with their lengths, by number, and
-    /// the df table.
+    /// the df table; all in memory.
     pub fn new(
         bm25: Bm25,
         documents: impl IntoIterator<Item = (Vec<u8>, u32)>,
         dfs: impl IntoIterator<Item = (Box<str>, u64)>,
     ) -> Self {
-        let (mut ids, mut lengths) = (Strings::default(), Vec::new());
-        for (id, length) in documents {
-            ids.push(&id);
-            lengths.push(length);
-        }
-        let statistics = Statistics {
-            documents: lengths.len() as u64,
-            total_length: lengths.iter().map(|&length| u64::from(length)).sum(),
-        };
-        let norms = lengths.iter().map(|&length| bm25.norm(length, &statistics));
+        let dfs = FrequencyTable::Memory(dfs.into_iter().collect());
+        GlobalPass::of_tables(bm25, DocumentTable::in_memory_of(documents), dfs)
+    }
+
+    pub(super) fn of_tables(bm25: Bm25, documents: DocumentTable, dfs: FrequencyTable) -> Self {
         GlobalPass {
-            norms: norms.collect(),
-            bm25,
-            ids,
-            dfs: dfs.into_iter().collect(),
+            weigher: Weigher::new(bm25, documents),
+            dfs,
         }
     }
 
-    /// The posting on a line, with its weight.
-    fn read<'a>(&self, line: &'a str) -> Result<(&'a str, (u32, u32, f32)), &'static str> {
+    /// The posting on a line.
+    fn read<'a>(&self, line: &'a str) -> Result<(&'a str, (u32, u32)), String> {
         let mut fields = line.split('\t');
         let mut next = || fields.next().ok_or(WRONG);
         let (term, document, tf) = (next()?, next()?, next()?);
         let document: u32 = document.parse().map_err(|_| WRONG)?;
         let tf: u32 = tf.parse().map_err(|_| WRONG)?;
-        Ok((term, self.weigh(term, document, tf)?))
-    }
-
-    /// A posting with its weight.
-    fn weigh(&self, term: &str, document: u32, tf: u32) -> Result<(u32, u32, f32), &'static str> {
-        let df = self.dfs.get(term).ok_or(WRONG)?;
-        let norm = self.norms.get(document as usize).ok_or(WRONG)?;
-        let idf = self.bm25.idf(self.norms.len() as u64, *df);
-        let mut weight = [0.0];
-        self.bm25.weigh(idf, &[0], &[tf], &[*norm], &mut weight);
-        Ok((document, tf, weight[0]))
+        let df = self.dfs.get(term).map_err(|error| error.to_string())?;
+        match df.is_some() && (document as usize) < self.weigher.table.len() {
+            true => Ok((term, (document, tf))),
+            false => Err(WRONG.into()),
+        }
     }
 }
 
 const WRONG: &str = "it is no posting of a term list; run bm25-local again";
+const UNREADABLE: &str = "the df table cannot be read; run bm25-local again";
+
+/// Postings of a term that are held together.
+const MOST_POSTINGS: usize = 1 << 14;
 
 impl Job for GlobalPass {
     type Input = Lines;
     type Key<'a> = &'a str;
-    /// Document, tf, weight.
-    type Value = (u32, u32, f32);
+    /// Document, tf.
+    type Value = (u32, u32);
     type Note = ();
     type Output<'a> = Weighed<'a>;
 
@@ -238,22 +227,19 @@ impl Job for GlobalPass {
     fn reduce(
         &self,
         term: &str,
-        postings: impl Iterator<Item = (u32, u32, f32)>,
+        mut postings: impl Iterator<Item = (u32, u32)>,
         write: &mut impl FnMut(Weighed<'_>),
-    ) {
-        let (mut documents, mut tfs, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        for (document, tf, weight) in postings {
-            documents.push(document);
-            tfs.push(tf);
-            weights.push(weight);
+    ) -> Result<()> {
+        // Every term was found when it was mapped.
+        let df = self.dfs.get(term)?.unwrap_or_default();
+        loop {
+            let (documents, tfs): (Vec<u32>, Vec<u32>) =
+                postings.by_ref().take(MOST_POSTINGS).unzip();
+            if documents.is_empty() {
+                return Ok(());
+            }
+            self.weigher.write(term, df, (&documents, &tfs), write)?;
         }
-        write(Weighed {
-            term,
-            documents: &documents,
-            tfs: &tfs,
-            weights: &weights,
-            ids: &self.ids,
-        });
     }
 
     fn prefix(term: &&str) -> u64 {
@@ -322,10 +308,12 @@ impl Portable for GlobalPass {
             values: |job, posting, each| {
                 // A chunk has fewer than 2^32 records.
                 let found = posting.note(posting.word as u32)[0];
-                each(
-                    job.weigh(posting.key, (found >> 32) as u32, found as u32)?,
-                    1,
-                );
+                let (document, tf) = ((found >> 32) as u32, found as u32);
+                let df = job.dfs.get(posting.key).map_err(|_| UNREADABLE)?;
+                if df.is_none() || document as usize >= job.weigher.table.len() {
+                    return Err(WRONG);
+                }
+                each((document, tf), 1);
                 Ok(())
             },
         })

@@ -8,6 +8,7 @@ use super::super::{
     TextJob, prefix,
 };
 use super::Tsv;
+use crate::error::Result;
 
 /// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).
 ///
@@ -45,8 +46,9 @@ impl Job for WordCount {
         term: &str,
         counts: impl Iterator<Item = u64>,
         write: &mut impl FnMut((&str, u64)),
-    ) {
+    ) -> Result<()> {
         write((term, counts.sum()));
+        Ok(())
     }
 
     fn combiner(&self) -> Option<Combine<u64>> {

@@ -20,24 +20,26 @@ pub use worker::work;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::codec;
 use super::cuts::{Cut, Partitions, cuts};
 use super::input::Input;
+use super::job::Room;
 use super::output::TextWriter;
 use super::portable::{ListJob, Portable, PortableInput, Runner, TextJob};
+use super::records::{RecordWriter, Records};
 use super::report::Report;
 use super::run::Run;
-use super::spill::scratch_folder;
+use super::spill::{Spill, scratch_folder};
 use super::threads::Counts;
 use crate::error::{Error, Result};
 use crate::output::{Staged, StagedFolder};
 use crate::scratch::frames::scratch;
 use pool::Pool;
 use protocol::{Task, Work};
-use registry::{MAPPED, MERGED, MappedFile, OUTPUTS, Settings, Shuffle};
+use registry::{MAPPED, MERGED, MappedFile, NOTE, OUTPUTS, Settings};
 use schedule::Schedule;
 
 /// Runs jobs in worker processes.
@@ -100,6 +102,7 @@ impl Processes {
     /// Runs `job` on `input`; `take` gets the outputs as they are stored, some at a time, in order.
     fn run<J: Portable>(
         &self,
+        settings: Settings,
         job: &mut J,
         input: J::Input,
         take: impl FnMut(&[u8]) -> Result<()>,
@@ -127,6 +130,7 @@ impl Processes {
             job_file: folder.join("job"),
             folder,
             runner: self,
+            settings,
             pool: &mut state.pool,
             report: Report::default(),
         };
@@ -141,6 +145,7 @@ impl Processes {
 /// One job, phase by phase.
 struct Phases<'a> {
     runner: &'a Processes,
+    settings: Settings,
     pool: &'a mut Pool,
     /// Where its files are.
     folder: PathBuf,
@@ -156,19 +161,19 @@ impl Phases<'_> {
         take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let started = Instant::now();
-        let described = (&self.runner.settings, input.reading(), &*job);
+        let described = (&self.settings, input.reading(), &*job);
         stored::write(&self.job_file, &described)?;
-        let (notes, runs) = self.map::<J>(input)?;
+        let runs = self.map::<J>(input)?;
         self.report.map = started.elapsed();
         log::info!("mapped: {} runs, {:.3?}", runs.len(), self.report.map);
         let started = Instant::now();
+        let notes = self.notes::<J>()?;
+        job.all_mapped(&notes, &self.runner.room())?;
+        drop(notes);
         let runs = self.merge_many::<J>(runs)?;
-        let cuts = cuts::<J>(self.runner.settings.partitions, &runs);
-        let shuffle: Shuffle<J> = (notes, runs, cuts);
+        let cuts = cuts::<J>(self.settings.partitions, &runs);
         let file = self.folder.join("shuffle");
-        stored::write(&file, &shuffle)?;
-        let (notes, _, cuts) = shuffle;
-        job.all_mapped(notes)?;
+        stored::write(&file, &(&*job, runs, &cuts))?;
         self.reduce::<J>(file, &cuts, take)?;
         self.report.reduce = started.elapsed();
         log::info!("reduced: {} keys", self.report.keys);
@@ -200,7 +205,20 @@ impl Phases<'_> {
         outcome
     }
 
-    fn map<J: Portable>(&mut self, mut input: J::Input) -> Result<(Vec<J::Note>, Vec<Run>)> {
+    /// The notes of all map tasks, in order.
+    fn notes<J: Portable>(&self) -> Result<Records<J::Note>> {
+        let threads = self.settings.threads(&self.folder);
+        let mut notes = threads.notes();
+        for number in 0..self.report.splits {
+            let file = self.folder.join(format!("map-{number}")).join(NOTE);
+            notes.push(&stored::read(&file)?)?;
+            // What cannot be removed now goes with the folder of the job.
+            let _ = fs::remove_file(file);
+        }
+        notes.finish()
+    }
+
+    fn map<J: Portable>(&mut self, mut input: J::Input) -> Result<Vec<Run>> {
         let mut numbers = 0..;
         let first = self.task::<J>("map", 0, Work::Map(PathBuf::new()));
         let folder = self.folder.clone();
@@ -218,9 +236,9 @@ impl Phases<'_> {
                 ..first.clone()
             }))
         };
-        let mut all: BTreeMap<u32, MappedFile<J>> = BTreeMap::new();
+        let mut all: BTreeMap<u32, MappedFile> = BTreeMap::new();
         let done = |task: &Task, _| {
-            let mut mapped: MappedFile<J> = stored::read(&task.output.join(MAPPED))?;
+            let mut mapped: MappedFile = stored::read(&task.output.join(MAPPED))?;
             mapped
                 .0
                 .iter_mut()
@@ -240,10 +258,9 @@ impl Phases<'_> {
         };
         self.schedule(next, done, name)?;
         let report = &mut self.report;
-        let (mut notes, mut runs) = (Vec::new(), Vec::new());
-        for (mut mapped, note, emitted, skipped) in all.into_values() {
+        let mut runs = Vec::new();
+        for (mut mapped, emitted, skipped) in all.into_values() {
             runs.append(&mut mapped);
-            notes.push(note);
             report.emitted_pairs += emitted;
             report.skipped.append(skipped);
             report.splits += 1;
@@ -253,12 +270,12 @@ impl Phases<'_> {
         report.pair_bytes = runs.iter().map(|run| run.pair_bytes).sum();
         report.shuffled_bytes = runs.iter().map(|run| run.bytes).sum();
         report.spilled_bytes = report.shuffled_bytes;
-        Ok((notes, runs))
+        Ok(runs)
     }
 
     /// Merges neighbouring runs until all can be read at the same time.
     fn merge_many<J: Portable>(&mut self, mut runs: Vec<Run>) -> Result<Vec<Run>> {
-        let most = self.runner.settings.threads(Path::new("")).most_runs();
+        let most = self.settings.threads(Path::new("")).most_runs();
         for pass in 0.. {
             if runs.len() <= most {
                 break;
@@ -347,6 +364,10 @@ impl Runner for Processes {
         self.workers
     }
 
+    fn room(&self) -> Room {
+        self.settings.threads(&self.scratch).room()
+    }
+
     fn text<J: TextJob>(
         &self,
         job: &mut J,
@@ -354,13 +375,13 @@ impl Runner for Processes {
         path: &Path,
     ) -> Result<(Staged, Report)> {
         let mut writer = TextWriter::create(path)?;
-        let report = self.run(job, input, |text| writer.push(text))?;
+        let report = self.run(self.settings.clone(), job, input, |text| writer.push(text))?;
         Ok((writer.finish()?, report))
     }
 
     fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
         let mut all = Vec::new();
-        let report = self.run(job, input, |mut bytes| {
+        let report = self.run(self.settings.clone(), job, input, |mut bytes| {
             while !bytes.is_empty() {
                 all.push(codec::take(&mut bytes)?);
             }
@@ -371,5 +392,29 @@ impl Runner for Processes {
             all.push(codec::decode(&[])?);
         }
         Ok((all, report))
+    }
+
+    fn records<J: ListJob>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+    ) -> Result<(Records<J::Owned>, Report)> {
+        let settings = Settings {
+            partitions: self.settings.partitions.in_ranges(),
+            ..self.settings.clone()
+        };
+        let room = self.room();
+        let spill = Arc::new(Spill::new(room.memory_bytes / 2, &room.scratch));
+        let mut records = RecordWriter::new(&spill);
+        let report = self.run(settings, job, input, |mut bytes| {
+            while !bytes.is_empty() {
+                let before = bytes;
+                // Only to know where it ends.
+                let _: J::Owned = codec::take(&mut bytes)?;
+                records.push_encoded(&before[..before.len() - bytes.len()])?;
+            }
+            Ok(())
+        })?;
+        Ok((records.finish()?, report))
     }
 }

@@ -33,7 +33,7 @@ pub(super) enum Work {
     Map(#[serde(with = "crate::paths")] PathBuf),
     /// Merge the runs that this file lists.
     Merge(#[serde(with = "crate::paths")] PathBuf),
-    /// Reduce the partition of the task's number of what this file lists: notes, runs and cuts.
+    /// Reduce the partition of the task's number of what this file holds: the job, runs and cuts.
     Reduce(#[serde(with = "crate::paths")] PathBuf),
 }
 

@@ -48,14 +48,17 @@ impl Settings {
 /// What is in the file of a job: how it is run, what its reader is made of, and itself.
 pub(super) type JobFile<J> = (Settings, <<J as Job>::Input as PortableInput>::Reading, J);
 
-/// What is in the file of a shuffle: notes of map tasks, their runs, and where partitions begin.
-pub(super) type Shuffle<J> = (Vec<<J as Job>::Note>, Vec<Run>, Vec<Cut>);
+/// What is in the file of a shuffle: the job, which knows the notes of map tasks; their runs; and
+/// where partitions begin.
+pub(super) type Shuffle<J> = (J, Vec<Run>, Vec<Cut>);
 
-/// What a map task leaves in the file [`MAPPED`]: runs, note, pairs emitted, records left out.
-pub(super) type MappedFile<J> = (Vec<Run>, <J as Job>::Note, u64, Skipped);
+/// What a map task leaves in the file [`MAPPED`]: runs, pairs emitted, records left out.
+pub(super) type MappedFile = (Vec<Run>, u64, Skipped);
 
 /// In the folder of a map task.
 pub(super) const MAPPED: &str = "mapped";
+/// In the folder of a map task: its note.
+pub(super) const NOTE: &str = "note";
 /// In the folder of a merge task.
 pub(super) const MERGED: &str = "merged";
 /// In the folder of a reduce task.
@@ -175,8 +178,8 @@ fn do_task<J: Portable + 'static>(
         }
         Work::Reduce(shuffle) => {
             if !matches!(&held.shuffle, Some((file, ..)) if file == shuffle) {
-                let (notes, runs, cuts): Shuffle<J> = stored::read(shuffle)?;
-                held.job.all_mapped(notes)?;
+                let (job, runs, cuts): Shuffle<J> = stored::read(shuffle)?;
+                held.job = job;
                 held.shuffle = Some((shuffle.clone(), runs, cuts));
             }
             let (_, runs, cuts) = held.shuffle.as_ref().expect("it was read just now");
@@ -216,13 +219,14 @@ fn map<J: Portable>(
         if !worker.emitter.is_empty() {
             runs.push(threads.make_run(job, &mut worker.emitter, &spill)?);
         }
-        Ok((runs, mapped.note, mapped.emitted, mapped.skipped))
+        stored::write(&into.join(NOTE), &mapped.note)?;
+        Ok((runs, mapped.emitted, mapped.skipped))
     });
     if mapped.is_err() {
         // Pairs of a task that failed are no other's.
         worker.emitter = emitter(settings, job);
     }
-    let mapped: MappedFile<J> = mapped?;
+    let mapped: MappedFile = mapped?;
     stored::write(&into.join(MAPPED), &mapped)?;
     Ok(Counts::default())
 }
