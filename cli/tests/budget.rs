@@ -1,6 +1,6 @@
 //! A memory budget is kept, by the figure of the operating system, what is mapped of files included: by the text that
 //! takes the most, terms none of which occurs twice in documents of very different lengths, by every verb on an
-//! index that is larger than the budget, and by MapReduce jobs over so many documents that their ids alone are.
+//! index that is larger than the budget, and by MapReduce jobs over so many documents, or nodes of a graph, that their names alone are.
 
 #![cfg(target_os = "linux")]
 
@@ -104,6 +104,17 @@ fn an_order_that_does_not_fit_is_one_line() {
     folder::one_line(&run, 1, &["takes 2", "MB of memory", "larger budget"]);
 }
 
+/// Runs a job that must succeed, and must be within the budget by what it says itself.
+fn job_within(folder: &Folder, command: &str) {
+    let mut args: Vec<&str> = command.split(' ').collect();
+    args.extend(["--memory", "300MB", "--json"]);
+    let run = folder.run(&args);
+    assert!(run.status.success(), "{command}: {run:?}");
+    let summary: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let peak = summary["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak < 300_000_000, "{command}: {peak} bytes of memory");
+}
+
 #[test]
 fn jobs_over_many_ids_stay_within_the_least_budget() {
     use std::io::Write as _;
@@ -122,19 +133,40 @@ fn jobs_over_many_ids_stay_within_the_least_budget() {
         assert!(compared.unwrap().success(), "{a} and {b} differ");
         std::fs::remove_file(folder.path(b)).unwrap();
     };
-    within(&folder, "weigh docs.tsv -o out/weights.tsv");
-    within(&folder, "mapreduce bm25 docs.tsv -o out/bm25.tsv");
+    job_within(&folder, "weigh docs.tsv -o out/weights.tsv");
+    job_within(&folder, "mapreduce bm25 docs.tsv -o out/bm25.tsv");
     same("out/weights.tsv", "out/bm25.tsv");
-    within(&folder, "mapreduce bm25-local docs.tsv -o lists");
-    within(&folder, "mapreduce bm25-global lists -o out/bm25.tsv");
+    job_within(&folder, "mapreduce bm25-local docs.tsv -o lists");
+    job_within(&folder, "mapreduce bm25-global lists -o out/bm25.tsv");
     same("out/weights.tsv", "out/bm25.tsv");
     within(
         &folder,
         "mapreduce inverted-index docs.tsv -o out/postings.tsv",
     );
-    within(&folder, "mapreduce duplicates docs.tsv -o out/copies.tsv");
+    job_within(&folder, "mapreduce duplicates docs.tsv -o out/copies.tsv");
     assert_eq!(
         folder.written(),
         ["copies.tsv", "postings.tsv", "weights.tsv"]
     );
+}
+
+#[test]
+fn ranks_of_many_nodes_stay_within_the_least_budget() {
+    use std::io::Write as _;
+    let folder = Folder::new();
+    let file = std::fs::File::create(folder.path("edges")).unwrap();
+    let mut file = std::io::BufWriter::new(file);
+    // A ring: all ranks are the same, which is found at once.
+    let name = |node: usize| format!("https://example.org/some/path/{:09}", node % MANY_DOCUMENTS);
+    for node in 0..MANY_DOCUMENTS {
+        writeln!(file, "{} {}", name(node), name(node + 1)).unwrap();
+    }
+    file.into_inner().unwrap();
+    job_within(&folder, "mapreduce pagerank edges -o out/ranks.tsv");
+    let ranks = std::fs::read_to_string(folder.path("out/ranks.tsv")).unwrap();
+    assert_eq!(ranks.lines().count(), MANY_DOCUMENTS);
+    let rank = |line: &str| line.split('\t').nth(1).map(str::to_owned);
+    let mut all = ranks.lines().map(rank);
+    let first = all.next().unwrap();
+    assert!(all.all(|rank| rank == first), "{first:?}");
 }

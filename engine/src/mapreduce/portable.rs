@@ -73,6 +73,11 @@ pub trait Runner {
     /// The room for tables that a job has of its own.
     fn room(&self) -> Room;
 
+    /// Whether it runs only jobs that have [functions for a device](Portable::functors).
+    fn needs_functors(&self) -> bool {
+        false
+    }
+
     /// Runs `job` on `input` and writes its outputs to `path`, compressed as its name tells. To be
     /// committed by the caller.
     ///

@@ -151,6 +151,10 @@ impl Runner for Gpu {
         self.threads.room()
     }
 
+    fn needs_functors(&self) -> bool {
+        true
+    }
+
     fn text<J: TextJob>(
         &self,
         job: &mut J,

@@ -48,6 +48,7 @@ pub fn registry() -> Registry {
         .list::<duplicates::Distinct>()
         .list::<duplicates::Identical>()
         .list::<duplicates::Near>()
+        .list::<pagerank::BlockIteration>()
         .list::<pagerank::Iteration>()
         .list::<pagerank::Links>()
 }

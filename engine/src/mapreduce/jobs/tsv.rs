@@ -165,7 +165,7 @@ mod tests {
         let mut text = Vec::new();
         ("a\tb", 7).push(&mut text);
         ("a", "b", 0.5).push(&mut text);
-        (Box::from("n"), 1.0).push(&mut text);
+        (&b"n"[..], 1.0).push(&mut text);
         assert_eq!(text, b"a\\tb\t7\na\tb\t0.5\nn\t1.0\n");
     }
 }

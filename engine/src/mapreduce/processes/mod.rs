@@ -404,7 +404,7 @@ impl Runner for Processes {
             ..self.settings.clone()
         };
         let room = self.room();
-        let spill = Arc::new(Spill::new(room.memory_bytes / 2, &room.scratch));
+        let spill = Arc::new(Spill::new(room.memory_bytes / 4, &room.scratch));
         let mut records = RecordWriter::new(&spill);
         let report = self.run(settings, job, input, |mut bytes| {
             while !bytes.is_empty() {

@@ -1,12 +1,16 @@
 //! Which documents say the same? Identical ones by their terms, near-identical ones by MinHash
 //! signatures that agree in a band (Broder, 1997).
 
+mod distinct;
+
+pub(super) use distinct::Distinct;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::functors::push_terms;
 use super::super::{
-    Combine, Document, DocumentPlace, Documents, Emitter, Functors, Item, Items, Job, ListJob,
-    MapFunction, Portable, Records, ReduceFunction, Report, Room, Runner, prefix,
+    Document, DocumentPlace, Documents, Emitter, Functors, Items, Job, ListJob, MapFunction,
+    Portable, Records, ReduceFunction, Report, Room, Runner, prefix,
 };
 use super::table::{DocumentNotes, DocumentSet, DocumentTable};
 use crate::corpus::OnError;
@@ -314,50 +318,6 @@ fn signature(terms: &[&str]) -> Option<Signature> {
     any.then_some(least)
 }
 
-/// Every pair once.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Distinct;
-
-impl Job for Distinct {
-    type Input = Items<Pair>;
-    type Key<'a> = (DocumentPlace, DocumentPlace);
-    type Value = u32;
-    type Note = ();
-    type Output<'a> = Pair;
-
-    fn map(&self, pair: Item<'_, Pair>, emit: &mut Emitter<Self>) {
-        let (place, of, agree) = *pair.item;
-        emit.pair((place, of), agree);
-    }
-
-    fn reduce(
-        &self,
-        (place, of): (DocumentPlace, DocumentPlace),
-        agree: impl Iterator<Item = u32>,
-        write: &mut impl FnMut(Pair),
-    ) -> Result<()> {
-        agree.take(1).for_each(|agree| write((place, of, agree)));
-        Ok(())
-    }
-
-    fn combiner(&self) -> Option<Combine<u32>> {
-        // All are the same.
-        Some(|_, _| ())
-    }
-}
-
-/// A place in one word.
-fn word(place: DocumentPlace) -> u64 {
-    u64::from(place.split) << 32 | u64::from(place.index)
-}
-
-fn place(word: u64) -> DocumentPlace {
-    DocumentPlace {
-        split: (word >> 32) as u32,
-        index: word as u32,
-    }
-}
-
 impl Portable for Identical {
     const NAME: &'static str = "duplicates-identical";
 
@@ -414,36 +374,6 @@ impl Portable for Near {
 }
 
 impl ListJob for Near {
-    type Owned = Pair;
-
-    fn own(pair: Self::Output<'_>) -> Self::Owned {
-        pair
-    }
-}
-
-impl Portable for Distinct {
-    const NAME: &'static str = "duplicates-distinct";
-
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Words,
-            reduce: ReduceFunction::First,
-            record: |_, pair, bytes, ()| {
-                let &(place, of, agree) = pair.item;
-                for word in [word(place), word(of), agree.into()] {
-                    bytes.extend_from_slice(&word.to_le_bytes());
-                }
-            },
-            key: |key| (place(key.words[0]), place(key.words[1])),
-            values: |_, agree, each| {
-                each(agree.word as u32, 1);
-                Ok(())
-            },
-        })
-    }
-}
-
-impl ListJob for Distinct {
     type Owned = Pair;
 
     fn own(pair: Self::Output<'_>) -> Self::Owned {
