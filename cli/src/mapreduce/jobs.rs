@@ -145,9 +145,10 @@ impl Args {
         memory_bytes: u64,
         format: Option<Format>,
     ) -> Result<Corpus, Error> {
-        // Every thread or worker has a block and a chunk; some blocks wait.
+        // Every thread or worker has a block and a chunk; some blocks wait. Of short documents ids and
+        // places take as much again.
         let chunks = 2 * runner.tasks() as u64 + 4;
-        let most = memory_bytes / 2 / chunks;
+        let most = memory_bytes / 4 / chunks;
         let corpus = self.reading.corpus_within(most, format)?;
         let mut paths = self.reading.paths(std::slice::from_ref(&self.output));
         corpus.inputs().for_each(|input| paths.read(&input.path));

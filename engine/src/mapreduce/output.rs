@@ -141,8 +141,8 @@ impl Threads {
     /// The text of a partition that is held: every thread has one, and some wait to be written.
     fn held_text_bytes(&self) -> usize {
         let partitions = self.threads.max(1) as u64 + 3;
-        // At most `MOST_HELD_BYTES`, so it fits.
-        (self.room().memory_bytes / partitions).min(MOST_HELD_BYTES) as usize
+        // Text may take twice as much while it grows. At most `MOST_HELD_BYTES`, so it fits.
+        (self.room().memory_bytes / 2 / partitions).min(MOST_HELD_BYTES) as usize
     }
 }
 

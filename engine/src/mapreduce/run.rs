@@ -217,7 +217,11 @@ impl RunWriter {
         let bytes = self.bytes();
         let place = match self.file {
             Some(file) => Place::File(file.finish()?),
-            None => Place::Memory(Arc::new(self.pending)),
+            None => {
+                // What was expected is not held.
+                self.pending.shrink_to_fit();
+                Place::Memory(Arc::new(self.pending))
+            }
         };
         Ok(Run {
             marks: self.marks,

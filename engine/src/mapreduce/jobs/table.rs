@@ -121,7 +121,7 @@ impl DocumentTable {
         on_error: OnError,
         room: &Room,
     ) -> Result<()> {
-        for (repeat, of) in self.repeated(room.memory_bytes)? {
+        for (repeat, of) in self.repeated(room.memory_bytes / 2)? {
             let (mut id, mut terms) = (String::new(), 0);
             self.store.fetch([repeat], |found, length| {
                 id = String::from_utf8_lossy(found).into_owned();
@@ -152,8 +152,10 @@ impl DocumentTable {
         let needed = u64::from(documents) * HASHED_BYTES;
         let passes = needed.div_ceil(memory_bytes.max(HASHED_BYTES));
         let mut repeated = Vec::new();
+        // Hashes are even: a share is hardly ever larger than this, and may be.
+        let share = self.store.len() / passes.max(1) as usize;
         for pass in 0..passes {
-            let mut hashed: Vec<(u64, u32)> = Vec::new();
+            let mut hashed: Vec<(u64, u32)> = Vec::with_capacity(share + share / 16);
             let mut number = 0;
             self.store.fetch(0..documents, |id, _| {
                 let hash = codec::hash(id);
