@@ -8,11 +8,13 @@
 //! Former versions compressed both in one frame. There a record is all values, and the text stands behind them:
 //! readers take both parts one after the other, so that it makes no difference to them.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use zstd::bulk::Decompressor;
 
 use super::file::{PageFile, PageWriter};
 use super::layout::{FormerStoreBlock, FrameBytes, PartFile, STORE, StoreBlock};
@@ -332,7 +334,18 @@ impl Store {
         if raw_bytes > most {
             return Err(self.damaged());
         }
-        let raw = zstd::bulk::decompress(bytes, raw_bytes).map_err(|_| self.damaged())?;
+        // A context takes longer to make than a frame of values to decompress.
+        thread_local! {
+            static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+        }
+        let raw = DECOMPRESSOR.with_borrow_mut(|kept| {
+            let decompressor = match kept {
+                Some(decompressor) => decompressor,
+                none => none.insert(Decompressor::new()?),
+            };
+            decompressor.decompress(bytes, raw_bytes)
+        });
+        let raw = raw.map_err(|_| self.damaged())?;
         match raw.len() == raw_bytes {
             true => Ok(raw),
             false => Err(self.damaged()),
