@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// The Snowball language of a stemmer.
 pub type Language = Algorithm;
 
-/// The names of the Snowball languages that [`AnalyzerOptions::stemmer`] takes.
+/// The names of the Snowball languages that [`AnalyzerOptions::stemmer`](super::AnalyzerOptions::stemmer) takes.
 pub const STEMMERS: [(&str, Language); 36] = [
     ("arabic", Algorithm::Arabic),
     ("armenian", Algorithm::Armenian),

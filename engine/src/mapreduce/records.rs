@@ -34,7 +34,7 @@ struct Frame {
     place: Place,
 }
 
-/// Records in the order in which they were written; see [`RecordWriter`].
+/// Records in the order in which they were written.
 pub struct Records<T> {
     frames: Vec<Frame>,
     files: Vec<Arc<RecordFile>>,
