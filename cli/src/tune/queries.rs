@@ -41,7 +41,7 @@ pub fn run(index: &Path, queries: &Path, how: &How, threads: usize) -> Result<()
         ));
     };
     if let Some(store) = Store::of_user() {
-        store.save_router(threads as u64, &router)?;
+        router.save(&store, threads as u64)?;
         note(&format!("kept in {}\n", store.path().display()));
     }
     match how.json {

@@ -1,0 +1,179 @@
+//! The program `tokapi`: one verb a capability, one file a verb.
+
+mod completions;
+mod devices;
+mod dictionary;
+pub mod engine;
+mod eval;
+mod export;
+mod format;
+mod formula;
+mod generate;
+mod hits;
+mod index;
+mod input;
+mod inspect;
+mod man;
+mod mapreduce;
+mod progress;
+pub mod queries;
+mod reorder;
+#[cfg(feature = "cuda")]
+pub mod routing;
+mod search;
+mod signals;
+pub mod size;
+mod sort;
+mod stats;
+mod storage;
+pub mod summary;
+pub mod table;
+mod tune;
+mod update;
+mod weigh;
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use summary::note;
+
+/// BM25 weights of whole collections, exact, fast and in parallel
+#[derive(Parser)]
+#[command(name = "tokapi", version, about, propagate_version = true)]
+struct Program {
+    /// How many threads to use [default: as many as there are cores]
+    #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    /// Say on standard error what is decided and why; twice for more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Weigh(weigh::Args),
+    Generate(generate::Args),
+    Stats(stats::Args),
+    Sort(sort::Verb),
+    Mapreduce(mapreduce::Args),
+    MapreduceWorker(mapreduce::WorkerArgs),
+    Index(index::Args),
+    Search(search::Args),
+    Delete(update::DeleteArgs),
+    Merge(update::MergeArgs),
+    Export(export::Args),
+    Info(inspect::InfoArgs),
+    Check(inspect::CheckArgs),
+    Eval(eval::Args),
+    Dictionary(dictionary::Args),
+    Devices(devices::Args),
+    Tune(tune::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(report_panic));
+    signals::end_in_order();
+    let program = Program::parse();
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = program.threads.map_or_else(cores, usize::from);
+    log_to_stderr(program.verbose);
+    log::info!("{threads} threads");
+    let done = match program.command {
+        Command::Weigh(args) => weigh::run(args, threads),
+        Command::Generate(args) => generate::run(args, threads),
+        Command::Stats(args) => stats::run(args, threads),
+        Command::Sort(args) => sort::run(&args, threads),
+        Command::Mapreduce(args) => mapreduce::run(&args, threads),
+        Command::MapreduceWorker(args) => mapreduce::work(&args),
+        Command::Index(args) => index::run(&args, threads),
+        Command::Search(args) => search::run(&args, threads),
+        Command::Delete(args) => update::delete(&args, threads),
+        Command::Merge(args) => update::merge(&args, threads),
+        Command::Export(args) => export::run(&args),
+        Command::Info(args) => inspect::info(&args),
+        Command::Check(args) => inspect::check(&args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Devices(args) => devices::run(&args),
+        Command::Tune(args) => tune::run(args, threads),
+        Command::Dictionary(args) => dictionary::run(args, threads),
+        Command::Completions(args) => completions::run(args, Program::command()),
+        Command::Man(args) => man::run(args, Program::command()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read standard output wants no more.
+        Err(tokapi::Error::Write { path, source })
+            if path == Path::new("-") && source.kind() == io::ErrorKind::BrokenPipe =>
+        {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            note(&line(&error.to_string()));
+            ExitCode::from(if matches!(error, tokapi::Error::Usage(_)) {
+                2
+            } else {
+                1
+            })
+        }
+    }
+}
+
+/// A line for standard error, whatever is in a file's name.
+fn line(text: &str) -> String {
+    format!("tokapi: {}\n", text.replace(['\n', '\r'], " "))
+}
+
+/// One line on a panic, none where the library makes an error of it.
+fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    if !tokapi::corpus::catches_panic() && !tokapi::mapreduce::catches_panic() {
+        note(&line(&format!("a bug, please report it: {panic}")));
+    }
+}
+
+/// Prints the library's log on standard error.
+struct Log;
+
+impl log::Log for Log {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target().starts_with("tokapi")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            note(&line(&record.args().to_string()));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn log_to_stderr(verbosity: u8) {
+    let level = match verbosity {
+        0 => return,
+        1 => log::LevelFilter::Info,
+        _ => log::LevelFilter::Debug,
+    };
+    if log::set_logger(&Log).is_ok() {
+        log::set_max_level(level);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Program::command().debug_assert();
+    }
+}

@@ -1,0 +1,615 @@
+//! Bad input: one line that says what and where, or the documented treatment; never a panic.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::folder::{Folder, TOKAPI, around, one_line, shell};
+
+/// The documents of a summary, and what was skipped.
+fn counts(summary: &Value) -> (u64, u64) {
+    let count = |name: &str| summary[name].as_u64().unwrap();
+    (count("documents"), count("skipped"))
+}
+
+#[test]
+fn a_bad_record_stops_with_its_place_or_is_skipped_and_counted() {
+    let folder = Folder::new();
+    #[rustfmt::skip]
+    let cases: [(&str, &[u8], &[&str]); 29] = [
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"caf\xe9\"}", &["line 2", "UTF-8"]),
+        ("jsonl", b"{\"id\":\"x\xff\",\"contents\":\"\"}", &["line 2", "UTF-8"]),
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"cut", &["line 2", "broken JSON"]),
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"\"", &["line 2", "broken JSON"]),
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"\"} {}", &["line 2", "broken JSON"]),
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"\\ud800\"}", &["line 2", "broken JSON"]),
+        ("jsonl", b"[1, 2]", &["line 2", "object"]),
+        ("jsonl", b"\0\0\0", &["line 2", "broken JSON"]),
+        ("jsonl", b"{\"contents\":\"x\"}", &["line 2", "no field `id`"]),
+        ("jsonl", b"{\"id\":\"x\"}", &["line 2", "no field `contents`"]),
+        ("jsonl", b"{\"id\":null,\"contents\":\"x\"}", &["line 2", "the id is empty or null"]),
+        ("jsonl", b"{\"id\":\"\",\"contents\":\"x\"}", &["line 2", "the id is empty"]),
+        ("tsv", b"x\tcaf\xe9", &["line 2", "UTF-8"]),
+        ("tsv", b"no tab here", &["line 2", "no tab", "id<TAB>text"]),
+        ("tsv", b"\tno id", &["line 2", "the id before the tab is empty"]),
+        ("trec", b"<DOC><DOCNO>x</DOCNO>caf\xe9</DOC>", &["line 2", "UTF-8"]),
+        ("trec", b"<DOC>no id</DOC>", &["line 2", "no `<DOCNO>`"]),
+        ("trec", b"<DOC><DOCNO>x</DOCNO>no end", &["line 2", "`</DOC>` is missing"]),
+        ("json", b",\n{\"id\":\"x\",\n\"contents\":\"caf\xe9\"}", &["line 4", "UTF-8"]),
+        ("json", b",\n{\"id\":\"x\",\n\"contents\" \"\"}", &["line 5", "broken JSON"]),
+        ("json", b",\n\n{\"contents\":\"x\"}", &["line 5", "no field `id`"]),
+        ("json", b",\n\"a, b\"", &["line 4", "object"]),
+        ("csv", b"en,caf\xe9,x", &["line 4", "UTF-8"]),
+        ("csv", b"en,\"a\nb\",x,y", &["line 4", "a row of 4 columns; the first row names 3"]),
+        ("csv", b"en,text,", &["line 4", "the id is empty"]),
+        ("table.tsv", b"\tx\tcaf\xe9", &["line 3", "UTF-8"]),
+        ("table.tsv", b"x\ttext", &["line 3", "a row of 2 columns; the first row names 3"]),
+        ("table.tsv", b"a\t\tb", &["line 3", "the id is empty"]),
+        ("terms", b"good\ncaf\xe9\n\n", &["line 6", "UTF-8"]),
+    ];
+    for (extension, bad, parts) in cases {
+        let (name, clean) = (format!("docs.{extension}"), format!("clean.{extension}"));
+        folder.put(&clean, around(extension, b""));
+        folder.put(&name, around(extension, bad));
+        let stopped = [&[&*name, "--on-error skip"], parts].concat();
+        folder.refuses(&[&name], 1, &stopped);
+
+        let (summary, output) = folder.weighs(&[&name, "--on-error", "skip"]);
+        assert_eq!(counts(&summary), (2, 1), "{extension} {parts:?}");
+        let reason = summary["skipped_reasons"][0].as_str().unwrap();
+        assert!(parts.iter().all(|part| reason.contains(part)), "{reason}");
+        assert!(!reason.contains("--on-error"), "{reason}");
+        let same = output == folder.weighs(&[&clean]).1;
+        assert!(same, "{extension} {parts:?}: other weights");
+    }
+}
+
+#[test]
+fn a_file_cut_off_in_a_record_says_so() {
+    let folder = Folder::new();
+    let jsonl = around("jsonl", b"");
+    folder.put("docs.jsonl", &jsonl[..jsonl.len() - 5]);
+    folder.refuses(&["docs.jsonl"], 1, &["docs.jsonl, line 3", "broken JSON"]);
+    let trec = around("trec", b"");
+    let second = trec.len() - "<DOC><DOCNO>b</DOCNO>two three</DOC>\n".len();
+    // In the text, in the end tag, behind the id, behind the first tag, within it.
+    for length in [
+        trec.len() - 8,
+        trec.len() - 3,
+        second + 20,
+        second + 5,
+        second + 3,
+    ] {
+        folder.put("docs.trec", &trec[..length]);
+        folder.refuses(&["docs.trec"], 1, &["docs.trec, line 3", "cut off"]);
+        let (summary, _) = folder.weighs(&["docs.trec", "--on-error", "skip"]);
+        assert_eq!(counts(&summary), (1, 1));
+    }
+}
+
+#[test]
+fn the_format_is_wrong() {
+    let folder = Folder::new();
+    folder.put("text.jsonl", "plain words\n");
+    folder.refuses(&["text.jsonl"], 1, &["text.jsonl, line 1", "broken JSON"]);
+    folder.put("text.trec", "plain words\n");
+    folder.refuses(&["text.trec"], 1, &["text.trec, line 1", "not TREC"]);
+    folder.put("text.parquet", "plain words\n");
+    folder.refuses(
+        &["text.parquet"],
+        1,
+        &["text.parquet", "not a whole Parquet file"],
+    );
+    folder.put("latin.txt", b"caf\xe9 au\nlait");
+    folder.refuses(&["latin.txt"], 1, &["latin.txt, line 1", "UTF-8"]);
+    let (summary, _) = folder.weighs(&["latin.txt", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (0, 1));
+}
+
+#[test]
+fn tables_and_arrays_are_read_as_jsonl_is() {
+    let folder = Folder::new();
+    folder.put("clean.jsonl", around("jsonl", b""));
+    let (_, expected) = folder.weighs(&["clean.jsonl"]);
+    for extension in ["json", "csv", "table.tsv"] {
+        let name = format!("docs.{extension}");
+        folder.put(&name, around(extension, b""));
+        for chunk in ["--chunk-size=16MiB", "--chunk-size=1"] {
+            let (summary, output) = folder.weighs(&[&name, chunk]);
+            assert_eq!(counts(&summary), (2, 0), "{name}");
+            assert!(output == expected, "{name} {chunk}: other weights");
+        }
+        // Without a name, and compressed.
+        for script in ["cat", "gzip", "zstd -q"] {
+            let script = format!("{script} < {name} | \"$0\" stats --json -");
+            let run = shell(&folder, &script);
+            let summary = String::from_utf8(run.stdout).unwrap();
+            assert!(summary.contains("\"documents\":2"), "{name}: {summary}");
+        }
+        let format = extension.rsplit('.').next().unwrap();
+        fs::copy(folder.path(&name), folder.path("nameless")).unwrap();
+        let (_, output) = folder.weighs(&["nameless", "--format", format]);
+        assert!(output == expected, "{name}: other weights");
+    }
+}
+
+#[test]
+fn tables_and_arrays_serve_every_verb() {
+    let folder = Folder::new();
+    let fields = |run: std::process::Output| {
+        assert!(run.status.success(), "{run:?}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let numbers = "{\"id\":1,\"text\":\"x\",\"n\":2.0}\n{\"id\":2,\"text\":\"x\",\"n\":-0.0}\n";
+    folder.put("numbers.jsonl", numbers);
+    fields(folder.run(&["index", "numbers.jsonl", "-o", "numbers", "--field", "n"]));
+    for (filter, id) in [("n:2", 1), ("n:2.0", 1), ("n:0", 2), ("n:-0", 2)] {
+        let found = fields(folder.run(&["search", "numbers", "", "--filter", filter, "--json"]));
+        let id = format!("\"id\":\"{id}\"");
+        assert!(found.contains(&id), "{filter}: {found}");
+    }
+    let csv = "id,text,lang\n1,one two,en\n2,\"deux, trois\",fr\n3,three,\n";
+    folder.put("docs.csv", csv);
+    folder.put(
+        "docs.tsv",
+        "id\ttext\tlang\n1\tone two\ten\n2\tdeux, trois\tfr\n3\tthree\t\n",
+    );
+    let json = r#"[{"id":1,"text":"one two","lang":"en"},
+        {"id":2,"text":"deux, trois","lang":"fr"}, {"id":3,"text":"three"}]"#;
+    folder.put("docs.json", json);
+    for name in ["docs.csv", "docs.tsv", "docs.json"] {
+        let index = format!("{name}.index");
+        let build = ["index", name, "-o", &index, "--store", "--field", "lang"];
+        fields(folder.run(&build));
+        let search = ["search", &index, "", "--filter", "lang:fr", "--json"];
+        let found = fields(folder.run(&search));
+        assert!(found.contains("\"id\":\"2\""), "{name}: {found}");
+        assert!(!found.contains("\"id\":\"3\""), "{name}: {found}");
+        for runner in ["threads", "processes"] {
+            let job = ["mapreduce", "wordcount", name, "-o", "out/counts.tsv"];
+            let args = [&job[..], &["--runner", runner, "--chunk-size", "20"]].concat();
+            fields(folder.run(&args));
+            let counts = fs::read_to_string(folder.path("out/counts.tsv")).unwrap();
+            assert_eq!(counts.lines().count(), 5, "{name} {runner}: {counts}");
+            fs::remove_file(folder.path("out/counts.tsv")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_array_or_a_table_that_is_cut_off_says_so() {
+    let folder = Folder::new();
+    let json = around("json", b"");
+    folder.put("docs.json", &json[..json.len() - 3]);
+    folder.refuses(&["docs.json"], 1, &["docs.json, line 4", "cut off"]);
+    let (summary, _) = folder.weighs(&["docs.json", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (2, 1));
+    folder.put("docs.json", &json[..json.len() - 9]);
+    folder.refuses(&["docs.json"], 1, &["docs.json, line 4", "broken JSON"]);
+    folder.put("docs.csv", "id,text\na,one\nb,\"two\nthree");
+    folder.refuses(&["docs.csv"], 1, &["docs.csv, line 3", "does not end"]);
+    let (summary, _) = folder.weighs(&["docs.csv", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (1, 1));
+    folder.put("docs.csv", "1,some text\n2,more\n");
+    let parts = [
+        "docs.csv, line 1",
+        "the first row must name the columns",
+        "1, some text",
+    ];
+    folder.refuses(&["docs.csv"], 1, &parts);
+}
+
+#[test]
+fn files_of_other_kinds_are_named_and_not_taken_as_text() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    folder.put("in/good.txt", "one two");
+    let made =
+        "tar czf in/docs.tar.gz good.jsonl; printf 'WARC/1.0\\r\\n\\r\\nx' | gzip > in/a.warc.gz";
+    folder.put("good.jsonl", around("jsonl", b""));
+    assert!(shell(&folder, made).status.success());
+    folder.put("in/page.html", "<p>words</p>");
+    folder.put("in/feed", "<?xml version=\"1.0\"?><a/>");
+    folder.put("in/wide.txt", b"\xff\xfea\0b\0");
+    folder.put("in/paper.pdf", b"%PDF-1.4\n\xe2\xe3");
+    let others = [
+        ("in/docs.tar.gz", "tar archive"),
+        ("in/a.warc.gz", "WARC"),
+        ("in/page.html", "HTML"),
+        ("in/feed", "XML"),
+        ("in/wide.txt", "UTF-16"),
+        ("in/paper.pdf", "PDF"),
+    ];
+    for (name, part) in others {
+        folder.refuses(&[name], 1, &[name, "looks like", part]);
+    }
+    let (summary, _) = folder.weighs(&["in", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (1, 6));
+    // Unless the format is named.
+    let (summary, _) = folder.weighs(&["in/page.html", "--format", "text"]);
+    assert_eq!(counts(&summary), (1, 0));
+}
+
+#[test]
+fn damaged_compression_keeps_the_documents_before_it() {
+    let folder = Folder::new();
+    for name in ["docs.jsonl.gz", "docs.tsv.zst"] {
+        folder.generate(name, "1500");
+        let whole = fs::read(folder.path(name)).unwrap();
+        // Damage in the middle may pass for text until the checksum tells, which every gzip stream
+        // has and these Zstandard frames have not.
+        if name.ends_with(".gz") {
+            let mut flipped = whole.clone();
+            flipped[whole.len() / 2..][..64].fill(0xa5);
+            folder.put(name, flipped);
+            folder.refuses(&[name], 1, &[name]);
+            let (summary, _) = folder.weighs(&[name, "--on-error", "skip"]);
+            assert!(counts(&summary).1 > 0, "{summary}");
+        }
+        for (damaged, keeps_some) in [
+            (&whole[..whole.len() - 1], true),
+            (&whole[..whole.len() / 2], true),
+            (&whole[..12], false),
+            (&[&whole[..4], &b"garbage follows"[..]].concat()[..], false),
+        ] {
+            folder.put(name, damaged);
+            folder.refuses(&[name], 1, &[name, "byte", "damaged or cut off", "again"]);
+            let (summary, output) = folder.weighs(&[name, "--on-error", "skip"]);
+            let (documents, skipped) = counts(&summary);
+            assert_eq!(skipped, 1);
+            assert_eq!(documents > 0, keeps_some, "{documents} documents of {name}");
+            if keeps_some {
+                // The same seed: a shorter collection is the beginning of a longer one.
+                let clean = name.replace("docs", "clean");
+                folder.generate(&clean, &documents.to_string());
+                let same = output == folder.weighs(&[&clean]).1;
+                assert!(same, "{name}: other weights");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_parquet_is_an_error_of_one_line() {
+    let folder = Folder::new();
+    folder.generate("docs.parquet", "40");
+    let whole = fs::read(folder.path("docs.parquet")).unwrap();
+    for length in [
+        0,
+        3,
+        4,
+        11,
+        whole.len() / 2,
+        whole.len() - 9,
+        whole.len() - 1,
+    ] {
+        folder.put("cut.parquet", &whole[..length]);
+        folder.refuses(
+            &["cut.parquet"],
+            1,
+            &["cut.parquet", "not a whole Parquet file"],
+        );
+    }
+    // Footer and page headers: where the decoder believes what it reads.
+    let mut failures = 0;
+    for number in 0..150 {
+        let place = match number % 3 {
+            0 => number,
+            _ => whole.len() - 8 - number * 3,
+        };
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x55;
+        folder.put("flipped.parquet", damaged);
+        let run = folder.run(&["stats", "flipped.parquet"]);
+        if !run.status.success() {
+            failures += 1;
+            one_line(&run, 1, &["flipped.parquet"]);
+        }
+    }
+    assert!(failures > 20, "{failures} of 150");
+    let (summary, _) = folder.weighs(&["cut.parquet", "docs.parquet", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (40, 1));
+}
+
+#[test]
+fn parquet_columns_that_are_missing_are_named_with_those_that_are_there() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", around("tsv", b""));
+    folder.put("weights.parquet", folder.weighs(&["docs.tsv"]).1);
+    folder.refuses(
+        &["weights.parquet"],
+        1,
+        &["no column `id`", "term, doc, tf, weight"],
+    );
+    folder.refuses(
+        &["weights.parquet", "--id-field", "doc"],
+        1,
+        &["no column `contents` or `text`"],
+    );
+    folder.refuses(
+        &["weights.parquet", "--id-field=weight", "--text-field=term"],
+        1,
+        &[
+            "weights.parquet",
+            "`weight`",
+            "neither strings nor integers",
+        ],
+    );
+}
+
+#[test]
+fn a_repeated_id_stops_or_the_first_document_wins() {
+    let folder = Folder::new();
+    let line = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"contents\":\"{text}\"}}\n");
+    let lines = line("a", "one two") + &line("a", "other") + &line("b", "two");
+    folder.put("1.jsonl", lines);
+    let more = "c\tthree two two\nb\tbad worse\nd\tone\na\tthird\n";
+    folder.put("2.tsv", more);
+    let clean = "a\tone two\nb\ttwo\nc\tthree two two\nd\tone\n";
+    folder.put("clean.tsv", clean);
+    folder.refuses(
+        &["1.jsonl"],
+        1,
+        &["1.jsonl", "document 2", "`a`", "document 1"],
+    );
+    folder.refuses(
+        &["clean.tsv", "2.tsv"],
+        1,
+        &["2.tsv", "document 5 of the input", "`c` of document 3"],
+    );
+    let clean = folder.weighs(&["clean.tsv"]).1;
+    for chunk in ["--chunk-size=16MiB", "--chunk-size=10"] {
+        let args = ["1.jsonl", "2.tsv", "--on-error", "skip", chunk];
+        let (summary, output) = folder.weighs(&args);
+        assert_eq!(counts(&summary), (4, 3));
+        let reason = summary["skipped_reasons"][1].as_str().unwrap();
+        assert!(reason.starts_with("2.tsv"), "{reason}");
+        assert!(output == clean, "{chunk}: other weights");
+    }
+    // In Parquet, the ids of the weights' documents repeat.
+    folder.put("w.parquet", &clean);
+    let parquet = ["w.parquet", "--id-field", "doc", "--text-field", "term"];
+    folder.refuses(&parquet, 1, &["w.parquet", "ids must differ"]);
+    let (summary, _) = folder.weighs(&[&parquet[..], &["--on-error", "skip"]].concat());
+    assert_eq!(counts(&summary), (4, 2));
+}
+
+#[test]
+fn the_first_ten_reasons_are_kept_and_all_are_counted() {
+    let folder = Folder::new();
+    let bad: String = (0..25).map(|n| format!("line {n}\n")).collect();
+    folder.put("docs.tsv", bad + "a\tgood\n");
+    let (summary, _) = folder.weighs(&["docs.tsv", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (1, 25));
+    assert_eq!(summary["skipped_reasons"].as_array().unwrap().len(), 10);
+    let run = folder.run(&["stats", "docs.tsv", "--on-error", "skip"]);
+    let text = String::from_utf8(run.stdout).unwrap();
+    for part in ["docs.tsv, line 10: no tab", "and 15 more"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+/// An empty document counts in N and has no weights; an empty file of records has no document.
+#[test]
+fn empty_documents_count_and_empty_inputs_give_an_empty_output() {
+    let folder = Folder::new();
+    let empty: [(&str, &[u8]); 4] = [
+        ("jsonl", b"{\"id\":\"x\",\"contents\":\"\"}"),
+        ("tsv", b"x\t"),
+        ("trec", b"<DOC><DOCNO>x</DOCNO></DOC>"),
+        ("terms", b"\n"),
+    ];
+    for (extension, empty) in empty {
+        let name = format!("docs.{extension}");
+        folder.put(&name, around(extension, empty));
+        let (summary, _) = folder.weighs(&[&name]);
+        assert_eq!(counts(&summary), (3, 0), "{name}");
+        assert_eq!(summary["tokens"], 5, "{name}");
+        folder.put(&format!("none.{extension}"), "");
+    }
+    folder.put("spaces.trec", " \n \n");
+    folder.put("spaces.jsonl", " \n \n");
+    fs::create_dir(folder.path("folder")).unwrap();
+    for name in [
+        "none.jsonl",
+        "none.tsv",
+        "none.trec",
+        "none.terms",
+        "spaces.trec",
+        "spaces.jsonl",
+        "folder",
+        "-",
+    ] {
+        let (summary, output) = folder.weighs(&[name]);
+        assert_eq!(counts(&summary), (0, 0), "{name}");
+        // Whole, and readable.
+        folder.put("w.parquet", output);
+        let (summary, _) = folder.weighs(&["w.parquet", "--id-field=doc", "--text-field=term"]);
+        assert_eq!(counts(&summary), (0, 0), "{name}");
+    }
+    folder.put("empty.txt", "");
+    assert_eq!(counts(&folder.weighs(&["empty.txt"]).0), (1, 0));
+}
+
+#[test]
+fn inputs_that_are_not_there() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", "a\tx\n");
+    let missing = ["none.jsonl", "No such file"];
+    folder.refuses(&["docs.tsv", "none.jsonl"], 1, &missing);
+    folder.refuses(&["none.jsonl", "--on-error", "skip"], 1, &missing);
+    folder.refuses(&["*.none"], 2, &["*.none", "no file matches"]);
+    let missing = ["none.txt", "No such file"];
+    folder.refuses(&["docs.tsv", "--stop-words", "none.txt"], 1, &missing);
+    folder.put("latin.txt", b"caf\xe9");
+    let latin = ["latin.txt", "UTF-8"];
+    folder.refuses(&["docs.tsv", "--stop-words", "latin.txt"], 1, &latin);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_read_is_skipped_within_a_folder() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    folder.put("in/a.tsv", "a\tone two two\n");
+    folder.put("in/c.tsv", "b\ttwo three\n");
+    folder.put("clean.tsv", around("tsv", b""));
+    std::os::unix::fs::symlink("nowhere", folder.path("in/b")).unwrap();
+    folder.put("in/d", b"\x01\t\0words\tand\nbytes \0\n");
+    folder.refuses(&["in"], 1, &["in/b", "No such file"]);
+    let (summary, output) = folder.weighs(&["in", "--on-error", "skip"]);
+    assert_eq!(counts(&summary), (2, 2));
+    assert!(output == folder.weighs(&["clean.tsv"]).1);
+    fs::remove_file(folder.path("in/b")).unwrap();
+    folder.refuses(&["in"], 1, &["in/d", "binary"]);
+    // A named link to nothing is an error in any case.
+    std::os::unix::fs::symlink("nowhere", folder.path("link")).unwrap();
+    folder.refuses(
+        &["link", "--on-error", "skip"],
+        1,
+        &["link", "No such file"],
+    );
+    let index = [
+        "index",
+        "in",
+        "-o",
+        "out/index",
+        "--store",
+        "--on-error",
+        "skip",
+    ];
+    let run = folder.run(&index);
+    assert!(run.status.success(), "{run:?}");
+}
+
+#[test]
+fn values_out_of_range() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", "a\tx\n");
+    for (option, value, part) in [
+        ("--k1", "-1", "k1 is -1; it must be"),
+        ("--k1", "nan", "k1 is NaN; it must be"),
+        ("--k1", "1e308", "k1 is 1"),
+        ("--b", "1.5", "b is 1.5; it must be from 0 to 1"),
+        ("--b", "inf", "b is inf; it must be from 0 to 1"),
+        ("--avdl", "0", "avdl is 0; it must be"),
+        ("--avdl", "1e-320", "avdl is 0.0"),
+        ("--delta", "-0.5", "delta is -0.5; it must be"),
+    ] {
+        folder.refuses(&["docs.tsv", option, value], 2, &[part]);
+    }
+    for (option, value) in [
+        ("--k1", "many"),
+        ("--chunk-size", "0"),
+        ("--threads", "0"),
+        ("--engine", "steam"),
+    ] {
+        let run = folder.run(&["weigh", "docs.tsv", "-o", "out/w.parquet", option, value]);
+        assert_eq!(run.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&run.stderr).contains(option));
+    }
+    assert_eq!(folder.written(), [""; 0]);
+    // More than any memory, for a small input.
+    let (summary, _) = folder.weighs(&["docs.tsv", "--chunk-size", "8000000TB"]);
+    assert_eq!(counts(&summary), (1, 0));
+}
+
+#[test]
+fn standard_input_that_ends_early_or_holds_parquet() {
+    let folder = Folder::new();
+    folder.generate("docs.parquet", "3");
+    let parquet = fs::read(folder.path("docs.parquet")).unwrap();
+    let from_stdin = |bytes: &[u8]| {
+        let mut child = Command::new(TOKAPI)
+            .args(["stats", "--json", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let summary = serde_json::from_slice(&from_stdin(&parquet).stdout).unwrap();
+    assert_eq!(counts(&summary), (3, 0));
+    let cut = from_stdin(&parquet[..99]);
+    one_line(&cut, 1, &["-: not a whole Parquet file"]);
+    let cut = from_stdin(b"{\"id\":\"a\",\"cont");
+    one_line(&cut, 1, &["-, line 1", "broken JSON"]);
+}
+
+#[test]
+fn a_term_of_ten_megabytes() {
+    let folder = Folder::new();
+    let term = "x".repeat(10_000_000);
+    let tsv = format!("a\tshort {term} {term}y\nb\t{term} last\n");
+    folder.put("docs.tsv", tsv);
+    let terms = format!("short\n{term}\n{term}y\n\n{term}\nlast\n");
+    folder.put("docs.terms", terms);
+    for name in ["docs.tsv", "docs.terms"] {
+        for analyzer in ["plain", "python", "unicode"] {
+            let (summary, output) = folder.weighs(&[name, "--analyzer", analyzer]);
+            assert_eq!(summary["tokens"], 5, "{name}");
+            assert_eq!(summary["terms"], 4, "{name}");
+            // The weights have the long terms whole: each is a document's text there.
+            folder.put("w.parquet", output);
+            let columns = ["--id-field=term", "--text-field=term"];
+            let read = [&["w.parquet", "--on-error=skip"], &columns[..]].concat();
+            let (read, _) = folder.weighs(&read);
+            assert_eq!(counts(&read), (4, 1), "{name}");
+            assert_eq!(read["terms"], 4, "{name}");
+        }
+    }
+    let (summary, _) = folder.weighs(&["docs.tsv", "--max-length", "100"]);
+    assert_eq!(summary["tokens"], 2);
+}
+
+#[test]
+fn a_document_of_a_gigabyte() {
+    let folder = Folder::new();
+    // 64 bytes, 12 words.
+    let line = "one gigabyte is a million times the eight words of this text ..\n";
+    let block = line.repeat(1 << 14);
+    let mut file = fs::File::create(folder.path("docs.txt")).unwrap();
+    for _ in 0..1 << 10 {
+        file.write_all(block.as_bytes()).unwrap();
+    }
+    drop(file);
+    let (summary, _) = folder.weighs(&["docs.txt"]);
+    assert_eq!(summary["bytes"], 1u64 << 30);
+    assert_eq!(counts(&summary), (1, 0));
+    assert_eq!(summary["tokens"], 12u64 << 24);
+    assert_eq!(summary["terms"], 12);
+    let peak = summary["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak < 6_000_000_000, "{peak} bytes of memory");
+}
+
+#[test]
+fn many_bad_lines_are_counted_in_no_time() {
+    let folder = Folder::new();
+    folder.put("docs.tsv", "no tab\n".repeat(1_000_000));
+    folder.put("crlf.terms", "a\r\n\r\n".repeat(1_000_000));
+    let started = std::time::Instant::now();
+    let run = folder.run(&["stats", "docs.tsv", "--on-error", "skip", "--json"]);
+    let summary = String::from_utf8(run.stdout).unwrap();
+    assert!(summary.contains("\"skipped\":1000000"), "{summary}");
+    let run = folder.run(&["stats", "crlf.terms", "--json"]);
+    let summary = String::from_utf8(run.stdout).unwrap();
+    assert!(summary.contains("\"documents\":1000000"), "{summary}");
+    // Reading them again for each would take many minutes.
+    assert!(started.elapsed().as_secs() < 60);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_brings_little_at_first_is_read_all_the_same() {
+    let folder = Folder::new();
+    let run = shell(
+        &folder,
+        "(printf 'd'; sleep 0.2; printf '1\\tone two\\nd2\\ttwo\\n') | \"$0\" stats --json -",
+    );
+    let summary = String::from_utf8(run.stdout).unwrap();
+    assert!(summary.contains("\"documents\":2"), "{summary}");
+}

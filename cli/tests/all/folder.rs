@@ -1,0 +1,136 @@
+//! A folder to run the program in.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+pub const TOKAPI: &str = env!("CARGO_BIN_EXE_tokapi");
+
+/// A folder of inputs, with an empty folder `out` for what is written.
+pub struct Folder(pub tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        fs::create_dir(folder.path("out")).unwrap();
+        folder
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// Runs `tokapi` here.
+    pub fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(TOKAPI);
+        command.args(args).current_dir(self.0.path());
+        command.stdin(Stdio::null()).output().unwrap()
+    }
+
+    pub fn generate(&self, name: &str, documents: &str) {
+        let run = self.run(&["generate", "-o", name, "--documents", documents]);
+        assert!(run.status.success(), "{run:?}");
+    }
+
+    /// What is in the folder `out`, hidden files too.
+    pub fn written(&self) -> Vec<String> {
+        self.names("out")
+    }
+
+    /// What is in a folder, hidden files too.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let names = fs::read_dir(self.path(folder)).unwrap();
+        let mut names: Vec<String> = names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Weighs with `args` into `out`, which must fail with `status` and a single line that holds
+    /// all `parts`, and leave nothing.
+    pub fn refuses(&self, args: &[&str], status: i32, parts: &[&str]) {
+        let run = self.run(&[&["weigh", "-o", "out/w.parquet"], args].concat());
+        one_line(&run, status, parts);
+        assert_eq!(self.written(), [""; 0]);
+    }
+
+    /// Weighs with `args`, which must succeed. Gives the summary and the output.
+    pub fn weighs(&self, args: &[&str]) -> (Value, Vec<u8>) {
+        let run = self.run(&[&["weigh", "--json", "-o", "out/w.parquet"], args].concat());
+        assert!(run.status.success(), "{run:?}");
+        assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{args:?}");
+        let output = fs::read(self.path("out/w.parquet")).unwrap();
+        fs::remove_file(self.path("out/w.parquet")).unwrap();
+        assert_eq!(self.written(), [""; 0]);
+        (serde_json::from_slice(&run.stdout).unwrap(), output)
+    }
+}
+
+/// A generator of numbers that is the same each time.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Checks that a run ended with `status` after one line on standard error that holds all `parts`.
+pub fn one_line(run: &Output, status: i32, parts: &[&str]) {
+    let error = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(status), "{error}");
+    assert!(error.starts_with("tokapi: "), "{error}");
+    assert_eq!(error.matches('\n').count(), 1, "{error}");
+    assert!(!error.contains("panicked"), "{error}");
+    for part in parts {
+        assert!(error.contains(part), "{part} is not in: {error}");
+    }
+}
+
+/// Runs a shell's `script` in the folder, in which `$0` is the program.
+#[cfg(unix)]
+pub fn shell(folder: &Folder, script: &str) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", script, TOKAPI]);
+    command.current_dir(folder.0.path());
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// Two documents with `bad` between them, in the format of `extension`.
+pub fn around(extension: &str, bad: &[u8]) -> Vec<u8> {
+    let (before, after): (&[u8], &[u8]) = match extension {
+        "jsonl" => (
+            b"{\"id\":\"a\",\"contents\":\"one two two\"}\n",
+            b"\n{\"id\":\"b\",\"contents\":\"two three\"}\n",
+        ),
+        "tsv" => (b"a\tone two two\n", b"\nb\ttwo three\n"),
+        "json" => (
+            b"[\n {\"id\": \"a\",\n  \"contents\": \"one two two\"}",
+            b"\n, {\"id\": \"b\", \"contents\": \"two three\"}\n]\n",
+        ),
+        "csv" => (
+            b"lang,contents,id\nen,\"one\ntwo two\",a\n",
+            b"\nen,two three,b\n",
+        ),
+        // TSV with a header.
+        "table.tsv" => (b"title\tid\ttext\n\ta\tone two two\n", b"\ntwo\tb\tthree\n"),
+        "trec" => (
+            b"<DOC><DOCNO>a</DOCNO>one two two</DOC>\n",
+            b"\n<DOC><DOCNO>b</DOCNO>two three</DOC>\n",
+        ),
+        "terms" => (b"one\ntwo\ntwo\n\n", b"two\nthree\n"),
+        _ => unreachable!("no such format here"),
+    };
+    [before, bad, after].concat()
+}

@@ -1,0 +1,147 @@
+//! An index that takes the place of another: at one moment, whenever the process is killed.
+#![cfg(unix)]
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::folder::{Folder, Random, TOKAPI, one_line};
+use tokapi::Index;
+use tokapi::query::{Query, SearchOptions};
+
+/// Kills in all; each at a random moment of the time that it takes.
+const KILLS: u64 = 60;
+
+fn ok(folder: &Folder, args: &str) {
+    let run = folder.run(&args.split(' ').collect::<Vec<_>>());
+    assert!(run.status.success(), "{args}: {run:?}");
+}
+
+/// Writes `count` documents that all say `word`.
+fn documents(folder: &Folder, name: &str, word: &str, count: usize) {
+    let lines = (0..count).map(|number| format!("{word}{number}\t{word} w{number}\n"));
+    folder.put(name, lines.collect::<String>());
+}
+
+fn found(index: &Index, word: &str) -> usize {
+    let options = SearchOptions {
+        k: 1_000_000,
+        ..SearchOptions::default()
+    };
+    let hits = index.search(&Query::any([word]), &options).unwrap();
+    hits.len()
+}
+
+#[test]
+fn an_index_is_replaced_and_those_who_have_it_open_go_on() {
+    let folder = Folder::new();
+    documents(&folder, "old.tsv", "old", 500);
+    documents(&folder, "new.tsv", "new", 700);
+    ok(&folder, "index old.tsv -o index --store");
+    ok(&folder, "index new.tsv -o index --append");
+    let before = Index::open(folder.path("index")).unwrap();
+    let again = "index new.tsv -o index --positions --stemmer english --overwrite";
+    ok(&folder, again);
+    let after = Index::open(folder.path("index")).unwrap();
+    assert_eq!((found(&before, "old"), found(&before, "new")), (500, 700));
+    assert_eq!((found(&after, "old"), found(&after, "new")), (0, 700));
+    assert!(after.keep().positions && !after.keep().text);
+    assert_eq!(after.info().parts, 1);
+    assert_eq!(after.info().left_over, Default::default());
+    before.check().unwrap();
+    ok(&folder, "check index");
+    // Nothing of the old one is left.
+    assert_eq!(folder.names("index").len(), 3);
+    ok(&folder, "index old.tsv -o index --append");
+    // Other ways to make an index, and where there is none.
+    ok(&folder, "export index --to ciff -o out/a.ciff");
+    ok(&folder, "index out/a.ciff -o index --overwrite");
+    ok(&folder, "index new.tsv -o index --overwrite --reorder id");
+    ok(&folder, "index new.tsv -o index --overwrite --impacts");
+    ok(&folder, "check index");
+    ok(&folder, "index new.tsv -o another --overwrite");
+    fs::create_dir(folder.path("empty")).unwrap();
+    ok(&folder, "index new.tsv -o empty --overwrite");
+    ok(&folder, "check empty");
+}
+
+#[test]
+fn what_is_not_an_index_is_not_overwritten() {
+    let folder = Folder::new();
+    documents(&folder, "new.tsv", "new", 7);
+    fs::create_dir(folder.path("home")).unwrap();
+    folder.put("home/letter", "dear");
+    folder.put("file", "dear");
+    let refuse = |output: &str, parts: &[&str]| {
+        let run = folder.run(&["index", "new.tsv", "-o", output, "--overwrite"]);
+        one_line(&run, 2, parts);
+    };
+    refuse("home", &["home", "is not an index"]);
+    refuse("file", &["file", "is not an index"]);
+    folder.put("home/manifest.json", "{\"format\":\"another\"}\n");
+    refuse("home", &["home", "is not an index"]);
+    assert_eq!(folder.names("home"), ["letter", "manifest.json"]);
+    ok(&folder, "index new.tsv -o index");
+    let writer = tokapi::index::IndexWriter::open(&folder.path("index"), 1).unwrap();
+    refuse("index", &["another process is changing this index"]);
+    drop(writer);
+    let run = folder.run(&["index", "new.tsv", "-o", "index"]);
+    one_line(&run, 2, &["exists already", "--overwrite"]);
+    // One that cannot be read any more is replaced too.
+    let manifest = fs::read_to_string(folder.path("index/manifest.json")).unwrap();
+    let other = manifest.replace("\"version\":1", "\"version\":99");
+    folder.put("index/manifest.json", other);
+    assert!(!folder.run(&["check", "index"]).status.success());
+    ok(&folder, "index new.tsv -o index --overwrite");
+    ok(&folder, "check index");
+}
+
+#[test]
+fn killed_at_any_moment_there_is_the_old_index_or_the_new_one() {
+    let folder = Folder::new();
+    documents(&folder, "a.tsv", "even", 3000);
+    documents(&folder, "b.tsv", "odd", 4000);
+    ok(&folder, "index a.tsv -o index");
+    let mut random = Random(3);
+    let (mut killed, mut kept, mut there) = (0, 0, (3000, 0));
+    let mut longest = Duration::from_millis(30);
+    while killed < KILLS {
+        let (input, after) = match there.0 {
+            0 => ("a.tsv", (3000, 0)),
+            _ => ("b.tsv", (0, 4000)),
+        };
+        let began = Instant::now();
+        let mut child = Command::new(TOKAPI)
+            .args(["index", input, "-o", "index", "--overwrite"])
+            .current_dir(folder.0.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(longest.mul_f64(random.below(1000) as f64 / 1000.0));
+        let alive = child.try_wait().unwrap().is_none();
+        if alive {
+            child.kill().unwrap();
+            killed += 1;
+        }
+        let ended = child.wait_with_output().unwrap();
+        if !alive {
+            assert!(ended.status.success(), "{ended:?}");
+            longest = began.elapsed().clamp(longest, Duration::from_millis(300));
+        }
+        let index = Index::open(folder.path("index")).unwrap();
+        let now = (found(&index, "even"), found(&index, "odd"));
+        assert!(now == after || alive && now == there, "{now:?}");
+        ok(&folder, "check index");
+        kept += u64::from(alive && now == after);
+        there = now;
+    }
+    assert!(kept < KILLS, "{kept}");
+    ok(&folder, "index a.tsv -o index --overwrite");
+    assert_eq!(folder.names("index").len(), 3);
+    // Nothing beside.
+    let beside = folder.names(".");
+    assert!(
+        beside.iter().all(|name| !name.contains(".tmp")),
+        "{beside:?}"
+    );
+}

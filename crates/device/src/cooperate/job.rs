@@ -1,0 +1,92 @@
+//! A query that waits or is being answered.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::scheduler::Outcome;
+use tokapi_index::query::Query;
+
+type Reply = Box<dyn FnOnce(Outcome) + Send>;
+
+/// A query that waits or is being answered.
+pub(super) struct Job {
+    query: Arc<Query>,
+    deadline: Option<Instant>,
+    /// How much work it is for a GPU; none where no GPU can answer it.
+    work: Option<f64>,
+    /// Whether the GPU alone would answer it sooner than a thread of the CPU.
+    pub faster_on_gpu: bool,
+    /// The place among all that came.
+    pub number: u64,
+    /// Taken when it has been told.
+    reply: Option<Reply>,
+}
+
+impl Job {
+    pub fn new(
+        query: Arc<Query>,
+        deadline: Option<Instant>,
+        work: Option<f64>,
+        faster_on_gpu: bool,
+        reply: impl FnOnce(Outcome) + Send + 'static,
+    ) -> Self {
+        Job {
+            query,
+            deadline,
+            work,
+            faster_on_gpu,
+            number: 0,
+            reply: Some(Box::new(reply)),
+        }
+    }
+
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    pub fn work(&self) -> f64 {
+        self.work.unwrap_or(0.0)
+    }
+
+    /// Whether a GPU can answer it.
+    pub fn can_go_to_gpu(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// No GPU can answer it.
+    pub fn for_cpu(mut self) -> Self {
+        self.work = None;
+        self
+    }
+
+    pub fn is_late(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| deadline < Instant::now())
+    }
+
+    pub fn tell(&mut self, outcome: Outcome) {
+        if let Some(reply) = self.reply.take() {
+            // Who asked may panic; that is no reason not to tell others.
+            let _ = caught(|| reply(outcome));
+        }
+    }
+
+    /// Nobody is told of it.
+    pub fn forget(mut self) {
+        self.reply = None;
+    }
+}
+
+/// Nobody waits for an answer in vain, whatever happens to the thread that had the query.
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.tell(Outcome::Failed(
+            "the thread that had the query ended".into(),
+        ));
+    }
+}
+
+/// What `work` gives; none where it panics, which has been told on standard error.
+pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
+}

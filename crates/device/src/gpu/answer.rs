@@ -1,0 +1,282 @@
+//! Queries answered from lists on a device, in batches.
+
+use std::sync::Arc;
+
+use tokapi_kernels::{Batch, Lane, MOST_RANKED, Occur as OnList, Scheme, Term};
+
+use super::index::{GpuIndex, OnDevice};
+use crate::cooperate::{Accelerator, BatchLane, Complexity};
+use tokapi_index::query::{Algorithm, Hit, Occur, Query, SearchOptions};
+use tokapi_index::weighing::Weighing;
+use tokapi_storage::error::Result;
+
+/// Elements of the lists that queries lead with, in one batch of the device.
+const MOST_ELEMENTS: u64 = 1 << 30;
+
+/// Answers batches of queries, one after the other. Several lanes, each on a thread of its own, overlap copies
+/// and computation.
+pub struct GpuLane {
+    index: Arc<GpuIndex>,
+    lane: Lane,
+    /// Queries on their way, and which of all they are.
+    batch: Batch,
+    numbers: Vec<usize>,
+    terms: Vec<Term>,
+}
+
+/// What becomes of a query.
+enum Plan {
+    /// It goes to the device.
+    Device { has_must: bool },
+    /// Nothing matches.
+    Nothing,
+    /// The device cannot answer it.
+    Elsewhere,
+}
+
+impl GpuLane {
+    /// A lane over the lists of `index`.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn new(index: Arc<GpuIndex>) -> Result<Self> {
+        let lane = Lane::new(Arc::clone(&index.lists), index.fail_after)?;
+        Ok(GpuLane {
+            index,
+            lane,
+            batch: Batch::default(),
+            numbers: Vec::new(),
+            terms: Vec::new(),
+        })
+    }
+
+    /// The index.
+    pub fn index(&self) -> &Arc<GpuIndex> {
+        &self.index
+    }
+
+    /// The best documents for each query, as [`Index::search`](tokapi_index::Index::search) finds them; none
+    /// where the device cannot tell: it lacks a list, the query has filters or phrases, or too many
+    /// documents are asked for.
+    ///
+    /// # Errors
+    /// Parameters out of range; too little device memory; the device failed.
+    pub fn search(
+        &mut self,
+        queries: &[&Query],
+        options: &SearchOptions,
+    ) -> Result<Vec<Option<Vec<Hit>>>> {
+        let index = Arc::clone(&self.index);
+        let weighing = Weighing::of(&index.index, &options.bm25)?;
+        let mut answers = vec![None; queries.len()];
+        if !index.answers(options) {
+            return Ok(answers);
+        }
+        // Until nobody else has them weighed otherwise.
+        let _weights = loop {
+            let weighed = index.weighed.read();
+            let weighed = weighed.unwrap_or_else(|error| error.into_inner());
+            if weighed.as_ref() == Some(weighing.bm25()) {
+                break weighed;
+            }
+            drop(weighed);
+            let weighed = index.weighed.write();
+            let mut weighed = weighed.unwrap_or_else(|error| error.into_inner());
+            if weighed.as_ref() != Some(weighing.bm25()) {
+                *weighed = None;
+                index.weigh(&weighing)?;
+                *weighed = Some(*weighing.bm25());
+            }
+        };
+        self.batch.clear();
+        self.numbers.clear();
+        let nothing = options.k == 0 || index.index.statistics().documents == 0;
+        for (number, query) in queries.iter().enumerate() {
+            match self.plan(query) {
+                Plan::Elsewhere => {}
+                Plan::Device { .. } if !nothing => {
+                    if self.take(number) {
+                        self.rank(options.k, &mut answers)?;
+                    }
+                }
+                _ => answers[number] = Some(Vec::new()),
+            }
+        }
+        self.rank(options.k, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Takes the query that was planned into the batch. Gives whether this is full.
+    fn take(&mut self, number: usize) -> bool {
+        self.batch.push(self.lane.lists(), &self.terms);
+        self.numbers.push(number);
+        self.batch.elements() >= MOST_ELEMENTS
+    }
+
+    fn rank(&mut self, k: usize, answers: &mut [Option<Vec<Hit>>]) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let ranked = self.lane.rank(&self.batch, k)?;
+        for (place, number) in self.numbers.drain(..).enumerate() {
+            let hit = |(document, score): (u32, f32)| Hit {
+                document: document.into(),
+                score,
+            };
+            answers[number] = Some(ranked.of(place).map(hit).collect());
+        }
+        self.batch.clear();
+        Ok(())
+    }
+
+    /// Gives the documents that match each query, ascending, to `each`, with the number of the query, in
+    /// any order of queries; none where the device cannot tell: as [`GpuLane::search`], and where a query
+    /// has no term that must occur.
+    ///
+    /// # Errors
+    /// Too little device memory; the device failed.
+    pub fn documents(
+        &mut self,
+        queries: &[&Query],
+        scheme: Scheme,
+        mut each: impl FnMut(usize, Option<&[u32]>),
+    ) -> Result<()> {
+        self.batch.clear();
+        self.numbers.clear();
+        for (number, query) in queries.iter().enumerate() {
+            match self.plan(query) {
+                Plan::Elsewhere | Plan::Device { has_must: false } => each(number, None),
+                Plan::Nothing => each(number, Some(&[])),
+                Plan::Device { has_must: true } => {
+                    if self.take(number) {
+                        self.intersect(scheme, &mut each)?;
+                    }
+                }
+            }
+        }
+        self.intersect(scheme, &mut each)
+    }
+
+    fn intersect(
+        &mut self,
+        scheme: Scheme,
+        each: &mut impl FnMut(usize, Option<&[u32]>),
+    ) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let matches = self.lane.intersect(&self.batch, scheme)?;
+        for (place, number) in self.numbers.drain(..).enumerate() {
+            each(number, Some(matches.of(place)));
+        }
+        self.batch.clear();
+        Ok(())
+    }
+
+    fn plan(&mut self, query: &Query) -> Plan {
+        self.index.plan(query, &mut self.terms)
+    }
+}
+
+impl Accelerator for Arc<GpuIndex> {
+    fn answers(&self, options: &SearchOptions) -> bool {
+        ranks(options)
+    }
+
+    fn complexity(&self, query: &Query) -> Option<Complexity> {
+        let mut terms = Vec::new();
+        let lengths = |terms: &[Term], occur: OnList| -> Vec<u64> {
+            let of = terms.iter().filter(|term| term.occur == occur);
+            of.map(|term| u64::from(self.lists.length(term.list)))
+                .collect()
+        };
+        match self.plan(query, &mut terms) {
+            Plan::Elsewhere => None,
+            Plan::Nothing => Some(Complexity::default()),
+            Plan::Device { .. } => Some(Complexity::of(
+                &mut lengths(&terms, OnList::Must),
+                &mut lengths(&terms, OnList::Should),
+            )),
+        }
+    }
+
+    fn lane(&self) -> Result<Box<dyn BatchLane>> {
+        Ok(Box::new(GpuLane::new(Arc::clone(self))?))
+    }
+}
+
+impl BatchLane for GpuLane {
+    fn answer(
+        &mut self,
+        queries: &[&Query],
+        options: &SearchOptions,
+    ) -> Result<Vec<Option<Vec<Hit>>>> {
+        self.search(queries, options)
+    }
+}
+
+/// Whether a device finds the best documents by these options.
+fn ranks(options: &SearchOptions) -> bool {
+    options.k <= MOST_RANKED && options.algorithm == Algorithm::Auto
+}
+
+/// Whether lists are all that a query needs.
+fn needs_lists_alone(query: &Query) -> bool {
+    query.filters.is_empty() && query.phrases.is_empty()
+}
+
+impl GpuIndex {
+    /// Whether a device answers such a query by these options, if it has the lists.
+    pub fn may_answer(query: &Query, options: &SearchOptions) -> bool {
+        ranks(options) && needs_lists_alone(query)
+    }
+
+    /// Finds the lists of a query, into `terms`.
+    fn plan(&self, query: &Query, terms: &mut Vec<Term>) -> Plan {
+        if !needs_lists_alone(query) {
+            return Plan::Elsewhere;
+        }
+        terms.clear();
+        let (mut has_must, mut nothing) = (false, false);
+        for clause in &query.clauses {
+            let occur = match clause.occur {
+                Occur::Must => OnList::Must,
+                Occur::Should => OnList::Should,
+                Occur::Not => OnList::Not,
+            };
+            let list = match self.find(clause.term.as_bytes()) {
+                OnDevice::List(list) => list,
+                OnDevice::Nothing => {
+                    nothing |= clause.occur == Occur::Must;
+                    continue;
+                }
+                OnDevice::Elsewhere => return Plan::Elsewhere,
+            };
+            has_must |= occur == OnList::Must;
+            match terms.iter_mut().find(|term| term.list == list) {
+                Some(term) => {
+                    term.times += 1.0;
+                    term.occur = match (term.occur, occur) {
+                        (OnList::Must, OnList::Not) | (OnList::Not, OnList::Must) => {
+                            nothing = true;
+                            OnList::Not
+                        }
+                        (OnList::Not, _) | (_, OnList::Not) => OnList::Not,
+                        (OnList::Must, _) | (_, OnList::Must) => OnList::Must,
+                        _ => OnList::Should,
+                    };
+                }
+                None => terms.push(Term {
+                    list,
+                    occur,
+                    times: 1.0,
+                }),
+            }
+        }
+        let any = terms.iter().any(|term| term.occur != OnList::Not);
+        match nothing || !any {
+            true => Plan::Nothing,
+            false => Plan::Device { has_must },
+        }
+    }
+}

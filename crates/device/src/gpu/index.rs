@@ -1,0 +1,291 @@
+//! The lists of an index on a device: as many as there is room for, the most useful first.
+//!
+//! Documents have the numbers that the index has for them; those that are deleted are in no list. Scores
+//! are the same as the index gives, to the last bit: weights come of the same integers by the same
+//! operations, and are added up in the same order.
+
+use std::hash::BuildHasher;
+use std::sync::{Arc, RwLock};
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use tokapi_kernels::{Build, DeviceLists, ListsBuilder, TfPart};
+
+use tokapi_index::query::Query;
+use tokapi_index::weighing::Weighing;
+use tokapi_index::{Index, Renumbered, Source, Walk};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::strings::Strings;
+use tokapi_weigh::formula::Bm25;
+
+/// Postings that are read at a time.
+const TAKEN: usize = 1 << 20;
+
+/// Device memory that is left to batches of queries, where no limit is given: an eighth.
+const LEFT: u64 = 8;
+
+/// What it takes to bring lists to a device, in seconds: to start it, and for a posting (475 million took 9.9 s with an
+/// H200, `benches/gpu/queries.txt`).
+const TO_START: f64 = 0.5;
+const TO_BRING: f64 = 21e-9;
+
+/// What a query takes a thread of the CPU, in seconds, for the root of the number of documents. It fits OR for the best ten
+/// of 73 thousand, 873 thousand and 10 million documents within a factor of two: 62, 406 and 860 microseconds.
+const TO_ANSWER: f64 = 0.3e-6;
+
+/// Which device, and how much of it.
+#[derive(Debug, Clone)]
+pub struct GpuIndexOptions {
+    /// The build of the kernels.
+    pub build: Build,
+    /// The device, counted from 0.
+    pub device: u32,
+    /// Device memory for lists at most; seven eighths of what is free where `None`.
+    pub memory_bytes: Option<u64>,
+    /// Batches after which a lane is lost, for tests of that.
+    #[doc(hidden)]
+    pub fail_after: Option<u64>,
+}
+
+impl GpuIndexOptions {
+    /// The first device.
+    pub fn new(build: Build) -> Self {
+        GpuIndexOptions {
+            build,
+            device: 0,
+            memory_bytes: None,
+            fail_after: None,
+        }
+    }
+}
+
+/// How much of an index fits on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fit {
+    /// The lists of the index.
+    pub lists: u64,
+    /// Their postings, those of deleted documents left out.
+    pub postings: u64,
+    /// The lists that fit.
+    pub fitting_lists: u64,
+    /// Their postings.
+    pub fitting_postings: u64,
+    /// The device memory that these take.
+    pub bytes: u64,
+    /// The device memory that there is for them.
+    pub budget_bytes: u64,
+}
+
+/// An index whose lists are on a device.
+pub struct GpuIndex {
+    pub(super) index: Arc<Index>,
+    pub(super) lists: Arc<DeviceLists>,
+    terms: Terms,
+    fit: Fit,
+    /// How postings were weighed last. Held while weights are used.
+    pub(super) weighed: RwLock<Option<Bm25>>,
+    pub(super) fail_after: Option<u64>,
+}
+
+/// Terms and the numbers of their lists.
+#[derive(Default)]
+struct Terms {
+    names: Strings,
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Terms {
+    fn push(&mut self, term: &[u8]) {
+        let Terms {
+            names,
+            numbers,
+            hasher,
+        } = self;
+        // Lists are fewer than 2^32.
+        let number = names.len() as u32;
+        names.push(term);
+        let hash = |&number: &u32| hasher.hash_one(names.get(number as usize));
+        numbers.insert_unique(hash(&number), number, hash);
+    }
+
+    fn find(&self, term: &[u8]) -> Option<u32> {
+        let is_it = |&number: &u32| self.names.get(number as usize) == term;
+        let hash = self.hasher.hash_one(term);
+        self.numbers.find(hash, is_it).copied()
+    }
+}
+
+/// What a device has of a term.
+pub(super) enum OnDevice {
+    List(u32),
+    /// No document of the index has it.
+    Nothing,
+    /// The index may have it, the device has not.
+    Elsewhere,
+}
+
+impl GpuIndex {
+    /// Brings the lists of `index` to a device. Where not all have room, those of terms that `log` has most
+    /// often come first, then the longest.
+    ///
+    /// # Errors
+    /// There is no such device; it has too little memory; the index has 2^32 documents or more, or is damaged.
+    pub fn new(index: Arc<Index>, options: &GpuIndexOptions, log: &[Query]) -> Result<Self> {
+        let (fit, fits) = plan(&index, options, log)?;
+        let numbers = Renumbered::as_in_index(index.parts())?;
+        let mut lengths = Vec::new();
+        for part in index.parts() {
+            for document in 0..part.documents() {
+                lengths.push(part.length(document)?);
+            }
+        }
+        let mut builder =
+            ListsBuilder::new(options.build, options.device, fit.fitting_postings, lengths)?;
+        let mut walk = Walk::new(index.parts().iter().map(|part| &part.lists), &numbers)?;
+        let (mut term, mut terms) = (Vec::new(), Terms::default());
+        let (mut documents, mut tfs) = (Vec::new(), Vec::new());
+        let mut fits = fits.into_iter();
+        while let Some(df) = walk.next_term(&mut term)? {
+            if !fits.next().unwrap_or(false) {
+                continue;
+            }
+            let mut left = df;
+            while left > 0 {
+                documents.clear();
+                tfs.clear();
+                walk.take(left.min(TAKEN as u64) as usize, &mut documents, &mut tfs)?;
+                builder.add(&documents, &tfs)?;
+                left -= documents.len() as u64;
+            }
+            builder.end_list();
+            terms.push(&term);
+        }
+        let lists = Arc::new(builder.finish()?);
+        drop(walk);
+        drop(numbers);
+        Ok(GpuIndex {
+            index,
+            lists,
+            terms,
+            fit,
+            weighed: RwLock::new(None),
+            fail_after: options.fail_after,
+        })
+    }
+
+    /// How much of `index` would fit.
+    ///
+    /// # Errors
+    /// As [`GpuIndex::new`].
+    pub fn fit_of(index: &Index, options: &GpuIndexOptions) -> Result<Fit> {
+        plan(index, options, &[]).map(|(fit, _)| fit)
+    }
+
+    /// Whether lists are on a device before `threads` threads of the CPU have answered so many queries, by what was
+    /// measured elsewhere: queries take 0.3 us times the root of the number of documents, lists 0.5 s and
+    /// 21 ns a posting.
+    pub fn pays(index: &Index, queries: u64, threads: usize) -> bool {
+        let info = index.info();
+        let documents = info.statistics.documents as f64;
+        let by_cpu = queries as f64 * TO_ANSWER * documents.sqrt() / threads.max(1) as f64;
+        by_cpu > TO_START + info.postings as f64 * TO_BRING
+    }
+
+    /// How much of the index fits.
+    pub fn fit(&self) -> Fit {
+        self.fit
+    }
+
+    /// The index.
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    pub(super) fn find(&self, term: &[u8]) -> OnDevice {
+        match self.terms.find(term) {
+            Some(number) => OnDevice::List(number),
+            None if self.fit.fitting_lists == self.fit.lists => OnDevice::Nothing,
+            None => OnDevice::Elsewhere,
+        }
+    }
+
+    /// Weighs all postings.
+    pub(super) fn weigh(&self, weighing: &Weighing) -> Result<()> {
+        let statistics = self.index.statistics();
+        let mut of_df: HashMap<u32, f64> = HashMap::new();
+        let mut idf = |df: u32| {
+            let known = of_df.entry(df);
+            *known.or_insert_with(|| weighing.idf(statistics.documents, df.into()))
+        };
+        let lists = 0..self.lists.len() as u32;
+        let idf: Vec<f64> = lists.map(|list| idf(self.lists.length(list))).collect();
+        let mut formula = tokapi_weigh::gpu::formula(weighing.bm25(), &statistics, &idf);
+        if !weighing.needs_lengths() {
+            formula.tf_part = TfPart::Plain;
+        }
+        Ok(self.lists.weigh(&formula)?)
+    }
+}
+
+/// What fits, and of every list of the index, in its order, whether it does.
+fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit, Vec<bool>)> {
+    let documents: u64 = index
+        .parts()
+        .iter()
+        .map(|part| u64::from(part.documents()))
+        .sum();
+    if u32::try_from(documents).is_err() {
+        return Err(Error::Limit(format!(
+            "the index has {documents} documents, and a GPU can number no more than 2^32"
+        )));
+    }
+    let budget_bytes = match options.memory_bytes {
+        Some(bytes) => bytes,
+        None => {
+            let free = options.build.device(options.device)?.free_bytes;
+            // The host build knows no limit.
+            let free = if free == 0 { u64::MAX } else { free };
+            free - free / LEFT
+        }
+    };
+    let mut asked: HashMap<&str, u64> = HashMap::new();
+    for clause in log.iter().flat_map(|query| &query.clauses) {
+        *asked.entry(&clause.term).or_default() += 1;
+    }
+    let numbers = Renumbered::as_in_index(index.parts())?;
+    let mut walk = Walk::new(index.parts().iter().map(|part| &part.lists), &numbers)?;
+    let (mut term, mut lists) = (Vec::new(), Vec::new());
+    while let Some(df) = walk.next_term(&mut term)? {
+        let times = std::str::from_utf8(&term)
+            .ok()
+            .and_then(|term| asked.get(term));
+        lists.push((times.copied().unwrap_or(0), df));
+    }
+    let bytes = |lists: u64, postings: u64| options.build.lists_bytes(postings, lists, documents);
+    let mut fit = Fit {
+        lists: lists.len() as u64,
+        postings: lists.iter().map(|&(_, df)| df).sum(),
+        fitting_lists: lists.len() as u64,
+        fitting_postings: 0,
+        bytes: 0,
+        budget_bytes,
+    };
+    fit.fitting_postings = fit.postings;
+    let mut fits = vec![true; lists.len()];
+    if bytes(fit.lists, fit.postings) > budget_bytes {
+        fits.fill(false);
+        (fit.fitting_lists, fit.fitting_postings) = (0, 0);
+        let mut order: Vec<usize> = (0..lists.len()).collect();
+        order.sort_by_key(|&list| std::cmp::Reverse(lists[list]));
+        for list in order {
+            let (_, df) = lists[list];
+            if bytes(fit.fitting_lists + 1, fit.fitting_postings + df) <= budget_bytes {
+                fits[list] = true;
+                fit.fitting_lists += 1;
+                fit.fitting_postings += df;
+            }
+        }
+    }
+    fit.bytes = bytes(fit.fitting_lists, fit.fitting_postings);
+    Ok((fit, fits))
+}

@@ -1,0 +1,8 @@
+//! An index on a device: [`GpuIndex`] holds the lists of an [`Index`](tokapi_index::Index), from which
+//! [`GpuLane`]s answer queries.
+
+mod answer;
+mod index;
+
+pub use answer::GpuLane;
+pub use index::{Fit, GpuIndex, GpuIndexOptions};

@@ -1,0 +1,380 @@
+//! A block of postings: up to 128 documents with their tfs.
+//!
+//! Full blocks, but for the first of a list's piece whose beginning is elsewhere, hold their documents in bit-packed gaps or, where that is smaller, in a bitmap, and
+//! after them the tfs, bit-packed less one. Others are varints.
+
+use bitpacking::{BitPacker, BitPacker4x};
+use bytemuck::{Pod, Zeroable};
+
+use super::bounds::Front;
+use tokapi_storage::varint;
+
+/// Documents in a full block.
+pub(crate) const BLOCK: usize = BitPacker4x::BLOCK_LEN;
+
+/// The forms of a block's documents: up to 32, bit-packed gaps of so many bits.
+const BITMAP: u8 = 64;
+/// Varints after the last document of the block before.
+const VARINTS: u8 = 65;
+/// Varints on their own.
+const ALONE: u8 = 66;
+
+/// A full block's gaps of so many bits add up to 2^31 at most.
+const FEW_BITS: u8 = 24;
+
+/// How a block is coded, and what bounds its weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Entry {
+    form: u8,
+    /// The bits of a tf less one.
+    tf_bits: u8,
+    pub front: Front,
+}
+
+/// A bitmap: the document of its first bit, and its words.
+pub(crate) type Bitmap<'a> = (u32, &'a [[u8; 8]]);
+
+/// The last document before a block; -1 where there is none.
+pub(crate) type Before = i64;
+
+/// Adds a full block to `bytes`. Gives its entry, without the front.
+pub(crate) fn encode_full(
+    documents: &[u32; BLOCK],
+    tfs: &[u32; BLOCK],
+    before: Before,
+    bytes: &mut Vec<u8>,
+) -> Entry {
+    let packer = BitPacker4x::new();
+    // -1 is the one that is no document.
+    let initial = u32::try_from(before).ok();
+    let bits = packer.num_bits_strictly_sorted(initial, documents);
+    let (first, words) = bitmap_words(before, documents[BLOCK - 1]);
+    let start = bytes.len();
+    let form = if 8 * words <= BitPacker4x::compressed_block_size(bits) && bits > 0 {
+        bytes.resize(start + 8 * words, 0);
+        for document in documents {
+            let bit = (document - first) as usize;
+            bytes[start + bit / 8] |= 1 << (bit % 8);
+        }
+        BITMAP
+    } else {
+        bytes.resize(start + BitPacker4x::compressed_block_size(bits), 0);
+        packer.compress_strictly_sorted(initial, documents, &mut bytes[start..], bits);
+        bits
+    };
+    let less_one = tfs.map(|tf| tf - 1);
+    let tf_bits = packer.num_bits(&less_one);
+    let start = bytes.len();
+    bytes.resize(start + BitPacker4x::compressed_block_size(tf_bits), 0);
+    packer.compress(&less_one, &mut bytes[start..], tf_bits);
+    Entry {
+        form,
+        tf_bits,
+        front: Front::default(),
+    }
+}
+
+/// Adds up to 128 postings as varints, in whole words of four bytes.
+pub(crate) fn encode_varints(
+    documents: &[u32],
+    tfs: &[u32],
+    before: Option<Before>,
+    bytes: &mut Vec<u8>,
+) -> Entry {
+    varint::push(documents.len() as u64, bytes);
+    push_postings(documents, tfs, before.unwrap_or(-1), bytes);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    Entry {
+        form: if before.is_some() { VARINTS } else { ALONE },
+        tf_bits: 0,
+        front: Front::default(),
+    }
+}
+
+/// Adds postings: twice the gap, and one more where tf is 1; otherwise tf follows.
+pub(crate) fn push_postings(documents: &[u32], tfs: &[u32], before: Before, bytes: &mut Vec<u8>) {
+    let mut before = before;
+    for (&document, &tf) in documents.iter().zip(tfs) {
+        let document = i64::from(document);
+        // Documents ascend.
+        let gap = (document - before - 1) as u64;
+        before = document;
+        varint::push(gap << 1 | u64::from(tf == 1), bytes);
+        if tf != 1 {
+            varint::push(tf.into(), bytes);
+        }
+    }
+}
+
+/// Takes as many postings as there is room for.
+pub(crate) fn take_postings(
+    mut bytes: &[u8],
+    before: Before,
+    documents: &mut [u32],
+    tfs: &mut [u32],
+) -> Option<()> {
+    let mut before = before;
+    for (document, tf) in documents.iter_mut().zip(tfs) {
+        let gap = varint::take(&mut bytes)?;
+        before = before.checked_add_unsigned(gap >> 1)?.checked_add(1)?;
+        *document = u32::try_from(before).ok()?;
+        *tf = match gap & 1 {
+            1 => 1,
+            _ => u32::try_from(varint::take(&mut bytes)?)
+                .ok()
+                .filter(|&tf| tf > 0)?,
+        };
+    }
+    Some(())
+}
+
+/// The first document of a bitmap, and its words.
+#[inline(always)]
+fn bitmap_words(before: Before, last: u32) -> (u32, usize) {
+    // -1 is the least.
+    let first = (before + 1) as u32 & !63;
+    (first, (last.wrapping_sub(first) / 64) as usize + 1)
+}
+
+/// The documents and tfs of a block, as far as they are decoded.
+pub(crate) struct Decoded {
+    pub documents: [u32; BLOCK],
+    pub tfs: [u32; BLOCK],
+    /// The number of postings.
+    pub count: usize,
+    pub has_tfs: bool,
+}
+
+impl Default for Decoded {
+    fn default() -> Self {
+        Decoded {
+            documents: [0; BLOCK],
+            tfs: [0; BLOCK],
+            count: 0,
+            has_tfs: false,
+        }
+    }
+}
+
+impl Decoded {
+    /// Ends the postings, documents and tfs, at `count`; no document is sought behind them.
+    pub fn end_at(&mut self, count: usize) {
+        self.count = count;
+        self.has_tfs = true;
+        self.documents[count..].fill(u32::MAX);
+    }
+}
+
+impl Entry {
+    /// Decodes the documents of the block in `bytes`, which ends with document `last`; the tfs too,
+    /// where they cannot be told apart. None where it is no such block.
+    pub fn decode_documents(
+        &self,
+        bytes: &[u8],
+        before: Before,
+        last: u32,
+        into: &mut Decoded,
+    ) -> Option<()> {
+        into.has_tfs = false;
+        into.count = BLOCK;
+        match self.form {
+            bits @ 0..=32 => {
+                let packed = bytes.get(..BitPacker4x::compressed_block_size(bits))?;
+                let initial = u32::try_from(before).ok();
+                let documents = &mut into.documents;
+                BitPacker4x::new().decompress_strictly_sorted(initial, packed, documents, bits);
+                // Gaps of few bits add up to less than 2^32: where the last document is right, all before
+                // it ascend.
+                let ascend = bits <= FEW_BITS && i64::from(last) > before;
+                if !ascend && documents.iter().copied().max() != Some(last) {
+                    return None;
+                }
+            }
+            BITMAP => {
+                let (first, words) = bitmap_words(before, last);
+                let (words, _) = bytes.get(..8 * words)?.as_chunks::<8>();
+                let mut count = 0;
+                for (place, word) in words.iter().enumerate() {
+                    // The words end with that of the last document.
+                    let base = first.wrapping_add(64 * place as u32);
+                    let mut word = u64::from_le_bytes(*word);
+                    while word != 0 {
+                        *into.documents.get_mut(count)? = base | word.trailing_zeros();
+                        count += 1;
+                        word &= word - 1;
+                    }
+                }
+                if count != BLOCK {
+                    return None;
+                }
+            }
+            VARINTS | ALONE => {
+                let mut bytes = bytes;
+                let count = usize::try_from(varint::take(&mut bytes)?).ok()?;
+                let documents = into.documents.get_mut(..count)?;
+                let before = if self.form == ALONE { -1 } else { before };
+                take_postings(bytes, before, documents, &mut into.tfs[..count])?;
+                into.end_at(count);
+            }
+            _ => return None,
+        }
+        (into.count > 0 && into.documents[into.count - 1] == last).then_some(())
+    }
+
+    /// Decodes the tfs of a block whose documents are decoded.
+    pub fn decode_tfs(
+        &self,
+        bytes: &[u8],
+        before: Before,
+        last: u32,
+        into: &mut Decoded,
+    ) -> Option<()> {
+        if !into.has_tfs {
+            let packed = self.packed_tfs(bytes, before, last)?;
+            BitPacker4x::new().decompress(packed, &mut into.tfs, self.tf_bits);
+            // A tf less one is below 2^32 - 1.
+            into.tfs.iter_mut().for_each(|tf| *tf = tf.wrapping_add(1));
+            if self.tf_bits == 32 && into.tfs.contains(&0) {
+                return None;
+            }
+            into.has_tfs = true;
+        }
+        Some(())
+    }
+
+    /// The tfs of a full block, to be told one by one.
+    #[inline]
+    pub fn tfs<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<PackedTfs<'a>> {
+        let (words, _) = self.packed_tfs(bytes, before, last)?.as_chunks();
+        Some(PackedTfs {
+            words,
+            bits: self.tf_bits.into(),
+        })
+    }
+
+    /// Whether the documents are a bitmap.
+    #[inline(always)]
+    pub fn is_bitmap(&self) -> bool {
+        self.form == BITMAP
+    }
+
+    /// The words of a bitmap and the document of its first bit; none where the block is no bitmap.
+    #[inline(always)]
+    pub fn bitmap<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<Bitmap<'a>> {
+        if !self.is_bitmap() {
+            return None;
+        }
+        let (first, words) = bitmap_words(before, last);
+        Some((first, bytes.get(..8 * words)?.as_chunks::<8>().0))
+    }
+
+    fn packed_tfs<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<&'a [u8]> {
+        let documents = match self.form {
+            bits @ 0..=32 => BitPacker4x::compressed_block_size(bits),
+            BITMAP => 8 * bitmap_words(before, last).1,
+            _ => return None,
+        };
+        if self.tf_bits > 32 {
+            return None;
+        }
+        bytes
+            .get(documents..)?
+            .get(..BitPacker4x::compressed_block_size(self.tf_bits))
+    }
+}
+
+/// The tfs of a full block: four lanes, each of 32 values one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct PackedTfs<'a> {
+    words: &'a [[u8; 4]],
+    bits: usize,
+}
+
+impl PackedTfs<'_> {
+    /// The tf of posting `place`.
+    #[inline(always)]
+    pub fn get(&self, place: usize) -> u32 {
+        if self.bits == 0 {
+            return 1;
+        }
+        let (lane, bit) = (place % 4, place / 4 * self.bits);
+        let word = |word: usize| {
+            let word = self.words.get(4 * word + lane).copied();
+            u64::from(u32::from_le_bytes(word.unwrap_or_default()))
+        };
+        // The second word adds nothing where the tf ends within the first; asking whether it does would
+        // take longer.
+        let value = (word(bit / 32) | word(bit / 32 + 1) << 32) >> (bit % 32);
+        // The low bits, at most 32.
+        ((value & ((1 << self.bits) - 1)) as u32).wrapping_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn comes_back(documents: &[u32], tfs: &[u32], before: Before) {
+        let mut bytes = Vec::new();
+        let entry = match (documents.try_into(), tfs.try_into()) {
+            (Ok(documents), Ok(tfs)) => encode_full(documents, tfs, before, &mut bytes),
+            _ => encode_varints(documents, tfs, Some(before), &mut bytes),
+        };
+        let last = documents[documents.len() - 1];
+        let mut decoded = Decoded::default();
+        entry
+            .decode_documents(&bytes, before, last, &mut decoded)
+            .unwrap();
+        assert_eq!(&decoded.documents[..decoded.count], documents);
+        entry
+            .decode_tfs(&bytes, before, last, &mut decoded)
+            .unwrap();
+        assert_eq!(&decoded.tfs[..decoded.count], tfs);
+        if let Some(packed) = entry.tfs(&bytes, before, last) {
+            let told = (0..tfs.len()).map(|place| packed.get(place));
+            assert!(told.eq(tfs.iter().copied()));
+        }
+        if let Some((first, words)) = entry.bitmap(&bytes, before, last) {
+            let bits: u32 = words
+                .iter()
+                .map(|word| u64::from_le_bytes(*word).count_ones())
+                .sum();
+            assert_eq!(bits as usize, documents.len());
+            assert!(first <= documents[0]);
+        }
+        // Cut off or damaged, it is told or at least not walked out of.
+        for cut in 0..bytes.len() {
+            let mut decoded = Decoded::default();
+            let found = entry.decode_documents(&bytes[..cut], before, last, &mut decoded);
+            found.and_then(|()| entry.decode_tfs(&bytes[..cut], before, last, &mut decoded));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_come_back(
+            gaps in prop::collection::vec(prop_oneof![Just(0u32), 0..3u32, 0..1000u32, 0..20_000_000u32], 1..=BLOCK),
+            scale in 0..3u32,
+            tfs in prop::collection::vec(prop_oneof![Just(1u32), 1..5u32, 1..u32::MAX], BLOCK),
+            before in -1i64..100,
+        ) {
+            let mut document = before;
+            let documents: Vec<u32> = gaps.iter().cycle().take(if scale == 0 { gaps.len() } else { BLOCK }).map(|&gap| {
+                document += 1 + i64::from(if scale == 2 { gap % 4 } else { gap });
+                document as u32
+            }).collect();
+            comes_back(&documents, &tfs[..documents.len()], before);
+        }
+    }
+
+    #[test]
+    fn neighbours_and_extremes_come_back() {
+        let neighbours: Vec<u32> = (5..5 + BLOCK as u32).collect();
+        comes_back(&neighbours, &[1; BLOCK], 4);
+        comes_back(&neighbours, &[u32::MAX; BLOCK], -1);
+        comes_back(&[0], &[1], -1);
+        comes_back(&[u32::MAX], &[u32::MAX], -1);
+    }
+}

@@ -1,0 +1,287 @@
+//! From an inverted collection to a part: shares are coded on all threads and written in order.
+
+use std::borrow::Borrow;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::bounds::LengthCodes;
+use super::encode::{Documents, Encoded, Encoder, SHARE_POSTINGS, Share};
+use super::layout::{self, ListFiles};
+use super::manifest::PartNote;
+use super::shares::{OwnedShare, Shares, Source};
+use super::writer::{DocumentsWriter, ListsWriter};
+use tokapi_storage::error::Result;
+use tokapi_storage::pipeline::{StageTimes, Stages};
+use tokapi_weigh::collection;
+use tokapi_weigh::collection::external::{External, Merged};
+use tokapi_weigh::collection::{Collection, Stored, Weights};
+use tokapi_weigh::formula::Statistics;
+
+/// Documents that are fetched at a time. Few, for their ids may be long.
+pub(super) const BATCH_DOCUMENTS: usize = 1 << 12;
+
+/// Writes the files of a part to `folder`. Documents that are called by their number count from `first`.
+pub(super) fn write_part(
+    stored: Stored,
+    folder: &Path,
+    first: u64,
+) -> Result<(PartNote, StageTimes)> {
+    match stored {
+        Stored::Memory(collection) => write_memory(collection, folder, first),
+        Stored::Scratch(mut external) => {
+            external.reduce()?;
+            let written = write_external(&external, folder, first)?;
+            external.remove();
+            Ok(written)
+        }
+    }
+}
+
+fn write_memory(
+    collection: Collection,
+    folder: &Path,
+    first: u64,
+) -> Result<(PartNote, StageTimes)> {
+    let pool = collection.pool();
+    let merged = collection.merge();
+    let mut note = PartNote::default();
+    let documents = write_documents(folder, first, &mut note, || {
+        let mut batch = Some(&merged.documents);
+        move || Ok(batch.take())
+    })?;
+    let (times, counted) =
+        pool.install(|| write_merged(&merged, &layout::TEXT, folder, &documents, &mut note))?;
+    (note.terms, note.postings) = counted;
+    Ok((note, times))
+}
+
+/// Writes the lists of merged postings, on the threads of the pool that this is called in.
+fn write_merged(
+    merged: &Weights,
+    files: &'static ListFiles,
+    folder: &Path,
+    documents: &CodedDocuments,
+    note: &mut PartNote,
+) -> Result<ListsWritten> {
+    let mut shares = 0..merged.posting_documents.len().div_ceil(SHARE_POSTINGS);
+    write_lists(
+        Stages::of_pool(),
+        files,
+        folder,
+        &documents.view(),
+        note,
+        || Ok(shares.next()),
+        |share, encoder| with_share(merged, share, |share| encoder.encode(&share)),
+    )
+}
+
+/// Writes the lists of fields, whose values are the terms of `stored`.
+pub(super) fn write_field_lists(stored: Stored, folder: &Path, note: &mut PartNote) -> Result<()> {
+    let documents = CodedDocuments::without_lengths(note.documents);
+    match stored {
+        Stored::Memory(collection) => {
+            let pool = collection.pool();
+            let merged = collection.merge();
+            pool.install(|| write_merged(&merged, &layout::FIELDS, folder, &documents, note))?;
+        }
+        Stored::Scratch(mut external) => {
+            external.reduce()?;
+            write_tasks(&external, &layout::FIELDS, folder, &documents, note)?;
+            external.remove();
+        }
+    }
+    Ok(())
+}
+
+/// Where the time went, and the number of terms and of postings.
+type ListsWritten = (StageTimes, (u64, u64));
+
+/// What coding needs to know of all documents.
+pub(super) struct CodedDocuments {
+    codes: LengthCodes,
+    lengths: Vec<u8>,
+    statistics: Statistics,
+}
+
+impl CodedDocuments {
+    /// So many documents for lists that are never weighed.
+    pub(super) fn without_lengths(documents: u64) -> Self {
+        CodedDocuments {
+            codes: LengthCodes::new(0, 0),
+            // Fewer than 2^32.
+            lengths: vec![0; documents as usize],
+            statistics: Statistics::default(),
+        }
+    }
+
+    fn view(&self) -> Documents<'_> {
+        Documents {
+            codes: &self.codes,
+            lengths: &self.lengths,
+            statistics: self.statistics,
+        }
+    }
+}
+
+/// Writes the documents that come in batches, which can be asked for twice.
+pub(super) fn write_documents<D, B>(
+    folder: &Path,
+    first: u64,
+    note: &mut PartNote,
+    batches: impl Fn() -> B,
+) -> Result<CodedDocuments>
+where
+    D: Borrow<collection::Documents>,
+    B: FnMut() -> Result<Option<D>>,
+{
+    let (mut least, mut most) = (u32::MAX, 0);
+    let mut writer = DocumentsWriter::create(folder, first)?;
+    let mut next = batches();
+    while let Some(batch) = next()? {
+        let batch = batch.borrow();
+        writer.push(batch)?;
+        for &length in &batch.lengths {
+            (least, most) = (least.min(length), most.max(length));
+        }
+    }
+    // With what it holds of them.
+    drop(next);
+    let codes = LengthCodes::new(least.min(most), most);
+    writer.finish(&codes, note)?;
+    // Fewer than 2^32.
+    let mut lengths = Vec::with_capacity(note.documents as usize);
+    let mut next = batches();
+    while let Some(batch) = next()? {
+        let batch = batch.borrow();
+        lengths.extend(batch.lengths.iter().map(|&length| codes.code(length)));
+    }
+    Ok(CodedDocuments {
+        codes,
+        lengths,
+        statistics: Statistics {
+            documents: note.documents,
+            total_length: note.total_length,
+        },
+    })
+}
+
+/// Writes the lists of a source in `stages`. Counts postings in `done` meanwhile.
+pub(super) fn write_source(
+    source: impl Source + Send,
+    files: &'static ListFiles,
+    documents: &CodedDocuments,
+    stages: Stages,
+    folder: &Path,
+    note: &mut PartNote,
+    done: &AtomicU64,
+) -> Result<ListsWritten> {
+    let mut shares = Shares::new(source);
+    write_lists(
+        stages,
+        files,
+        folder,
+        &documents.view(),
+        note,
+        || {
+            let share = shares.next()?;
+            let postings = share.as_ref().map_or(0, OwnedShare::len);
+            done.fetch_add(postings as u64, Ordering::Relaxed);
+            Ok(share)
+        },
+        |share: OwnedShare, encoder| encoder.encode(&share.share()),
+    )
+}
+
+/// Gives share `number` of merged postings to `user`.
+fn with_share<T>(merged: &Weights, number: usize, user: impl FnOnce(Share<'_>) -> T) -> T {
+    let from = number * SHARE_POSTINGS;
+    let to = merged.posting_documents.len().min(from + SHARE_POSTINGS);
+    let (from, to) = (from as u64, to as u64);
+    let first = merged.offsets.partition_point(|&offset| offset <= from) - 1;
+    let end = merged.offsets.partition_point(|&offset| offset < to);
+    let offsets: Vec<u64> = merged.offsets[first..=end]
+        .iter()
+        .map(|&offset| offset.clamp(from, to) - from)
+        .collect();
+    let rows = from as usize..to as usize;
+    user(Share {
+        terms: &merged.lexicon.terms,
+        range: first..end,
+        df: &merged.lexicon.df,
+        offsets: &offsets,
+        documents: &merged.posting_documents[rows.clone()],
+        tfs: &merged.frequencies.expand(rows),
+        goes_on: merged.offsets[first] < from,
+    })
+}
+
+fn write_external(
+    external: &External,
+    folder: &Path,
+    first: u64,
+) -> Result<(PartNote, StageTimes)> {
+    let mut note = PartNote::default();
+    let documents = write_documents(folder, first, &mut note, || {
+        external.document_batches(BATCH_DOCUMENTS)
+    })?;
+    let (times, counted) = write_tasks(external, &layout::TEXT, folder, &documents, &mut note)?;
+    (note.terms, note.postings) = counted;
+    Ok((note, times))
+}
+
+/// Writes the lists of a collection on scratch, whose runs can be merged at a time.
+fn write_tasks(
+    external: &External,
+    files: &'static ListFiles,
+    folder: &Path,
+    documents: &CodedDocuments,
+    note: &mut PartNote,
+) -> Result<ListsWritten> {
+    let mut tasks = external.tasks(SHARE_POSTINGS)?;
+    write_lists(
+        external.stages(),
+        files,
+        folder,
+        &documents.view(),
+        note,
+        || tasks.next(),
+        |task, encoder| encoder.encode(&share_of(&external.merge(task)?)),
+    )
+}
+
+/// The postings of a task as a share.
+fn share_of(merged: &Merged) -> Share<'_> {
+    // Terms at both ends may be those of other tasks.
+    let last = merged.documents.len() as u64;
+    let first = merged.offsets.partition_point(|&offset| offset == 0) - 1;
+    let end = merged.offsets.partition_point(|&offset| offset < last);
+    Share {
+        terms: &merged.lexicon.terms,
+        range: first..end,
+        df: &merged.lexicon.df,
+        offsets: &merged.offsets[first..=end],
+        documents: &merged.documents,
+        tfs: &merged.tfs,
+        goes_on: merged.new_terms.start > first,
+    }
+}
+
+/// Codes the shares that come from `next` and writes them.
+fn write_lists<I: Send>(
+    stages: Stages,
+    files: &'static ListFiles,
+    folder: &Path,
+    documents: &Documents<'_>,
+    note: &mut PartNote,
+    next: impl FnMut() -> Result<Option<I>> + Send,
+    encode: impl Fn(I, &mut Encoder<'_>) -> Result<Encoded> + Sync,
+) -> Result<ListsWritten> {
+    let mut writer = ListsWriter::create(folder, files, documents)?;
+    let worker = || {
+        let mut encoder = Encoder::new(documents);
+        let encode = &encode;
+        move |item: I| encode(item, &mut encoder)
+    };
+    let times = stages.run(next, worker, |encoded: Encoded| writer.push(&encoded))?;
+    Ok((times, writer.finish(note)?))
+}

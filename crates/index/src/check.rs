@@ -1,0 +1,246 @@
+//! Whether an index is whole: every checksum, and everything that must be so.
+
+use super::cursor::Cursor;
+use super::fields::MOST_VALUE_BYTES;
+use super::lists::Lists;
+use super::part::Part;
+use super::tokens::take_code;
+use super::{Index, Keep, StoredValue, bounds, document, impacts};
+use tokapi_storage::error::{Error, Result};
+
+/// What a document takes while an index is checked: the code of its length, and what is left of the length, or
+/// of the values of fields, when postings are taken off.
+const DOCUMENT_BYTES: u64 = 1 + 4;
+
+/// What was checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Documents.
+    pub documents: u64,
+    /// Terms.
+    pub terms: u64,
+    /// Postings.
+    pub postings: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+impl Index {
+    /// Checks every checksum, that terms and documents ascend, that counts are right and that every
+    /// posting is within the bounds of its block; and that every document can be read that is kept.
+    ///
+    /// # Errors
+    /// The first thing that is wrong; there is too little memory.
+    pub fn check(&self) -> Result<Checked> {
+        let mut checked = Checked::default();
+        for part in self.parts() {
+            let needed = DOCUMENT_BYTES * part.note.documents;
+            self.memory()
+                .check_per_document(needed, "checking a part of so many documents")?;
+            part.check_pages()?;
+            check_documents(part)?;
+            let (terms, postings) = check_terms(part, self.impacts().is_some())?;
+            checked.terms += terms;
+            checked.postings += postings;
+            check_deleted(part)?;
+            check_contents(part, self.keep())?;
+            check_tokens(part)?;
+            checked.documents += part.note.live().documents;
+            let files = part.files().into_iter();
+            checked.bytes += files.map(|(_, file)| file.file_bytes()).sum::<u64>();
+        }
+        Ok(checked)
+    }
+}
+
+/// Checks ids and lengths.
+fn check_documents(part: &Part) -> Result<()> {
+    let mut total = 0;
+    for document in 0..part.documents() {
+        total += u64::from(part.length(document)?);
+        // Found as queries find it, group by group.
+        std::str::from_utf8(part.id(document)?)
+            .map_err(|_| wrong(part, "an id is not valid UTF-8"))?;
+    }
+    match total == part.note.total_length {
+        true => Ok(()),
+        false => Err(wrong(part, "the lengths do not add up")),
+    }
+}
+
+fn check_deleted(part: &Part) -> Result<()> {
+    let deleted = part.deleted_documents()?;
+    let ascend = deleted.windows(2).all(|pair| pair[0] < pair[1]);
+    let mut length = 0;
+    for &document in &deleted {
+        length += u64::from(part.length(document)?);
+    }
+    let noted = part.note.deleted.as_ref();
+    let noted = noted.map_or((0, 0), |note| (note.documents, note.total_length));
+    let counted = (deleted.len() as u64, length);
+    match ascend && counted == noted {
+        true => Ok(()),
+        false => Err(wrong(part, "the manifest counts other deleted documents")),
+    }
+}
+
+/// Checks the lists of terms, which may have impacts in the place of tfs. Gives the number of terms and of postings.
+fn check_terms(part: &Part, has_impacts: bool) -> Result<(u64, u64)> {
+    // Fewer than 2^32.
+    let count = part.documents() as usize;
+    let (mut codes, mut left) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for document in 0..part.documents() {
+        let length = part.length(document)?;
+        codes.push(part.codes().code(length));
+        left.push(length);
+    }
+    let most = match has_impacts {
+        true => impacts::MOST,
+        false => u32::MAX,
+    };
+    let code = |document: u32| codes[document as usize];
+    let mut are_left = Some(());
+    let (terms, postings) = check_lists(&part.lists, code, most, |document, tf| {
+        let left = &mut left[document as usize];
+        match left.checked_sub(tf) {
+            Some(now) => *left = now,
+            None => are_left = None,
+        }
+    })?;
+    let sums_are_right = are_left.is_some() && left.iter().all(|&left| left == 0);
+    if !sums_are_right && !part.note.lengths_as_given && !has_impacts {
+        return Err(wrong(
+            part,
+            "the tfs of a document do not add up to its length",
+        ));
+    }
+    match (terms, postings) == (part.note.terms, part.note.postings) {
+        true => Ok((terms, postings)),
+        false => Err(wrong(part, "the manifest counts other terms or postings")),
+    }
+}
+
+/// Checks every record of the store, and that the lists of fields have all values and no others.
+fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
+    let Some(store) = &part.store else {
+        return Ok(());
+    };
+    let mut counted = vec![0u32; part.documents() as usize];
+    if let Some(lists) = &part.fields {
+        check_lists(
+            lists,
+            |_| 0,
+            u32::MAX,
+            |document, tf| {
+                let counted = &mut counted[document as usize];
+                // So many values no document has.
+                *counted = counted.saturating_add(tf);
+            },
+        )?;
+    }
+    let mut records = store.records();
+    for counted in counted {
+        let record = records.next()?.ok_or_else(|| store.damaged())?;
+        let record = [record.values, record.text].concat();
+        let document =
+            document::decode(&record, &keep.fields, keep.text).ok_or_else(|| store.damaged())?;
+        let values = document.fields.iter().flat_map(|(_, values)| values);
+        let has_list = |value: &&StoredValue| value.text.len() <= MOST_VALUE_BYTES;
+        if values.filter(has_list).count() as u64 != u64::from(counted) {
+            return Err(wrong(part, "the lists of fields have other values"));
+        }
+    }
+    match records.next()? {
+        None => Ok(()),
+        Some(_) => Err(store.damaged()),
+    }
+}
+
+/// Checks that every document has as many terms in order as its length tells, each with a rank.
+fn check_tokens(part: &Part) -> Result<()> {
+    let Some(tokens) = &part.tokens else {
+        return Ok(());
+    };
+    for document in 0..part.documents() {
+        let mut codes = tokens.document(document)?;
+        let mut count = 0;
+        while !codes.is_empty() {
+            let rank = take_code(&mut codes).ok_or_else(|| tokens.damaged())?;
+            if u64::from(rank) >= part.note.terms {
+                return Err(tokens.damaged());
+            }
+            count += 1;
+        }
+        if count != part.length(document)? {
+            return Err(wrong(part, "a document has other terms in order"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks lists, of which `code` gives the code of every document's length and no tf is above `most`, and gives
+/// every document and its tf to `count_tf`. Gives the number of terms and of postings.
+fn check_lists(
+    lists: &Lists,
+    code: impl Fn(u32) -> u8,
+    most: u32,
+    mut count_tf: impl FnMut(u32, u32),
+) -> Result<(u64, u64)> {
+    let (mut terms, mut postings) = (0, 0);
+    let mut last_term: Option<Vec<u8>> = None;
+    for shard in 0..lists.shard_count() {
+        let of_shard = lists.terms_of_shard(shard)?;
+        if of_shard.first().map(|(term, _)| &term[..]) != Some(lists.first_term(shard)?) {
+            return Err(lists.damaged("the directory of terms tells others"));
+        }
+        for (term, found) in of_shard {
+            if lists.find(&term)?.map(|found| found.df) != Some(found.df) {
+                return Err(lists.damaged("a term is not found by its name"));
+            }
+            if last_term.as_ref().is_some_and(|last| *last >= term) {
+                return Err(lists.damaged("terms do not ascend"));
+            }
+            let mut cursor = Cursor::new(&found)?;
+            let (mut count, mut before) = (0, -1);
+            for block in 0..cursor.block_count() {
+                cursor.go_to_block(block);
+                let front = cursor.front(block).copied();
+                let list_front = cursor.list_front().copied();
+                let (documents, tfs) = cursor.postings()?;
+                for (&document, &tf) in documents.iter().zip(tfs) {
+                    if i64::from(document) <= before || tf == 0 {
+                        return Err(lists.damaged("documents of a list do not ascend"));
+                    }
+                    if tf > most {
+                        return Err(lists.damaged("an impact is above 255"));
+                    }
+                    before = document.into();
+                    let length = code(document);
+                    let tf_code = bounds::tf_code(tf);
+                    for front in [&front, &list_front].into_iter().flatten() {
+                        let beyond =
+                            |point: &bounds::Point| point.tf >= tf_code && point.length <= length;
+                        if !front.iter().any(beyond) {
+                            return Err(
+                                lists.damaged("a posting is beyond the bounds of its block")
+                            );
+                        }
+                    }
+                    count_tf(document, tf);
+                }
+                count += documents.len() as u64;
+            }
+            if count != found.df {
+                return Err(lists.damaged("a df is not the number of documents"));
+            }
+            postings += count;
+            terms += 1;
+            last_term = Some(term);
+        }
+    }
+    Ok((terms, postings))
+}
+
+fn wrong(part: &Part, what: &str) -> Error {
+    part.lists.damaged(what)
+}

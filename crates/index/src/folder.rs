@@ -1,0 +1,166 @@
+//! The folder of an index that changes: new parts, the lock, and what interrupted changes have left.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::manifest::{MANIFEST, Manifest};
+use super::{PART, layout};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::whole;
+
+/// The file that a writer holds.
+const LOCK: &str = "lock";
+/// How often the lock is tried for, and what is waited between.
+const LOCK_TRIES: usize = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+/// A folder for a part, which vanishes unless it is kept.
+pub(super) struct NewFolder {
+    pub name: String,
+    pub path: PathBuf,
+    kept: bool,
+}
+
+impl NewFolder {
+    pub fn create(index: &Path, name: String) -> Result<Self> {
+        let path = index.join(&name);
+        fs::create_dir(&path).map_err(Error::writing(&path))?;
+        Ok(NewFolder {
+            name,
+            path,
+            kept: false,
+        })
+    }
+
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        if !self.kept {
+            remove(&self.path);
+        }
+    }
+}
+
+/// Takes the lock of the index, for as long as the file is open.
+pub(super) fn lock(path: &Path) -> Result<File> {
+    let file = path.join(LOCK);
+    let mut options = File::options();
+    let lock = options.write(true).create(true).truncate(false).open(&file);
+    let lock = lock.map_err(Error::writing(&file))?;
+    let mut tries = 0;
+    let locked = loop {
+        match lock.try_lock() {
+            // Whoever reads looks at the lock for a moment.
+            Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => tries += 1,
+            locked => break locked,
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    };
+    match locked {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(Error::Usage(format!(
+                "{}: another process is changing this index; try again when it has ended",
+                path.display()
+            )));
+        }
+        // Without one, two could change the index at a time and lose documents.
+        Err(TryLockError::Error(source)) => return Err(Error::writing(&file)(source)),
+    }
+    Ok(lock)
+}
+
+/// What interrupted changes have left in the folder of an index: the next change removes it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOver {
+    /// Files, and folders with all that is in them.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl LeftOver {
+    /// What there is in `path`; nothing where somebody changes the index at the moment.
+    pub(super) fn of(path: &Path) -> Self {
+        let is_changed = File::open(path.join(LOCK))
+            .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)));
+        let mut left = LeftOver::default();
+        if let (false, Ok(manifest)) = (is_changed, Manifest::read(path)) {
+            for path in left_over(path, &manifest) {
+                left.count += 1;
+                left.bytes += bytes_of(&path);
+            }
+        }
+        left
+    }
+}
+
+/// The bytes of a file, or of all files in a folder.
+fn bytes_of(path: &Path) -> u64 {
+    match fs::read_dir(path) {
+        Ok(entries) => entries.flatten().map(|entry| bytes_of(&entry.path())).sum(),
+        Err(_) => fs::symlink_metadata(path).map_or(0, |metadata| metadata.len()),
+    }
+}
+
+/// Removes what interrupted changes have left.
+pub(super) fn sweep(path: &Path, manifest: &Manifest) {
+    left_over(path, manifest)
+        .iter()
+        .for_each(|path| remove(path));
+}
+
+/// What the folder of an index has that its manifest does not name.
+fn left_over(path: &Path, manifest: &Manifest) -> Vec<PathBuf> {
+    let mut left = whole::left_over(&path.join(MANIFEST));
+    for (entry, name) in entries(path) {
+        if number(&name, PART).is_none() {
+            continue;
+        }
+        let Some(part) = manifest.parts.iter().find(|part| part.name == name) else {
+            left.push(entry);
+            continue;
+        };
+        let needed = part.deleted.as_ref().map(|note| &*note.name);
+        let files = entries(&entry).filter(|(_, name)| {
+            number(name, layout::DELETED.name).is_some() && Some(&**name) != needed
+        });
+        left.extend(files.map(|(file, _)| file));
+    }
+    left
+}
+
+/// The last number that a part in the folder of an index has in its name.
+pub(super) fn last_number(path: &Path) -> u64 {
+    let numbers = entries(path).filter_map(|(_, name)| number(&name, PART));
+    numbers.max().unwrap_or(0)
+}
+
+/// The number in a name that begins with `prefix` and a hyphen.
+fn number(name: &str, prefix: &str) -> Option<u64> {
+    let number = name.strip_prefix(prefix)?.strip_prefix('-')?;
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|_| is_number)
+}
+
+/// The paths and names in a folder.
+fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.path(), entry.file_name().into_string().ok()?)))
+}
+
+/// Removes a file or a folder. What cannot be removed is in nobody's way; the next writer tries again.
+pub(super) fn remove(path: &Path) {
+    let removed = match path.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+    if let Err(error) = removed {
+        log::info!("{}: not removed: {error}", path.display());
+    }
+}

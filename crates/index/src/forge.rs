@@ -1,0 +1,45 @@
+//! Damage that no checksum tells: for tests of what readers do with it.
+
+use std::path::Path;
+
+use super::file::PageWriter;
+use super::layout::DELETED;
+use super::manifest::Manifest;
+use super::part::Part;
+use super::window::Window;
+use tokapi_storage::error::Result;
+
+/// Changes the data of file `number` of the first part of an index, and makes all checksums right again.
+/// Gives the number of such files.
+///
+/// # Errors
+/// The index cannot be read or written.
+pub fn forge(path: &Path, number: usize, change: impl FnOnce(&mut Vec<u8>)) -> Result<usize> {
+    let mut manifest = Manifest::read(path)?;
+    let note = &mut manifest.parts[0];
+    let part = Part::open(path, note, &Window::default())?;
+    let files = part.files();
+    let count = files.len();
+    let (name, file) = files[number % count];
+    let mut data = file.bytes(0..file.len())?.to_vec();
+    let kind = file.kind();
+    drop(part);
+    change(&mut data);
+    let is_deleted = name == DELETED.name;
+    let deleted = note.deleted.as_mut().filter(|_| is_deleted);
+    let file = match &deleted {
+        Some(deleted) => path.join(&note.name).join(&deleted.name),
+        None => path.join(&note.name).join(name),
+    };
+    // It may be mapped by others.
+    let _ = std::fs::remove_file(&file);
+    let mut writer = PageWriter::create(file)?;
+    writer.write(&data)?;
+    let written = writer.finish(kind)?;
+    match deleted {
+        Some(deleted) => deleted.file = written,
+        None => drop(note.files.insert(name.into(), written)),
+    }
+    manifest.write(path)?;
+    Ok(count)
+}

@@ -1,0 +1,75 @@
+//! Where a score comes from.
+
+use super::{Query, terms};
+use crate::weigher::Weigher;
+use crate::weighing::Weighing;
+use crate::{Cursor, Index};
+use tokapi_storage::error::Result;
+use tokapi_weigh::formula::Bm25;
+
+/// The score of a document, term by term.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explained {
+    /// Its length.
+    pub length: u32,
+    /// Its score.
+    pub score: f32,
+    /// The terms that it has, in the order of the query.
+    pub terms: Vec<ExplainedTerm>,
+}
+
+/// What a term adds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedTerm {
+    /// The term.
+    pub term: String,
+    /// How often the query has it.
+    pub times: f64,
+    /// How often the document has it; in an index of impacts its impact there.
+    pub tf: u32,
+    /// How many documents have it.
+    pub df: u64,
+    /// Its idf; in an index of impacts what an impact of 1 weighs.
+    pub idf: f64,
+    /// Its weight in the document.
+    pub weight: f32,
+}
+
+impl Index {
+    /// Where the score of `document` for a query comes from.
+    ///
+    /// # Errors
+    /// Parameters out of range; another formula than that of an index of impacts; no such document; the index is damaged.
+    pub fn explain(&self, query: &Query, bm25: &Bm25, document: u64) -> Result<Explained> {
+        let weighing = Weighing::of(self, bm25)?;
+        let (number, document) = self.locate(document)?;
+        let part = &self.parts()[number];
+        let weigher = Weigher::new(part, &weighing, &self.statistics());
+        let (mut score, mut explained) = (0.0, Vec::new());
+        for term in terms::weighed(self, query, Some(&weighing))? {
+            let Some(found) = &term.found[number] else {
+                continue;
+            };
+            let mut cursor = Cursor::new(found)?;
+            if term.not || cursor.seek(document)? != Some(document) {
+                continue;
+            }
+            let tf = cursor.tf()?;
+            let weight = weigher.weight(term.idf, document, tf)?;
+            score += f64::from(weight) * term.times;
+            explained.push(ExplainedTerm {
+                term: term.term.to_owned(),
+                times: term.times,
+                tf,
+                df: term.df,
+                idf: term.idf,
+                weight,
+            });
+        }
+        Ok(Explained {
+            length: part.length(document)?,
+            score: score as f32,
+            terms: explained,
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! Which documents may be found, whatever terms they have: those with some values in their fields, and
+//! not deleted.
+
+use super::{Filter, Query};
+use crate::{Codes, Cursor, Index, MOST_VALUE_BYTES, Part, Tokens, key};
+use tokapi_storage::error::{Error, Result};
+
+impl Filter {
+    /// Reads what a person wrote: `field:value`, or `-field:value` for documents without the value.
+    ///
+    /// # Errors
+    /// It is no such thing; the index keeps no such field.
+    pub fn parse(text: &str, index: &Index) -> Result<Self> {
+        let of = |text: &str, not: bool| {
+            let fields = index.keep().fields.iter();
+            let found = fields.filter_map(|field| {
+                let value = text.strip_prefix(field.as_str())?.strip_prefix(':')?;
+                Some((field, value))
+            });
+            let (field, value) = found.max_by_key(|(field, _)| field.len())?;
+            Some(Filter {
+                field: field.clone(),
+                value: value.to_owned(),
+                not,
+            })
+        };
+        let negated = text.strip_prefix(['-', '!']);
+        if let Some(filter) = of(text, false).or_else(|| of(negated?, true)) {
+            return Ok(filter);
+        }
+        match negated.unwrap_or(text).split_once(':') {
+            Some((field, _)) => Err(no_field(field, index)),
+            None => Err(Error::Usage(format!(
+                "a filter is field:value or -field:value, and `{text}` is neither"
+            ))),
+        }
+    }
+}
+
+/// The error that an index keeps no field of a name.
+fn no_field(field: &str, index: &Index) -> Error {
+    let known = match &index.keep().fields[..] {
+        [] => "none; build it with --field".to_owned(),
+        fields => fields.join(", "),
+    };
+    Error::Usage(format!(
+        "the index keeps no field `{field}`; it keeps {known}"
+    ))
+}
+
+/// Checks that an index can answer the filters and phrases of a query.
+pub(crate) fn check(index: &Index, query: &Query) -> Result<()> {
+    if !query.phrases.is_empty() && !index.keep().positions {
+        return Err(Error::Usage(
+            "the index does not keep the order of terms, which phrases need; build it with --positions"
+                .into(),
+        ));
+    }
+    for filter in &query.filters {
+        if !index.keep().fields.contains(&filter.field) {
+            return Err(no_field(&filter.field, index));
+        }
+        if filter.value.len() > MOST_VALUE_BYTES {
+            return Err(Error::Usage(format!(
+                "documents are found by values of up to {MOST_VALUE_BYTES} bytes, and one of `{}` has {}",
+                filter.field,
+                filter.value.len()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The number that a value is, spelled as numbers are when they are indexed: `2` for `2.0` and `2e0`.
+/// None where it is no number, as JSON has them.
+fn as_number(value: &str) -> Option<String> {
+    let number: serde_json::Number = serde_json::from_str(value).ok()?;
+    match number.is_f64() {
+        // Negative zero is zero.
+        true => Some((number.as_f64()? + 0.0).to_string()),
+        false => Some(number.to_string()),
+    }
+}
+
+/// The lists that tell which documents of a part may be found.
+pub(crate) struct Filters<'a> {
+    /// Those that documents must be in, the shortest first.
+    pub within: Vec<Cursor<'a>>,
+    /// Those that they must not be in.
+    pub not: Vec<Cursor<'a>>,
+    /// Whether a list that documents must be in is not there.
+    misses_one: bool,
+    phrases: Vec<PartPhrase<'a>>,
+}
+
+/// A phrase as a part has it.
+struct PartPhrase<'a> {
+    tokens: &'a Tokens,
+    codes: Codes,
+    not: bool,
+}
+
+impl PartPhrase<'_> {
+    /// Whether a document may be found as far as the phrase is concerned.
+    fn admits(&self, document: u32) -> Result<bool> {
+        Ok(self.codes.occur_in(self.tokens.document(document)?) != self.not)
+    }
+}
+
+impl<'a> Filters<'a> {
+    /// The filters of a query that has been checked, and the deleted documents.
+    pub fn new(part: &'a Part, query: &Query) -> Result<Self> {
+        let mut filters = Filters {
+            within: Vec::new(),
+            not: Vec::new(),
+            misses_one: false,
+            phrases: Vec::new(),
+        };
+        if let Some(deleted) = part.deleted()? {
+            filters.not.push(Cursor::new(&deleted)?);
+        }
+        for filter in &query.filters {
+            let find = |value: &str| match (key(&filter.field, value), &part.fields) {
+                (Some(key), Some(lists)) => lists.find(key.as_bytes()),
+                _ => Ok(None),
+            };
+            // A value as it is written goes first: strings such as `1.10` are not numbers.
+            let found = match (find(&filter.value)?, as_number(&filter.value)) {
+                (None, Some(number)) => find(&number)?,
+                (found, _) => found,
+            };
+            match (found, filter.not) {
+                (Some(found), true) => filters.not.push(Cursor::new(&found)?),
+                (Some(found), false) => filters.within.push(Cursor::new(&found)?),
+                (None, true) => {}
+                (None, false) => filters.misses_one = true,
+            }
+        }
+        for phrase in &query.phrases {
+            let Some(tokens) = &part.tokens else {
+                continue;
+            };
+            let ranks = phrase.terms.iter();
+            let ranks = ranks.map(|term| tokens.ranks.of(&part.lists, term.as_bytes()));
+            // Where the part does not have a term, it has no phrase with it.
+            match ranks.collect::<Result<Option<Vec<u32>>>>()? {
+                Some(ranks) => filters.phrases.push(PartPhrase {
+                    tokens,
+                    codes: Codes::new(ranks),
+                    not: phrase.not,
+                }),
+                None => filters.misses_one |= !phrase.not,
+            }
+        }
+        filters.within.sort_by_key(|cursor| cursor.df);
+        Ok(filters)
+    }
+
+    /// Whether no document may be found.
+    pub fn misses_one(&self) -> bool {
+        self.misses_one
+    }
+
+    /// Whether every document may be found.
+    pub fn is_empty(&self) -> bool {
+        self.within.is_empty() && self.not.is_empty() && !self.misses_one && !self.has_phrases()
+    }
+
+    /// Whether phrases are sought.
+    pub fn has_phrases(&self) -> bool {
+        !self.phrases.is_empty()
+    }
+
+    /// Goes back to the beginning of all lists.
+    pub fn rewind(&mut self) {
+        for cursor in self.within.iter_mut().chain(&mut self.not) {
+            cursor.go_to_block(0);
+        }
+    }
+
+    /// Whether `document`, which comes after those asked for before, is in one of the lists that it must not
+    /// be in, or does not have the phrases that it must have.
+    pub fn excludes(&mut self, document: u32) -> Result<bool> {
+        for cursor in &mut self.not {
+            if cursor.seek(document)? == Some(document) {
+                return Ok(true);
+            }
+        }
+        Ok(!self.admits_phrases(document)?)
+    }
+
+    /// Whether `document` has the phrases that it must have, and none of the others.
+    pub fn admits_phrases(&self, document: u32) -> Result<bool> {
+        for phrase in &self.phrases {
+            if !phrase.admits(document)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether `document`, which comes after those asked for before, may be found.
+    pub fn admits(&mut self, document: u32) -> Result<bool> {
+        for cursor in &mut self.within {
+            if cursor.seek(document)? != Some(document) {
+                return Ok(false);
+            }
+        }
+        Ok(!self.excludes(document)?)
+    }
+
+    /// Keeps only those of `documents`, ascending and after those asked for before, that may be found as far
+    /// as lists tell.
+    pub fn retain(&mut self, documents: &mut Vec<u32>) -> Result<()> {
+        for cursor in &mut self.within {
+            cursor.intersect(documents)?;
+        }
+        for cursor in &mut self.not {
+            cursor.subtract(documents)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps only those of `documents` that have the phrases that they must have, and none of the others.
+    pub fn retain_phrases(&self, documents: &mut Vec<u32>) -> Result<()> {
+        if !self.has_phrases() {
+            return Ok(());
+        }
+        let mut kept = 0;
+        for place in 0..documents.len() {
+            documents[kept] = documents[place];
+            kept += usize::from(self.admits_phrases(documents[place])?);
+        }
+        documents.truncate(kept);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_one_spelling() {
+        for (value, number) in [
+            ("2.0", Some("2")),
+            ("2", Some("2")),
+            ("-0", Some("0")),
+            ("-0.0", Some("0")),
+            ("1e3", Some("1000")),
+            ("0.50", Some("0.5")),
+            ("18446744073709551615", Some("18446744073709551615")),
+            ("02139", None),
+            ("two", None),
+            ("", None),
+        ] {
+            assert_eq!(as_number(value).as_deref(), number, "{value}");
+        }
+    }
+}

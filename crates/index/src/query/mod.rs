@@ -1,0 +1,286 @@
+//! Queries over an index: the documents that match, counted, or the best of them, exactly.
+//!
+//! The score of a document is the sum of the weights of the query's distinct terms, each as often as the
+//! query has it, in the order of their first occurrence, in double precision, rounded once to f32.
+//! Documents come by falling score, those of the same score in the order of the index. A query of filters
+//! alone finds all documents that they let through, with the score 0. Every
+//! algorithm gives the same documents and the same bits of the scores as [`Algorithm::Exhaustive`],
+//! which scores everything.
+
+mod and;
+mod any;
+mod batch;
+mod bounds;
+mod exhaustive;
+mod explain;
+mod filter;
+mod filtered;
+mod histogram;
+mod lead;
+mod matches;
+mod parse;
+mod simd;
+mod single;
+mod snippet;
+mod terms;
+mod top;
+mod windows;
+
+pub use explain::{Explained, ExplainedTerm};
+pub use snippet::{Highlighter, Snippet};
+
+use std::borrow::Cow;
+
+use crate::Index;
+use crate::weighing::Weighing;
+use matches::{Collect, Count, Matches};
+use terms::Terms;
+use tokapi_storage::error::Result;
+use tokapi_weigh::formula::Bm25;
+use top::Top;
+
+/// What is sought.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// The terms, in order.
+    pub clauses: Vec<Clause>,
+    /// What documents must be besides: all of these. They make no difference to scores. Where no term must or
+    /// should occur, they alone tell what matches.
+    pub filters: Vec<Filter>,
+    /// Sequences of terms that documents must have, or must not. They make no difference to scores.
+    pub phrases: Vec<Phrase>,
+}
+
+/// Terms one after the other, at least two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrase {
+    /// The terms, as the index has them.
+    pub terms: Vec<String>,
+    /// Whether it is documents without the phrase that are sought.
+    pub not: bool,
+}
+
+/// A value that documents have in a field, or have not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// The field, one of those of [`Index::keep`].
+    pub field: String,
+    /// The value, exactly.
+    pub value: String,
+    /// Whether it is documents without the value that are sought.
+    pub not: bool,
+}
+
+/// A term of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clause {
+    /// The term, as the index has it.
+    pub term: String,
+    /// Whether a document needs it.
+    pub occur: Occur,
+}
+
+/// Whether documents need a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occur {
+    /// All that match have it.
+    Must,
+    /// It adds to the score; without terms that must occur, a match has one of these.
+    Should,
+    /// None that matches has it.
+    Not,
+}
+
+/// How the best documents are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Algorithm {
+    /// The fast one for the query.
+    #[default]
+    Auto,
+    /// Scores everything: the definition.
+    Exhaustive,
+}
+
+/// How to search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchOptions {
+    /// How many documents to find.
+    pub k: usize,
+    /// The formula and its parameters. An index of impacts has been weighed: it takes the formula that it was
+    /// weighed by, and the usual one for that.
+    pub bm25: Bm25,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        SearchOptions {
+            k: 10,
+            bm25: Bm25::default(),
+            algorithm: Algorithm::Auto,
+        }
+    }
+}
+
+/// A document that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Its number in the index.
+    pub document: u64,
+    /// Its score.
+    pub score: f32,
+}
+
+impl Query {
+    /// Documents with any of `terms`.
+    pub fn any(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Query::of(terms, Occur::Should)
+    }
+
+    /// Documents with all of `terms`.
+    pub fn all(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Query::of(terms, Occur::Must)
+    }
+
+    /// Documents with `terms` one after the other.
+    pub fn phrase(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let mut query = Query::default();
+        query.add_phrase(terms.into_iter().map(Into::into).collect(), false);
+        query
+    }
+
+    /// Adds that documents must have `terms` one after the other, or must not.
+    fn add_phrase(&mut self, terms: Vec<String>, not: bool) {
+        let occur = match not {
+            true => Occur::Not,
+            false => Occur::Must,
+        };
+        // Which documents have none of several terms is no matter.
+        if !not || terms.len() == 1 {
+            let clause = |term: &String| Clause {
+                term: term.clone(),
+                occur,
+            };
+            self.clauses.extend(terms.iter().map(clause));
+        }
+        if terms.len() > 1 {
+            self.phrases.push(Phrase { terms, not });
+        }
+    }
+
+    /// Whether filters alone tell which documents match.
+    fn is_filters_alone(&self) -> bool {
+        let no_term = self.clauses.iter().all(|clause| clause.occur == Occur::Not);
+        !self.filters.is_empty() && no_term
+    }
+
+    fn of(terms: impl IntoIterator<Item = impl Into<String>>, occur: Occur) -> Self {
+        let clause = |term: _| Clause {
+            term: Into::into(term),
+            occur,
+        };
+        Query {
+            clauses: terms.into_iter().map(clause).collect(),
+            ..Query::default()
+        }
+    }
+}
+
+impl Index {
+    /// The best documents for a query, the best first.
+    ///
+    /// # Errors
+    /// Parameters out of range; another formula than that of an index of impacts; a filter by a field that the index does not keep; the index is damaged.
+    pub fn search(&self, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
+        let weighing = Weighing::of(self, &options.bm25)?;
+        filter::check(self, query)?;
+        if self.statistics().documents == 0 {
+            return Ok(Vec::new());
+        }
+        let mut top = Top::new(options.k);
+        let weighed = terms::weighed(self, query, Some(&weighing))?;
+        let mut first = 0;
+        for (number, part) in self.parts().iter().enumerate() {
+            let mut terms = Terms::new(self, number, query, &weighed, &weighing)?;
+            let magnitudes = terms.scored.iter().map(|term| term.magnitude);
+            top.begin_part(first, magnitudes.sum());
+            match options.algorithm {
+                Algorithm::Exhaustive => exhaustive::search(&mut terms, &mut top)?,
+                Algorithm::Auto if terms.filters_alone => filtered::all(&mut terms, &mut top)?,
+                Algorithm::Auto if filtered::pays(&terms) => {
+                    filtered::search(&mut terms, &mut top)?
+                }
+                Algorithm::Auto if terms.scored.len() == 1 => single::search(&mut terms, &mut top)?,
+                Algorithm::Auto if terms.must() > 1 => and::search(&mut terms, &mut top)?,
+                Algorithm::Auto => lead::search(&mut terms, &mut top)?,
+            }
+            first += part.note.documents;
+        }
+        Ok(top.into_hits())
+    }
+
+    /// The number of documents that match a query.
+    ///
+    /// # Errors
+    /// A filter by a field that the index does not keep; the index is damaged.
+    pub fn count(&self, query: &Query) -> Result<u64> {
+        let mut count = Count::default();
+        self.visit(query, &mut count, |_, _| {})?;
+        Ok(count.0)
+    }
+
+    /// The numbers of all documents that match a query, ascending.
+    ///
+    /// # Errors
+    /// As [`Index::count`].
+    pub fn documents(&self, query: &Query) -> Result<Vec<u64>> {
+        let mut collect = Collect::default();
+        self.visit(query, &mut collect, |collect, first| collect.first = first)?;
+        Ok(collect.documents)
+    }
+
+    /// Gives the documents that match a query to `matches`, part by part; `begin` is told the number of
+    /// the first document of each.
+    fn visit<M: Matches>(
+        &self,
+        query: &Query,
+        matches: &mut M,
+        begin: impl Fn(&mut M, u64),
+    ) -> Result<()> {
+        filter::check(self, query)?;
+        let weighing = Weighing::by(&Bm25::default());
+        let mut query = Cow::Borrowed(query);
+        if query
+            .clauses
+            .iter()
+            .any(|clause| clause.occur == Occur::Must)
+        {
+            // The others make no difference.
+            let decides = |clause: &Clause| clause.occur != Occur::Should;
+            query.to_mut().clauses.retain(decides);
+        }
+        let weighed = terms::weighed(self, &query, None)?;
+        let mut first = 0;
+        for (number, part) in self.parts().iter().enumerate() {
+            begin(matches, first);
+            let mut terms = Terms::new(self, number, &query, &weighed, &weighing)?;
+            match terms.must() {
+                _ if filtered::pays_to_count(&terms) => filtered::visit(&mut terms, matches)?,
+                0 => any::visit(&mut terms, matches)?,
+                _ => and::visit(&mut terms, matches)?,
+            }
+            first += part.note.documents;
+        }
+        Ok(())
+    }
+
+    /// The id of a document.
+    ///
+    /// # Errors
+    /// There is no such document; the index is damaged.
+    pub fn id(&self, document: u64) -> Result<Cow<'_, str>> {
+        let (part, document) = self.locate(document)?;
+        Ok(String::from_utf8_lossy(self.parts()[part].id(document)?))
+    }
+}

@@ -1,0 +1,92 @@
+//! Queries as people write them.
+
+use super::{Clause, Occur, Query};
+use tokapi_text::analyze::Analyzer;
+
+impl Query {
+    /// Cuts what a person wrote into terms as `analyzer` does. A word behind `+` must occur, one
+    /// behind `-` must not, others do as `usual` says. A word that is several terms stands for
+    /// each of them. Words in double quotes are a phrase, which must occur, or behind `-` must not.
+    pub fn parse(text: &str, analyzer: &Analyzer, usual: Occur) -> Self {
+        let mut query = Query::default();
+        let mut rest = text.trim_start();
+        while !rest.is_empty() {
+            let (occur, from) = match rest.split_at_checked(1) {
+                Some(("+", after)) => (Occur::Must, after),
+                Some(("-", after)) => (Occur::Not, after),
+                _ => (usual, rest),
+            };
+            if let Some(quoted) = from.strip_prefix('"') {
+                // What is not closed is quoted to the end.
+                let (phrase, after) = quoted.split_once('"').unwrap_or((quoted, ""));
+                let terms = analyzer.terms(phrase).collect();
+                query.add_phrase(terms, occur == Occur::Not);
+                rest = after;
+            } else {
+                let end = from.find(char::is_whitespace).unwrap_or(from.len());
+                let (word, after) = from.split_at(end);
+                let clauses = analyzer.terms(word).map(|term| Clause { term, occur });
+                query.clauses.extend(clauses);
+                rest = after;
+            }
+            rest = rest.trim_start();
+        }
+        query
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::Phrase;
+
+    fn clause(term: &str, occur: Occur) -> Clause {
+        Clause {
+            term: term.into(),
+            occur,
+        }
+    }
+
+    #[test]
+    fn signs_and_words() {
+        let query = Query::parse(
+            "Boundary +layer-flow -the - + a-b",
+            &Analyzer::default(),
+            Occur::Should,
+        );
+        let expected = [
+            clause("boundary", Occur::Should),
+            clause("layer", Occur::Must),
+            clause("flow", Occur::Must),
+            clause("the", Occur::Not),
+            clause("a", Occur::Should),
+            clause("b", Occur::Should),
+        ];
+        assert_eq!(query.clauses, expected);
+        assert_eq!(query.phrases, []);
+    }
+
+    #[test]
+    fn quotes() {
+        let text = r#"flow "Boundary layer" -"a b" -"c" """#;
+        let query = Query::parse(text, &Analyzer::default(), Occur::Should);
+        let expected = [
+            clause("flow", Occur::Should),
+            clause("boundary", Occur::Must),
+            clause("layer", Occur::Must),
+            clause("c", Occur::Not),
+        ];
+        assert_eq!(query.clauses, expected);
+        let phrase = |terms: [&str; 2], not| Phrase {
+            terms: terms.map(str::to_owned).to_vec(),
+            not,
+        };
+        let expected = [
+            phrase(["boundary", "layer"], false),
+            phrase(["a", "b"], true),
+        ];
+        assert_eq!(query.phrases, expected);
+        let open = Query::parse("-\"a b", &Analyzer::default(), Occur::Should);
+        assert_eq!(open.phrases, [phrase(["a", "b"], true)]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Ids, lengths and sequences of terms, with the documents of a part in another order.
+
+use std::path::Path;
+
+use super::super::build::{self, BATCH_DOCUMENTS, CodedDocuments};
+use super::super::layout;
+use super::super::manifest::PartNote;
+use super::super::part::Part;
+use super::super::tokens::{TermRanks, Tokens, TokensWriter};
+use super::super::window::Window;
+use super::gather::{InOrder, Records, Visit};
+use super::permutation::Permutation;
+use tokapi_storage::error::{Error, Result};
+use tokapi_weigh::collection::Documents;
+
+/// Writes ids and lengths, at most `most_bytes` of them at a time.
+pub(super) fn write(
+    part: &Part,
+    permutation: &Permutation,
+    most_bytes: u64,
+    folder: &Path,
+    note: &mut PartNote,
+) -> Result<CodedDocuments> {
+    build::write_documents(folder, 0, note, || {
+        let mut records = None;
+        let mut order = permutation.order.iter();
+        move || {
+            let records = match &mut records {
+                Some(records) => records,
+                none => none.insert(InOrder::new(
+                    LengthsAndIds(part),
+                    &permutation.places,
+                    most_bytes,
+                )?),
+            };
+            let mut documents = Documents::with_capacity(BATCH_DOCUMENTS.min(order.len()));
+            for &document in order.by_ref().take(BATCH_DOCUMENTS) {
+                let record = records.next()?.and_then(<[u8]>::split_first_chunk::<4>);
+                let (length, id) = record.ok_or_else(|| LengthsAndIds(part).damaged())?;
+                documents.push(document as usize, id, u32::from_le_bytes(*length));
+            }
+            Ok((!documents.is_empty()).then_some(documents))
+        }
+    })
+}
+
+/// Copies the documents as sequences of terms, where they are kept. Terms and their df are the same, and so
+/// are their ranks.
+pub(super) fn write_tokens(
+    part: &Part,
+    permutation: &Permutation,
+    most_bytes: u64,
+    folder: &Path,
+    note: &mut PartNote,
+    window: &Window,
+) -> Result<()> {
+    let Some(tokens) = &part.tokens else {
+        return Ok(());
+    };
+    let reordered = Part::open_in(folder, note, window)?;
+    TermRanks::write(folder, &reordered.lists, note, window)?;
+    let ranks = layout::RANKS.name;
+    if note.files.get(ranks) != part.note.files.get(ranks) {
+        return Err(tokens.damaged());
+    }
+    let mut writer = TokensWriter::create(folder)?;
+    let mut records = InOrder::new((part, tokens), &permutation.places, most_bytes)?;
+    while let Some(codes) = records.next()? {
+        writer.push(codes)?;
+    }
+    writer.finish(note)
+}
+
+/// The length of every document, in four bytes, and its id.
+struct LengthsAndIds<'a>(&'a Part);
+
+impl Records for LengthsAndIds<'_> {
+    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+        let part = self.0;
+        let mut ids = part.ids(0..part.documents())?;
+        let mut record = Vec::new();
+        while let Some((document, id)) = ids.next()? {
+            record.clear();
+            record.extend(part.length(document)?.to_le_bytes());
+            record.extend_from_slice(id);
+            visit(document as usize, &record).ok_or_else(|| self.damaged())?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> Result<u64> {
+        Ok(4 * self.0.note.documents + self.0.id_bytes())
+    }
+
+    fn damaged(&self) -> Error {
+        self.0.lists.damaged("the ids are not what was written")
+    }
+}
+
+/// The terms of every document, in order.
+impl Records for (&Part, &Tokens) {
+    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+        let (part, tokens) = self;
+        for document in 0..part.documents() {
+            visit(document as usize, tokens.document(document)?).ok_or_else(|| tokens.damaged())?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> Result<u64> {
+        let files = self.1.files().into_iter();
+        Ok(files.map(|(_, file)| file.file_bytes()).sum())
+    }
+
+    fn damaged(&self) -> Error {
+        self.1.damaged()
+    }
+}

@@ -1,0 +1,128 @@
+//! What there is of every document, in the new order of the documents.
+//!
+//! It stands in the order of the documents, and would take ages to be fetched one by one: the whole is read from the
+//! beginning, and the records of as many places as there is memory for are kept and given; then it is read again for
+//! the next.
+
+use std::ops::Range;
+use std::vec::IntoIter;
+
+use tokapi_storage::error::{Error, Result};
+
+/// What a record takes besides its bytes.
+const PLACE_BYTES: u64 = size_of::<Range<usize>>() as u64;
+
+/// Takes a document and its record; gives none where there can be no such document.
+pub(super) type Visit<'a> = dyn FnMut(usize, &[u8]) -> Option<()> + 'a;
+
+/// Records that can be read from the beginning, any number of times.
+pub(super) trait Records {
+    /// Gives every document and its record to `visit`, in the order of the documents.
+    fn each(&self, visit: &mut Visit<'_>) -> Result<()>;
+
+    /// The bytes of all records, or more.
+    fn bytes(&self) -> Result<u64>;
+
+    /// The error that they are not what was written.
+    fn damaged(&self) -> Error;
+}
+
+/// The records in the new order.
+pub(super) struct InOrder<'a, R> {
+    records: R,
+    /// The place of each document.
+    places: &'a [u32],
+    groups: IntoIter<Range<usize>>,
+    gathered: Gathered,
+    /// The next record of those.
+    next: usize,
+}
+
+/// The records of a group of places.
+#[derive(Default)]
+struct Gathered {
+    bytes: Vec<u8>,
+    /// Where that of each place stands.
+    places: Vec<Range<usize>>,
+}
+
+impl<'a, R: Records> InOrder<'a, R> {
+    /// Of `records`, at most `most_bytes` of which are in memory at a time.
+    pub fn new(records: R, places: &'a [u32], most_bytes: u64) -> Result<Self> {
+        Ok(InOrder {
+            groups: groups(&records, places, most_bytes)?.into_iter(),
+            records,
+            places,
+            gathered: Gathered::default(),
+            next: 0,
+        })
+    }
+
+    /// The next record; none at the end.
+    pub fn next(&mut self) -> Result<Option<&[u8]>> {
+        while self.next == self.gathered.places.len() {
+            let Some(group) = self.groups.next() else {
+                return Ok(None);
+            };
+            // One group at a time.
+            drop(std::mem::take(&mut self.gathered));
+            self.gathered = Gathered::new(&self.records, self.places, group)?;
+            self.next = 0;
+        }
+        let place = self.gathered.places[self.next].clone();
+        self.next += 1;
+        Ok(Some(&self.gathered.bytes[place]))
+    }
+}
+
+/// Places whose records take `most_bytes` together, or the one record that takes more.
+fn groups(records: &impl Records, places: &[u32], most_bytes: u64) -> Result<Vec<Range<usize>>> {
+    let all = records.bytes()? + PLACE_BYTES * places.len() as u64;
+    let mut groups = Vec::new();
+    if all <= most_bytes {
+        groups.push(0..places.len());
+        return Ok(groups);
+    }
+    let mut sizes = vec![0; places.len()];
+    records.each(&mut |document, record| {
+        let place = *places.get(document)? as usize;
+        // So large a record is a group by itself.
+        sizes[place] = u32::try_from(record.len()).unwrap_or(u32::MAX);
+        Some(())
+    })?;
+    let (mut from, mut sum) = (0, 0);
+    for (place, &size) in sizes.iter().enumerate() {
+        let bytes = PLACE_BYTES + u64::from(size);
+        if place > from && sum + bytes > most_bytes {
+            groups.push(from..place);
+            (from, sum) = (place, 0);
+        }
+        sum += bytes;
+    }
+    groups.push(from..sizes.len());
+    Ok(groups)
+}
+
+impl Gathered {
+    fn new(records: &impl Records, places: &[u32], group: Range<usize>) -> Result<Self> {
+        let mut gathered = Gathered {
+            bytes: Vec::new(),
+            places: vec![0..0; group.len()],
+        };
+        let mut count = 0;
+        records.each(&mut |document, record| {
+            let place = *places.get(document)? as usize;
+            if group.contains(&place) {
+                let start = gathered.bytes.len();
+                gathered.bytes.extend_from_slice(record);
+                gathered.places[place - group.start] = start..gathered.bytes.len();
+                count += 1;
+            }
+            Some(())
+        })?;
+        match count == group.len() {
+            true => Ok(gathered),
+            false => Err(records.damaged()),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Which document comes where.
+
+use rayon::prelude::*;
+
+use super::super::part::Part;
+use super::graph::Graph;
+use super::progress::Phase;
+use super::{Reorder, Reordering, bisect};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::strings::Strings;
+
+/// What a document takes while ids are sorted, besides its id: the place of that, and both permutations.
+const SORTED_BYTES: u64 = 8 + 4 + 4;
+
+/// An order of the documents of a part.
+pub(super) struct Permutation {
+    /// The document that comes at each place.
+    pub order: Vec<u32>,
+    /// The place of each document.
+    pub places: Vec<u32>,
+}
+
+impl Permutation {
+    /// The order of the documents of `part` that is asked for.
+    pub fn new(part: &Part, how: &Reordering<'_>) -> Result<Self> {
+        let order = match how.by {
+            Reorder::Graph => bisect::order(Graph::new(part, how)?, how.progress),
+            Reorder::Id => by_id(part, how)?,
+        };
+        let mut places = vec![0; order.len()];
+        for (place, &document) in (0..).zip(&order) {
+            places[document as usize] = place;
+        }
+        Ok(Permutation { order, places })
+    }
+}
+
+/// The documents of `part`, by their ids.
+fn by_id(part: &Part, how: &Reordering<'_>) -> Result<Vec<u32>> {
+    how.progress.begin(Phase::Ids, part.note.documents);
+    let needed = SORTED_BYTES * part.note.documents + part.id_bytes();
+    if needed > how.memory.reordering_bytes() {
+        return Err(too_little(needed));
+    }
+    // Fewer than 2^32. What is mapped of them may be let go at any time, and is touched again and again here.
+    let mut ids = Strings::with_capacity(part.documents() as usize, part.id_bytes() as usize);
+    let mut of_part = part.ids(0..part.documents())?;
+    while let Some((_, id)) = of_part.next()? {
+        ids.push(id);
+    }
+    let id = |document: u32| ids.get(document as usize);
+    let mut documents: Vec<u32> = (0..part.documents()).collect();
+    documents.par_sort_unstable_by(|&a, &b| id(a).cmp(id(b)).then(a.cmp(&b)));
+    Ok(documents)
+}
+
+/// The error that an order needs more memory.
+pub(super) fn too_little(needed: u64) -> Error {
+    Error::Limit(format!(
+        "putting the documents in this order takes {} MB of memory; give a larger budget",
+        needed.div_ceil(1_000_000)
+    ))
+}

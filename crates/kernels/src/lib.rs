@@ -1,0 +1,235 @@
+//! Tokapi's GPU kernels: CUDA C++ behind a small boundary.
+//!
+//! The sources in `cpp/` are compiled twice: for the host, where a plain C++ compiler is enough
+//! and tests run everywhere, and, with the feature `cuda`, for GPUs. [`Build`] says which of the
+//! two an [`Inverter`], a [`Sorter`], a [`Mapper`] or [`DeviceLists`] are on; both give the same integers and the
+//! same bits.
+
+mod batch;
+mod boundary;
+mod input;
+mod inverter;
+mod lane;
+mod lists;
+mod mapper;
+mod output;
+mod pinned;
+mod sorter;
+
+pub use batch::{Batch, Occur, Term};
+pub use boundary::{MapperTimes, SortTimes, Times};
+pub use input::{Classes, Formula, Method, Options, Text, TfPart, Trie, TrieArrays};
+pub use inverter::Inverter;
+pub use lane::{Lane, MOST_RANKED, Matches, Ranked, Scheme};
+pub use lists::{DeviceLists, ListsBuilder};
+pub use mapper::{Groups, MapFunction, Mapper, MapperOptions, ReduceFunction};
+pub use output::{Collected, Inverted, Lexicon, Part};
+pub use pinned::Pinned;
+pub use sorter::{Algorithm, Pair, Record, Sorter, SorterOptions};
+
+use std::ffi::{CStr, c_char};
+
+use boundary::{Api, ErrorText};
+
+/// Which build of the kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Build {
+    /// Plain C++, on one thread of the host: for tests.
+    Host,
+    /// CUDA.
+    #[cfg(feature = "cuda")]
+    Cuda,
+}
+
+/// Why a device could not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// There is no GPU, no driver, or one too old.
+    #[error("no GPU can be used: {0}")]
+    NoDevice(String),
+    /// The device, or the host, has too little memory.
+    #[error("out of memory: {0}")]
+    OutOfMemory(String),
+    /// A call failed; the device may be lost.
+    #[error("the GPU failed: {0}")]
+    Failed(String),
+    /// More than the device's numbers can count.
+    #[error("too large for a GPU: {0}")]
+    TooLarge(String),
+}
+
+impl From<Error> for tokapi_storage::error::Error {
+    fn from(error: Error) -> Self {
+        let hint = match error {
+            Error::OutOfMemory(_) | Error::TooLarge(_) => {
+                "; use a smaller --chunk-size, or --engine cpu"
+            }
+            _ => "",
+        };
+        tokapi_storage::error::Error::Device(format!("{error}{hint}"))
+    }
+}
+
+/// A result whose error is [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A device that there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Its memory.
+    pub memory_bytes: u64,
+    /// The part of it that is free.
+    pub free_bytes: u64,
+    /// Its compute capability.
+    pub capability: (u32, u32),
+    /// Its multiprocessors.
+    pub multiprocessors: u32,
+    /// The CUDA version that the driver supports.
+    pub driver: (u32, u32),
+    /// The CUDA version that this program was built with.
+    pub runtime: (u32, u32),
+}
+
+/// Measured rates of copies from and to pinned memory, in gigabytes a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bandwidth {
+    /// To the device.
+    pub up: f64,
+    /// From the device.
+    pub down: f64,
+    /// To the device and back together, when both go at once.
+    pub both: f64,
+}
+
+impl Build {
+    fn api(self) -> &'static Api {
+        // SAFETY: both functions give the address of a table that lasts as long as the program.
+        unsafe {
+            match self {
+                Build::Host => &*boundary::tokapi_host_api(),
+                #[cfg(feature = "cuda")]
+                Build::Cuda => &*boundary::tokapi_cuda_api(),
+            }
+        }
+    }
+
+    /// How many devices there are.
+    ///
+    /// # Errors
+    /// There is no GPU, no driver, or one too old.
+    pub fn count(self) -> Result<u32> {
+        let mut count = 0;
+        check(|error| {
+            // SAFETY: `count` outlives the call.
+            unsafe { (self.api().count)(&raw mut count, error) }
+        })?;
+        Ok(count)
+    }
+
+    /// One device; asking starts it.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn device(self, number: u32) -> Result<Device> {
+        let mut device = boundary::Device {
+            name: [0; 256],
+            memory_bytes: 0,
+            free_bytes: 0,
+            major: 0,
+            minor: 0,
+            multiprocessors: 0,
+            driver: 0,
+            runtime: 0,
+        };
+        check(|error| {
+            // SAFETY: `device` outlives the call.
+            unsafe { (self.api().describe)(number, &raw mut device, error) }
+        })?;
+        let version = |number: u32| (number / 1000, number % 1000 / 10);
+        Ok(Device {
+            name: text(&device.name),
+            memory_bytes: device.memory_bytes,
+            free_bytes: device.free_bytes,
+            capability: (device.major, device.minor),
+            multiprocessors: device.multiprocessors,
+            driver: version(device.driver),
+            runtime: version(device.runtime),
+        })
+    }
+
+    /// All devices.
+    ///
+    /// # Errors
+    /// There is no GPU, no driver, or one too old.
+    pub fn devices(self) -> Result<Vec<Device>> {
+        (0..self.count()?)
+            .map(|number| self.device(number))
+            .collect()
+    }
+
+    /// Measures copies of `bytes` from and to a device.
+    ///
+    /// # Errors
+    /// There is no such device, or no memory for it.
+    pub fn bandwidth(self, device: u32, bytes: u64) -> Result<Bandwidth> {
+        let mut measured = boundary::Bandwidth::default();
+        check(|error| {
+            // SAFETY: `measured` outlives the call.
+            unsafe { (self.api().bandwidth)(device, bytes, &raw mut measured, error) }
+        })?;
+        Ok(Bandwidth {
+            up: measured.up,
+            down: measured.down,
+            both: measured.both,
+        })
+    }
+
+    /// Device memory that lists take at most: of so many postings, so many lists, and so many documents.
+    pub fn lists_bytes(self, postings: u64, lists: u64, documents: u64) -> u64 {
+        // SAFETY: plain numbers.
+        unsafe { (self.api().lists_bytes)(postings, lists, documents) }
+    }
+
+    /// Device memory that inverting a chunk of `text_bytes` takes at most.
+    pub fn peak_bytes(self, text_bytes: u64, method: Method) -> u64 {
+        // SAFETY: plain numbers.
+        unsafe { (self.api().peak_bytes)(text_bytes, method as u32) }
+    }
+}
+
+/// Calls into the boundary, and turns a status into an error.
+fn check(call: impl FnOnce(*mut ErrorText) -> i32) -> Result<()> {
+    let mut error = ErrorText { text: [0; 512] };
+    let status = call(&raw mut error);
+    if status == boundary::OK {
+        return Ok(());
+    }
+    let what = text(&error.text);
+    Err(match status {
+        boundary::NO_DEVICE => Error::NoDevice(what),
+        boundary::OUT_OF_MEMORY => Error::OutOfMemory(what),
+        boundary::TOO_LARGE => Error::TooLarge(what),
+        _ => Error::Failed(what),
+    })
+}
+
+/// A C string of the boundary, which always ends within its array.
+fn text(chars: &[c_char]) -> String {
+    let bytes: Vec<u8> = chars.iter().map(|&char| char as u8).collect();
+    CStr::from_bytes_until_nul(&bytes)
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// # Safety
+/// `from` points to `length` elements that live for `'a`, or `length` is 0.
+unsafe fn slice<'a, T>(from: *const T, length: u64) -> &'a [T] {
+    if length == 0 {
+        return &[];
+    }
+    // SAFETY: as the caller promises; the array is in memory, so its length fits.
+    unsafe { std::slice::from_raw_parts(from, length as usize) }
+}

@@ -1,0 +1,182 @@
+//! The runner `gpu`: map tasks on a device, reduce tasks on the threads of this process.
+//!
+//! A split is a chunk. Several are under way at once, each by a thread with a queue of its own
+//! on the device: one is parsed, one uploaded, one computed on, one written as a run. Chunks need
+//! not fit on the device together, and one that has more pairs than there is memory for is halved. What
+//! the device cannot map, such as a single record with too many pairs, is mapped here.
+
+mod task;
+mod write;
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use tokapi_kernels::{Algorithm, Build, Mapper, MapperOptions};
+
+use super::emit::Emitter;
+use super::functors::Functors;
+use super::input::Input;
+use super::job::Room;
+use super::output::{RunJob, collect, record, write};
+use super::portable::{ListJob, Portable, Runner, TextJob};
+use super::records::Records;
+use super::report::Report;
+use super::run::Run;
+use super::spill::Spill;
+use super::threads::{Threads, map_splits};
+use task::{Lane, Task};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::whole::Staged;
+
+/// Splits that are on the device at once, at most.
+const LANES: usize = 16;
+
+/// Maps on a device and reduces on threads.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    /// How the rest works: threads, memory, scratch files, partitions.
+    pub threads: Threads,
+    /// The build of the kernels.
+    pub build: Build,
+    /// The device, counted from 0.
+    pub device: u32,
+    /// Device memory to use at most; what is free where `None`.
+    pub memory_bytes: Option<u64>,
+    /// How pairs are sorted.
+    pub sort: Algorithm,
+    /// Splits of a lane after which the device is lost, for tests of that.
+    #[doc(hidden)]
+    pub fail_after: Option<u64>,
+}
+
+impl Gpu {
+    /// The first device, radix sort.
+    pub fn new(build: Build, threads: Threads) -> Self {
+        Gpu {
+            threads,
+            build,
+            device: 0,
+            memory_bytes: None,
+            sort: Algorithm::default(),
+            fail_after: None,
+        }
+    }
+
+    fn mappers(&self) -> Result<Vec<Mapper>> {
+        let lanes = self.threads.threads.clamp(1, LANES);
+        let device = self.build.device(self.device)?;
+        // The build for the host knows of no limit. Some is left for text, and what others need.
+        let free = Some(device.free_bytes / 8 * 7).filter(|&free| free > 0);
+        let memory_bytes = free.into_iter().chain(self.memory_bytes).min();
+        let options = MapperOptions {
+            device: self.device,
+            memory_bytes: memory_bytes.map_or(u64::MAX, |bytes| bytes / lanes as u64),
+            sort: self.sort,
+            fail_after: self.fail_after,
+            timed: false,
+        };
+        let mapper = |_| Ok(Mapper::new(self.build, &options)?);
+        (0..lanes).map(mapper).collect()
+    }
+
+    fn map<J: Portable>(
+        &self,
+        job: &mut J,
+        functors: &Functors<J>,
+        input: J::Input,
+        spill: &Spill,
+        report: &mut Report,
+    ) -> Result<Vec<Run>> {
+        let lanes: Vec<Mutex<Lane<J>>> = self
+            .mappers()?
+            .into_iter()
+            .map(|mapper| {
+                Mutex::new(Lane {
+                    mapper,
+                    reader: input.reader(),
+                    emitter: Emitter::new(self.threads.combiner(job), self.threads.skip_bad),
+                    bytes: Vec::new(),
+                    starts: Vec::new(),
+                })
+            })
+            .collect();
+        let task = Task {
+            threads: &self.threads,
+            job: &*job,
+            functors,
+            spill,
+        };
+        let map = |lane: &mut Lane<J>, number, split| task.map_split(lane, number, split);
+        let notes = self.threads.notes();
+        let (runs, notes) = map_splits(input, &lanes, map, notes, report)?;
+        drop(lanes);
+        let runs = report.take_runs(runs);
+        job.all_mapped(&notes, &self.threads.room())?;
+        Ok(runs)
+    }
+}
+
+impl<J: Portable> RunJob<J> for Gpu {
+    fn run_job<P: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        take: impl FnMut(P) -> Result<()>,
+    ) -> Result<Report> {
+        let functors = J::functors().ok_or_else(|| {
+            let name = J::NAME;
+            Error::Usage(format!(
+                "{name} has no functions for a device; use --runner threads"
+            ))
+        })?;
+        let map = |job: &mut J, spill: &Spill, report: &mut Report| {
+            self.map(job, &functors, input, spill, report)
+        };
+        self.threads.run_with(job, map, part, push, take)
+    }
+
+    fn threads(&self) -> &Threads {
+        &self.threads
+    }
+}
+
+impl Runner for Gpu {
+    fn tasks(&self) -> usize {
+        self.threads.tasks()
+    }
+
+    fn room(&self) -> Room {
+        self.threads.room()
+    }
+
+    fn needs_functors(&self) -> bool {
+        true
+    }
+
+    fn text<J: TextJob>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        path: &Path,
+    ) -> Result<(Staged, Report)> {
+        write(self, job, input, path, J::format)
+    }
+
+    fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
+        collect(self, job, input, J::own)
+    }
+
+    fn records<J: ListJob>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+    ) -> Result<(Records<J::Owned>, Report)> {
+        let runner = Gpu {
+            threads: self.threads.in_key_order(),
+            ..self.clone()
+        };
+        record(&runner, job, input, J::own)
+    }
+}

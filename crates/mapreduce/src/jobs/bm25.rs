@@ -1,0 +1,186 @@
+//! BM25 in one pass: map emits (term, document), reduce counts tf and df, and weighs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::functors::push_terms;
+use super::super::records::RecordWriter;
+use super::super::spill::Spill;
+use super::super::{
+    Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Portable, Records,
+    ReduceFunction, Room, TextJob, prefix,
+};
+use super::Tsv;
+use super::table::{DocumentNotes, DocumentTable};
+use super::weighed::{Weighed, Weigher};
+use tokapi_storage::error::Result;
+use tokapi_text::corpus::{OnError, Skipped};
+use tokapi_weigh::formula::Bm25;
+
+/// The one-pass job of the literature; gives what `tokapi weigh` gives, to the last bit.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokapi::mapreduce::{Documents, Threads, jobs::{Weighed, WeighOnePass}};
+/// use tokapi::{Bm25, Corpus, CorpusOptions, analyze::Analyzer, corpus::OnError};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let corpus = Corpus::from_bytes("a.tsv", "1\tto be or not\n2\tto be\n", CorpusOptions::default());
+/// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
+/// let mut job = WeighOnePass::new(Bm25::default(), OnError::Stop);
+/// let own = |weighed: Weighed<'_>| (weighed.term.to_owned(), weighed.weights[0]);
+/// let (weights, _) = Threads::default().collect(&mut job, documents, own)?;
+/// assert_eq!(weights[0], ("be".into(), 0.072_928_62));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Serialize, Deserialize)]
+pub struct WeighOnePass {
+    on_error: OnError,
+    weigher: Weigher,
+    /// Where the postings of a term go that are too many, and what they may take in memory.
+    #[serde(with = "tokapi_storage::paths")]
+    scratch: PathBuf,
+    held_bytes: u64,
+}
+
+/// The postings of a term that are held as they are; more are encoded, and may go to scratch.
+const MOST_POSTINGS: usize = 1 << 18;
+
+impl WeighOnePass {
+    /// A job that weighs by `bm25`; where errors are skipped, documents whose id is taken are left
+    /// out.
+    pub fn new(bm25: Bm25, on_error: OnError) -> Self {
+        WeighOnePass {
+            on_error,
+            weigher: Weigher::new(bm25, DocumentTable::default()),
+            scratch: PathBuf::new(),
+            held_bytes: 0,
+        }
+    }
+
+    /// Documents that were left out because their id was taken.
+    pub fn skipped(&self) -> &Skipped {
+        &self.weigher.table.skipped
+    }
+}
+
+/// Postings of a term that came before those at hand.
+#[derive(Default)]
+struct EarlierPostings {
+    count: u64,
+    records: Option<RecordWriter<(Vec<u32>, Vec<u32>)>>,
+}
+
+impl EarlierPostings {
+    /// Takes postings over.
+    fn put_aside(
+        &mut self,
+        job: &WeighOnePass,
+        documents: &mut Vec<u32>,
+        tfs: &mut Vec<u32>,
+    ) -> Result<()> {
+        let records = self.records.get_or_insert_with(|| {
+            let spill = Spill::new(job.held_bytes, &job.scratch);
+            RecordWriter::new(&Arc::new(spill))
+        });
+        self.count += documents.len() as u64;
+        let postings = (std::mem::take(documents), std::mem::take(tfs));
+        records.push(&postings)?;
+        (*documents, *tfs) = postings;
+        documents.clear();
+        tfs.clear();
+        Ok(())
+    }
+}
+
+impl Job for WeighOnePass {
+    type Input = Documents;
+    type Key<'a> = &'a str;
+    type Value = DocumentPlace;
+    type Note = DocumentNotes;
+    type Output<'a> = Weighed<'a>;
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        let mut length = 0;
+        let terms = document.terms().inspect(|_| length += 1);
+        emit.pairs(terms, document.place);
+        emit.note().push(&document, length);
+    }
+
+    fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
+        let table = DocumentTable::new(notes, self.on_error, room)?;
+        self.weigher = Weigher::new(self.weigher.bm25(), table);
+        self.scratch = room.scratch.clone();
+        self.held_bytes = room.memory_bytes / 16;
+        Ok(())
+    }
+
+    fn reduce(
+        &self,
+        term: &str,
+        places: impl Iterator<Item = DocumentPlace>,
+        write: &mut impl FnMut(Weighed<'_>),
+    ) -> Result<()> {
+        let most = places.size_hint().0.min(MOST_POSTINGS);
+        let mut documents: Vec<u32> = Vec::with_capacity(most);
+        let mut tfs: Vec<u32> = Vec::with_capacity(most);
+        // df is known, and weights can be, when all postings have come.
+        let mut earlier = EarlierPostings::default();
+        let (mut last, mut put_aside) = (None, Ok(()));
+        // Places come in the order of the input: those of a document are neighbours.
+        places.for_each(|place| match tfs.last_mut() {
+            Some(tf) if last == Some(place) => *tf += 1,
+            _ => {
+                last = None;
+                if let Some(number) = self.weigher.table.input_number(place) {
+                    last = Some(place);
+                    if documents.len() == MOST_POSTINGS && put_aside.is_ok() {
+                        put_aside = earlier.put_aside(self, &mut documents, &mut tfs);
+                    }
+                    documents.push(number);
+                    tfs.push(1);
+                }
+            }
+        });
+        put_aside?;
+        let df = earlier.count + documents.len() as u64;
+        if let Some(records) = earlier.records {
+            for postings in &records.finish()? {
+                let (documents, tfs) = postings?;
+                self.weigher.write(term, df, (&documents, &tfs), write)?;
+            }
+        }
+        self.weigher.write(term, df, (&documents, &tfs), write)
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}
+
+impl Portable for WeighOnePass {
+    const NAME: &'static str = "bm25";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Terms,
+            reduce: ReduceFunction::Runs,
+            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
+            key: |key| key.text,
+            values: |_, posting, each| {
+                let place = posting.place((posting.word >> 32) as u32);
+                each(place, posting.word & u64::from(u32::MAX));
+                Ok(())
+            },
+        })
+    }
+}
+
+impl TextJob for WeighOnePass {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
+    }
+}

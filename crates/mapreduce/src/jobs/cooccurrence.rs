@@ -1,0 +1,125 @@
+//! How likely is a term in a document that has another one?
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    Document, Documents, Emitter, Functors, Job, MapFunction, Order, Portable, ReduceFunction,
+    TextJob, prefix,
+};
+use super::Tsv;
+use tokapi_storage::error::Result;
+
+/// Pr[t1 | t2]: the share of the documents with t2 that have t1 too.
+///
+/// The values of t2 are a mark for every document that has it and the other terms of that
+/// document. The secondary key puts the marks first, so that their number is known when the
+/// first t1 comes, and equal t1 together: nothing need be held.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokapi::mapreduce::{Documents, Threads, jobs::Cooccurrence};
+/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let corpus = Corpus::from_bytes("a.tsv", "1\tto be\n2\tto do\n", CorpusOptions::default());
+/// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
+/// let own = |(given, term, pr): (&str, &str, f64)| format!("Pr[{term} | {given}] = {pr}");
+/// let (all, _) = Threads::default().collect(&mut Cooccurrence, documents, own)?;
+/// assert_eq!(all[1], "Pr[to | do] = 1");
+/// assert_eq!(all[2], "Pr[be | to] = 0.5");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Serialize, Deserialize)]
+pub struct Cooccurrence;
+
+impl Job for Cooccurrence {
+    type Input = Documents;
+    type Key<'a> = &'a str;
+    /// None is the mark, and less than any term.
+    type Value = Option<Box<str>>;
+    type Note = ();
+    /// t2, t1, Pr[t1 | t2].
+    type Output<'a> = (&'a str, &'a str, f64);
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        let terms = distinct(&document);
+        for &given in &terms {
+            emit.pair(given, None);
+            for &term in terms.iter().filter(|&&term| term != given) {
+                emit.pair(given, Some(term.into()));
+            }
+        }
+    }
+
+    fn reduce(
+        &self,
+        given: &str,
+        values: impl Iterator<Item = Option<Box<str>>>,
+        write: &mut impl FnMut(Self::Output<'_>),
+    ) -> Result<()> {
+        let (mut documents, mut both) = (0_u64, 0_u64);
+        let mut current: Option<Box<str>> = None;
+        let mut end = |term: &Option<Box<str>>, documents: u64, both: u64| {
+            if let Some(term) = term {
+                write((given, term, both as f64 / documents as f64));
+            }
+        };
+        for value in values {
+            if value.is_none() {
+                documents += 1;
+            } else if value == current {
+                both += 1;
+            } else {
+                end(&current, documents, both);
+                (current, both) = (value, 1);
+            }
+        }
+        end(&current, documents, both);
+        Ok(())
+    }
+
+    fn value_order(&self) -> Option<Order<Option<Box<str>>>> {
+        Some(Ord::cmp)
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}
+
+/// The terms of a document, each once, in order.
+fn distinct<'a>(document: &Document<'a>) -> Vec<&'a str> {
+    let mut terms: Vec<&str> = document.terms().collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+impl Portable for Cooccurrence {
+    const NAME: &'static str = "cooccurrence";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Cooccurrences,
+            reduce: ReduceFunction::Nothing,
+            record: |_, document, bytes, ()| {
+                for term in distinct(&document) {
+                    bytes.extend_from_slice(term.as_bytes());
+                    bytes.push(b' ');
+                }
+            },
+            key: |key| key.text,
+            values: |_, other, each| {
+                each(other.text()?.map(Box::from), 1);
+                Ok(())
+            },
+        })
+    }
+}
+
+impl TextJob for Cooccurrence {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
+    }
+}

@@ -1,0 +1,101 @@
+//! One step, block by block, while the ranks of all nodes fit into the memory: a map task adds up
+//! what its nodes pass on in an array, so that a pair is a block of sums and not one of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::super::{
+    Combine, Emitter, Item, Items, Job, ListJob, Portable, Records, Room, Runner,
+};
+use super::graph::NodeBlock;
+use super::step::Passing;
+use tokapi_storage::error::Result;
+
+/// Nodes of a block: small enough that partitions are even, large enough that keys cost nothing.
+const BLOCK: usize = 1 << 10;
+
+/// One step: every block of nodes passes its ranks on.
+#[derive(Serialize, Deserialize)]
+pub(in super::super) struct BlockIteration(pub Passing);
+
+/// Whether the sums that tasks of `runner` hold of `count` nodes fit into the memory.
+pub(super) fn fit(count: u32, runner: &impl Runner) -> bool {
+    // A task has an array and a container, and leaves a run; some ranks are read and written.
+    let arrays = 3 * runner.tasks() as u64 + 2;
+    // In the place of pairs, which have three times what tables have.
+    u64::from(count) * 8 * arrays <= 3 * runner.room().memory_bytes
+}
+
+impl Job for BlockIteration {
+    type Input = Items<NodeBlock>;
+    /// The number of a block.
+    type Key<'a> = u32;
+    /// What each of its nodes gets.
+    type Value = Vec<u64>;
+    /// The ranks of nodes that link nowhere.
+    type Note = u64;
+    /// The ranks of its nodes.
+    type Output<'a> = Vec<u64>;
+
+    fn map(&self, block: Item<'_, NodeBlock>, emit: &mut Emitter<Self>) {
+        let mut sums = vec![0; self.0.count() as usize];
+        for (rank, targets) in block.item.nodes() {
+            match targets.len() as u64 {
+                0 => *emit.note() += rank,
+                links => {
+                    let share = rank / links;
+                    targets
+                        .iter()
+                        .for_each(|&target| sums[target as usize] += share);
+                }
+            }
+        }
+        for (number, sums) in (0..).zip(sums.chunks(BLOCK)) {
+            emit.pair(number, sums.to_vec());
+        }
+    }
+
+    fn all_mapped(&mut self, dangling: &Records<u64>, _: &Room) -> Result<()> {
+        self.0.share(dangling)
+    }
+
+    fn reduce(
+        &self,
+        _: u32,
+        mut sums: impl Iterator<Item = Vec<u64>>,
+        write: &mut impl FnMut(Vec<u64>),
+    ) -> Result<()> {
+        let mut all = sums.next().unwrap_or_default();
+        sums.for_each(|sums| add(&mut all, &sums));
+        all.iter_mut().for_each(|sum| *sum = self.0.rank(*sum));
+        write(all);
+        Ok(())
+    }
+
+    fn combiner(&self) -> Option<Combine<Vec<u64>>> {
+        Some(|all, sums| add(all, &sums))
+    }
+
+    fn prefix(number: &u32) -> u64 {
+        u64::from(*number)
+    }
+
+    fn place(number: &u32) -> Option<usize> {
+        Some(*number as usize)
+    }
+}
+
+fn add(all: &mut [u64], sums: &[u64]) {
+    all.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
+}
+
+impl Portable for BlockIteration {
+    const NAME: &'static str = "pagerank-blocks";
+}
+
+impl ListJob for BlockIteration {
+    type Owned = Vec<u64>;
+
+    fn own(ranks: Vec<u64>) -> Vec<u64> {
+        ranks
+    }
+}

@@ -1,0 +1,82 @@
+//! Lines in order.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    Combine, Emitter, Functors, Job, Line, Lines, MapFunction, Portable, ReduceFunction, TextJob,
+    prefix,
+};
+use tokapi_storage::error::Result;
+
+/// Sorts lines by their bytes. The framework sorts; run with [`Partitions::Ranges`], whose cuts are
+/// sampled from the sorted runs, partitions of about equal size are in order one after the other.
+/// Equal lines travel as one with their number.
+///
+/// [`Partitions::Ranges`]: crate::Partitions::Ranges
+///
+/// ```
+/// use tokapi::mapreduce::{Lines, Threads, jobs::SortLines};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let lines = Lines::of_text("to\nbe\nor\nbe\n", 2);
+/// let (sorted, _) = Threads::default().collect(&mut SortLines, lines, str::to_owned)?;
+/// assert_eq!(sorted, ["be", "be", "or", "to"]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Serialize, Deserialize)]
+pub struct SortLines;
+
+impl Job for SortLines {
+    type Input = Lines;
+    type Key<'a> = &'a str;
+    type Value = u64;
+    type Note = ();
+    type Output<'a> = &'a str;
+
+    fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
+        emit.pair(line.text, 1);
+    }
+
+    fn reduce(
+        &self,
+        line: &str,
+        counts: impl Iterator<Item = u64>,
+        write: &mut impl FnMut(&str),
+    ) -> Result<()> {
+        (0..counts.sum()).for_each(|_| write(line));
+        Ok(())
+    }
+
+    fn combiner(&self) -> Option<Combine<u64>> {
+        Some(|sum, count| *sum += count)
+    }
+
+    fn prefix(line: &&str) -> u64 {
+        prefix(line)
+    }
+}
+
+impl Portable for SortLines {
+    const NAME: &'static str = "sort";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Whole,
+            reduce: ReduceFunction::Count,
+            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
+            key: |key| key.text,
+            values: |_, count, each| {
+                each(count.word, 1);
+                Ok(())
+            },
+        })
+    }
+}
+
+impl TextJob for SortLines {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        text.extend_from_slice(output.as_bytes());
+        text.push(b'\n');
+    }
+}

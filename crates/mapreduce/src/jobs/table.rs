@@ -1,0 +1,345 @@
+//! The documents of an input: noted by map tasks, known to reduce tasks.
+
+use std::path::PathBuf;
+
+use hashbrown::HashMap;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::super::{Document, DocumentPlace, Records, Room, codec};
+use super::store::{DocumentStore, DocumentWriter};
+use tokapi_storage::error::Result;
+use tokapi_storage::strings::Strings;
+use tokapi_text::corpus::{OnError, Skipped};
+use tokapi_weigh::collection::repeated_id;
+use tokapi_weigh::formula::Statistics;
+
+/// What a map task tells of its documents: ids, lengths in terms, and where files begin.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct DocumentNotes {
+    ids: String,
+    id_ends: Vec<u64>,
+    lengths: Vec<u32>,
+    files: Vec<(u32, NotedPath)>,
+}
+
+/// The path of a file, whatever its bytes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct NotedPath(#[serde(with = "tokapi_storage::paths")] PathBuf);
+
+impl DocumentNotes {
+    /// Notes a document of `length` terms.
+    pub fn push(&mut self, document: &Document<'_>, length: u32) {
+        if self
+            .files
+            .last()
+            .is_none_or(|(_, file)| file.0 != document.file)
+        {
+            let file = NotedPath(document.file.to_path_buf());
+            self.files.push((document.place.index, file));
+        }
+        self.ids += document.id;
+        self.id_ends.push(self.ids.len() as u64);
+        self.lengths.push(length);
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        let starts = [0].into_iter().chain(self.id_ends.iter().copied());
+        let spans = starts.zip(&self.id_ends);
+        // Ends of what is in memory.
+        spans.map(|(start, &end)| &self.ids[start as usize..end as usize])
+    }
+}
+
+/// Bytes of memory for every document whose id is looked at in one pass: its hash and its number.
+const HASHED_BYTES: u64 = 16;
+
+/// All documents, by number.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct DocumentTable {
+    /// By number in the input, those included that are left out.
+    store: DocumentStore,
+    /// The number that the first document of every split has in the input.
+    firsts: Vec<u32>,
+    /// Documents, by their number in the input, whose id an earlier one has: they are left out.
+    gone: Vec<u32>,
+    /// The terms of all documents that are not left out.
+    total_length: u64,
+    pub skipped: Skipped,
+}
+
+impl DocumentTable {
+    /// Puts the notes of all splits together, in memory or on scratch.
+    ///
+    /// # Errors
+    /// Two documents have one id, and such are not skipped; 2^32 documents; scratch files cannot
+    /// be read or written.
+    pub(crate) fn new(
+        notes: &Records<DocumentNotes>,
+        on_error: OnError,
+        room: &Room,
+    ) -> Result<Self> {
+        let mut documents = DocumentTableWriter::new(room);
+        let (mut firsts, mut any_id) = (Vec::new(), false);
+        for note in notes {
+            let note = note?;
+            firsts.push(documents.store.count()?);
+            any_id |= !note.ids.is_empty();
+            for (id, &length) in note.ids().zip(&note.lengths) {
+                documents.push(id.as_bytes(), length)?;
+            }
+        }
+        let mut table = documents.finish()?;
+        table.firsts = firsts;
+        let place = match table.in_memory() {
+            Some(_) => "in memory",
+            None => "on scratch",
+        };
+        log::info!("documents: {}, {place}", table.store.len());
+        if any_id {
+            table.leave_out_repeated(notes, on_error, room)?;
+        }
+        Ok(table)
+    }
+
+    /// Documents in memory, known by number alone, not by place.
+    pub(super) fn in_memory_of(documents: impl IntoIterator<Item = (Vec<u8>, u32)>) -> Self {
+        let (mut ids, mut lengths) = (Strings::default(), Vec::new());
+        for (id, length) in documents {
+            ids.push(&id);
+            lengths.push(length);
+        }
+        DocumentTable {
+            total_length: lengths.iter().map(|&length| u64::from(length)).sum(),
+            store: DocumentStore::Memory { ids, lengths },
+            ..DocumentTable::default()
+        }
+    }
+
+    fn leave_out_repeated(
+        &mut self,
+        notes: &Records<DocumentNotes>,
+        on_error: OnError,
+        room: &Room,
+    ) -> Result<()> {
+        for (repeat, of) in self.repeated(room.memory_bytes / 2)? {
+            let (mut id, mut terms) = (String::new(), 0);
+            self.store.fetch([repeat], |found, length| {
+                id = String::from_utf8_lossy(found).into_owned();
+                terms = u64::from(length);
+                Ok(())
+            })?;
+            let error = || match file_of(notes, &self.firsts, repeat) {
+                Ok(file) => repeated_id(file, &id, repeat, of),
+                Err(unreadable) => unreadable,
+            };
+            match on_error {
+                OnError::Stop => return Err(error()),
+                OnError::Skip => self.skipped.add(error),
+            }
+            self.total_length -= terms;
+            self.gone.push(repeat);
+        }
+        Ok(())
+    }
+
+    /// Every document whose id an earlier one has, with the first that has it, ascending.
+    ///
+    /// The ids are hashed, and those of one share of all hashes looked at in a pass: as many
+    /// passes as `memory_bytes` make necessary.
+    fn repeated(&self, memory_bytes: u64) -> Result<Vec<(u32, u32)>> {
+        // Fewer than 2^32: they were counted.
+        let documents = self.store.len() as u32;
+        let needed = u64::from(documents) * HASHED_BYTES;
+        let passes = needed.div_ceil(memory_bytes.max(HASHED_BYTES));
+        let mut repeated = Vec::new();
+        // Hashes are even: a share is hardly ever larger than this, and may be.
+        let share = self.store.len() / passes.max(1) as usize;
+        for pass in 0..passes {
+            let mut hashed: Vec<(u64, u32)> = Vec::with_capacity(share + share / 16);
+            let mut number = 0;
+            self.store.fetch(0..documents, |id, _| {
+                let hash = codec::hash(id);
+                if hash % passes == pass {
+                    hashed.push((hash, number));
+                }
+                number += 1;
+                Ok(())
+            })?;
+            hashed.par_sort_unstable();
+            let same_hash = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0;
+            for group in hashed.chunk_by(same_hash).filter(|group| group.len() > 1) {
+                self.same_ids(group, &mut repeated)?;
+            }
+        }
+        repeated.sort_unstable();
+        Ok(repeated)
+    }
+
+    /// Adds those of a group of one hash that have the id of an earlier one.
+    fn same_ids(&self, group: &[(u64, u32)], repeated: &mut Vec<(u32, u32)>) -> Result<()> {
+        let mut firsts: HashMap<Vec<u8>, u32> = HashMap::new();
+        let numbers = || group.iter().map(|&(_, number)| number);
+        let mut next = numbers();
+        self.store.fetch(numbers(), |id, _| {
+            if let Some(number) = next.next() {
+                match firsts.get(id) {
+                    Some(&first) => repeated.push((number, first)),
+                    None => _ = firsts.insert(id.to_vec(), number),
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// How many documents are not left out.
+    pub(crate) fn len(&self) -> usize {
+        self.store.len() - self.gone.len()
+    }
+
+    /// The number that the document at `place` has in the input; none where it is left out.
+    #[inline]
+    pub(crate) fn input_number(&self, place: DocumentPlace) -> Option<u32> {
+        let number = self.firsts[place.split as usize] + place.index;
+        let is_gone = !self.gone.is_empty() && self.gone.binary_search(&number).is_ok();
+        (!is_gone).then_some(number)
+    }
+
+    /// The number of a document among those that are not left out, by that in the input.
+    #[inline]
+    pub(crate) fn number(&self, input_number: u32) -> u32 {
+        match self.gone.is_empty() {
+            true => input_number,
+            // As many as there are documents at the most.
+            false => input_number - self.gone.partition_point(|&gone| gone < input_number) as u32,
+        }
+    }
+
+    /// The ids and lengths of all documents by number, where all are in memory and none is left
+    /// out.
+    pub(crate) fn in_memory(&self) -> Option<(&Strings, &[u32])> {
+        match &self.store {
+            DocumentStore::Memory { ids, lengths } if self.gone.is_empty() => Some((ids, lengths)),
+            _ => None,
+        }
+    }
+
+    /// Gives id and length of the documents that have `numbers` in the input to `each`.
+    ///
+    /// # Errors
+    /// A scratch file cannot be read, or is damaged; what `each` says.
+    pub(crate) fn fetch(
+        &self,
+        numbers: impl IntoIterator<Item = u32>,
+        each: impl FnMut(&[u8], u32) -> Result<()>,
+    ) -> Result<()> {
+        self.store.fetch(numbers, each)
+    }
+
+    /// Gives id and length of every document that is not left out to `each`, in order.
+    ///
+    /// # Errors
+    /// As [`DocumentTable::fetch`].
+    pub(crate) fn fetch_all(&self, each: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
+        let mut gone = self.gone.iter().peekable();
+        // Fewer than 2^32: they were counted.
+        let numbers = 0..self.store.len() as u32;
+        self.fetch(
+            numbers.filter(|number| gone.next_if_eq(&number).is_none()),
+            each,
+        )
+    }
+
+    /// The set of the documents at `places`.
+    ///
+    /// # Errors
+    /// What `places` say.
+    pub(crate) fn set(
+        &self,
+        places: impl Iterator<Item = Result<DocumentPlace>>,
+    ) -> Result<DocumentSet> {
+        let mut set = DocumentSet {
+            firsts: self.firsts.clone(),
+            words: vec![0; self.store.len().div_ceil(64)],
+        };
+        for place in places {
+            let (word, bit) = set.bit(place?);
+            set.words[word] |= bit;
+        }
+        Ok(set)
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics {
+            documents: self.len() as u64,
+            total_length: self.total_length,
+        }
+    }
+}
+
+/// Some of all documents: a bit for each.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct DocumentSet {
+    firsts: Vec<u32>,
+    words: Vec<u64>,
+}
+
+impl DocumentSet {
+    pub(crate) fn contains(&self, place: DocumentPlace) -> bool {
+        let (word, bit) = self.bit(place);
+        self.words[word] & bit != 0
+    }
+
+    /// The word of a document, and its bit in it.
+    fn bit(&self, place: DocumentPlace) -> (usize, u64) {
+        let number = (self.firsts[place.split as usize] + place.index) as usize;
+        (number / 64, 1 << (number % 64))
+    }
+}
+
+/// A table of documents that come one by one, all with ids that differ.
+pub(super) struct DocumentTableWriter<'a> {
+    store: DocumentWriter<'a>,
+    total_length: u64,
+}
+
+impl<'a> DocumentTableWriter<'a> {
+    /// Holds documents in memory while `room` has memory for them.
+    pub(super) fn new(room: &'a Room) -> Self {
+        DocumentTableWriter {
+            store: DocumentWriter::new(room),
+            total_length: 0,
+        }
+    }
+
+    /// Adds a document.
+    ///
+    /// # Errors
+    /// 2^32 documents; the scratch file cannot be written.
+    pub(super) fn push(&mut self, id: &[u8], length: u32) -> Result<()> {
+        self.total_length += u64::from(length);
+        self.store.push(id, length)?;
+        self.store.count().map(drop)
+    }
+
+    /// The table, whose documents are known by number alone, not by place.
+    pub(super) fn finish(self) -> Result<DocumentTable> {
+        Ok(DocumentTable {
+            store: self.store.finish()?,
+            total_length: self.total_length,
+            ..DocumentTable::default()
+        })
+    }
+}
+
+/// The file of document `number`.
+fn file_of(notes: &Records<DocumentNotes>, firsts: &[u32], number: u32) -> Result<PathBuf> {
+    let split = firsts.partition_point(|&first| first <= number) - 1;
+    let index = number - firsts[split];
+    let note = notes.iter().nth(split).transpose()?.unwrap_or_default();
+    let files = note.files.iter().rev();
+    let file = files
+        .map(|(first, file)| (*first, file))
+        .find(|(first, _)| *first <= index);
+    Ok(file.map(|(_, file)| file.0.clone()).unwrap_or_default())
+}

@@ -1,0 +1,171 @@
+//! The outputs of the jobs as tab-separated text.
+
+use super::{Duplicate, Lengths, LocalPosting, Weighed};
+use tokapi_weigh::output::push_field;
+
+/// An output that is lines of fields.
+pub trait Tsv {
+    /// Adds the lines to `text`. Tabs, line ends and backslashes in a field are escaped.
+    fn push(&self, text: &mut Vec<u8>);
+}
+
+/// Adds what ends a field to the left of another.
+fn tab(text: &mut Vec<u8>) {
+    text.push(b'\t');
+}
+
+fn number(number: impl itoa::Integer, text: &mut Vec<u8>) {
+    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// The shortest decimal that reads back as the same number.
+fn decimal(number: impl zmij::Float, text: &mut Vec<u8>) {
+    text.extend_from_slice(zmij::Buffer::new().format(number).as_bytes());
+}
+
+/// As `tokapi weigh` writes it: term, document, tf and weight on a line for every posting.
+impl Tsv for Weighed<'_> {
+    fn push(&self, text: &mut Vec<u8>) {
+        let mut prefix = Vec::new();
+        push_field(&mut prefix, self.term.as_bytes());
+        tab(&mut prefix);
+        for (id, tf, weight) in self.postings() {
+            text.extend_from_slice(&prefix);
+            push_field(text, id);
+            tab(text);
+            number(tf, text);
+            tab(text);
+            decimal(weight, text);
+            text.push(b'\n');
+        }
+    }
+}
+
+/// Term, document's number, tf; the term as it is, which has neither tabs nor line ends.
+impl Tsv for LocalPosting<'_> {
+    fn push(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.term.as_bytes());
+        tab(text);
+        number(self.document, text);
+        tab(text);
+        number(self.tf, text);
+        text.push(b'\n');
+    }
+}
+
+/// A term and its count.
+impl Tsv for (&str, u64) {
+    fn push(&self, text: &mut Vec<u8>) {
+        push_field(text, self.0.as_bytes());
+        tab(text);
+        number(self.1, text);
+        text.push(b'\n');
+    }
+}
+
+/// t2, t1, Pr[t1 | t2].
+impl Tsv for (&str, &str, f64) {
+    fn push(&self, text: &mut Vec<u8>) {
+        push_field(text, self.0.as_bytes());
+        tab(text);
+        push_field(text, self.1.as_bytes());
+        tab(text);
+        decimal(self.2, text);
+        text.push(b'\n');
+    }
+}
+
+/// Term, document, tf.
+impl Tsv for (&str, &[u8], u32) {
+    fn push(&self, text: &mut Vec<u8>) {
+        push_field(text, self.0.as_bytes());
+        tab(text);
+        push_field(text, self.1);
+        tab(text);
+        number(self.2, text);
+        text.push(b'\n');
+    }
+}
+
+/// Documents, terms, average.
+impl Tsv for Lengths {
+    fn push(&self, text: &mut Vec<u8>) {
+        number(self.documents, text);
+        tab(text);
+        number(self.terms, text);
+        tab(text);
+        decimal(self.average(), text);
+        text.push(b'\n');
+    }
+}
+
+/// Document, the earlier one, `identical` or `near`, similarity.
+impl Tsv for Duplicate {
+    fn push(&self, text: &mut Vec<u8>) {
+        push_field(text, &self.id);
+        tab(text);
+        push_field(text, &self.of);
+        tab(text);
+        let kind: &[u8] = if self.identical {
+            b"identical"
+        } else {
+            b"near"
+        };
+        text.extend_from_slice(kind);
+        tab(text);
+        decimal(self.similarity, text);
+        text.push(b'\n');
+    }
+}
+
+/// A name and its rank.
+impl Tsv for (&[u8], f64) {
+    fn push(&self, text: &mut Vec<u8>) {
+        push_field(text, self.0);
+        tab(text);
+        decimal(self.1, text);
+        text.push(b'\n');
+    }
+}
+
+/// The field that `push_field` escaped.
+pub(super) fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(field.len());
+    let mut bytes = field.iter();
+    while let Some(&byte) = bytes.next() {
+        plain.push(match byte {
+            b'\\' => match bytes.next() {
+                Some(b't') => b'\t',
+                Some(b'n') => b'\n',
+                Some(b'r') => b'\r',
+                Some(&other) => other,
+                None => b'\\',
+            },
+            byte => byte,
+        });
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_escaped_is_unescaped() {
+        for field in ["", "a", "a\tb", "\\", "\\t\t\\\\", "x\r\ny"] {
+            let mut text = Vec::new();
+            push_field(&mut text, field.as_bytes());
+            assert_eq!(unescaped(&text), field.as_bytes());
+        }
+    }
+
+    #[test]
+    fn lines() {
+        let mut text = Vec::new();
+        ("a\tb", 7).push(&mut text);
+        ("a", "b", 0.5).push(&mut text);
+        (&b"n"[..], 1.0).push(&mut text);
+        assert_eq!(text, b"a\\tb\t7\na\tb\t0.5\nn\t1.0\n");
+    }
+}

@@ -1,0 +1,327 @@
+//! BM25 in two passes, chunk by chunk: term lists and a df table stand between them.
+//!
+//! The local pass needs no global statistic: it makes the term lists of every chunk. From these
+//! comes the df table. The global pass takes the lists, in pieces of any size, and weighs each
+//! posting at once, because the table, N and the lengths are known.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::functors::push_terms;
+use super::super::{
+    Combine, Document, Documents, Emitter, Functors, Job, Line, Lines, MapFunction, Portable,
+    Records, ReduceFunction, Room, TextJob, prefix,
+};
+use super::Tsv;
+use super::frequencies::FrequencyTable;
+use super::table::{DocumentNotes, DocumentTable};
+use super::weighed::{Weighed, Weigher};
+use tokapi_storage::error::Result;
+use tokapi_text::corpus::{OnError, Skipped};
+use tokapi_weigh::formula::Bm25;
+
+/// The local pass: the term lists of every chunk.
+#[derive(Serialize, Deserialize)]
+pub struct LocalPass {
+    on_error: OnError,
+    table: DocumentTable,
+}
+
+/// A posting of a term list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalPosting<'a> {
+    /// The chunk.
+    pub chunk: u32,
+    /// The term.
+    pub term: &'a str,
+    /// The document's number among all.
+    pub document: u32,
+    /// How often the term occurs in it.
+    pub tf: u32,
+}
+
+impl LocalPass {
+    /// The job; where errors are skipped, documents whose id is taken are left out.
+    pub fn new(on_error: OnError) -> Self {
+        LocalPass {
+            on_error,
+            table: DocumentTable::default(),
+        }
+    }
+
+    /// Gives the id and the length of every document, by number, to `each`, once the job has run.
+    ///
+    /// # Errors
+    /// Scratch files cannot be read; what `each` says.
+    pub fn documents(&self, each: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
+        self.table.fetch_all(each)
+    }
+
+    /// Documents that were left out because their id was taken.
+    pub fn skipped(&self) -> &Skipped {
+        &self.table.skipped
+    }
+}
+
+impl Job for LocalPass {
+    type Input = Documents;
+    /// The chunk, and a term in it.
+    type Key<'a> = (u32, &'a str);
+    /// A document's number in its chunk.
+    type Value = u32;
+    type Note = DocumentNotes;
+    type Output<'a> = LocalPosting<'a>;
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        let mut length = 0;
+        for term in document.terms() {
+            emit.pair((document.place.split, term), document.place.index);
+            length += 1;
+        }
+        emit.note().push(&document, length);
+    }
+
+    fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
+        self.table = DocumentTable::new(notes, self.on_error, room)?;
+        Ok(())
+    }
+
+    fn reduce(
+        &self,
+        (chunk, term): (u32, &str),
+        documents: impl Iterator<Item = u32>,
+        write: &mut impl FnMut(LocalPosting<'_>),
+    ) -> Result<()> {
+        let mut end = |index: Option<u32>, tf: u32| {
+            let place = index.map(|index| super::super::DocumentPlace {
+                split: chunk,
+                index,
+            });
+            if let Some(number) = place.and_then(|place| self.table.input_number(place)) {
+                write(LocalPosting {
+                    chunk,
+                    term,
+                    document: self.table.number(number),
+                    tf,
+                });
+            }
+        };
+        let (mut last, mut tf) = (None, 0);
+        for index in documents {
+            if last != Some(index) {
+                end(last, tf);
+                (last, tf) = (Some(index), 0);
+            }
+            tf += 1;
+        }
+        end(last, tf);
+        Ok(())
+    }
+
+    /// Chunk by chunk: each is one partition's alone.
+    fn partition(&self, (chunk, _): &(u32, &str), _: u64, partitions: u32) -> u32 {
+        chunk % partitions
+    }
+
+    fn prefix((chunk, term): &(u32, &str)) -> u64 {
+        u64::from(*chunk) << 32 | prefix(term) >> 32
+    }
+}
+
+/// The df table, from lines `term<TAB>...`, one for every posting of a list.
+#[derive(Serialize, Deserialize)]
+pub struct DocumentFrequencies;
+
+impl Job for DocumentFrequencies {
+    type Input = Lines;
+    type Key<'a> = &'a str;
+    type Value = u64;
+    type Note = ();
+    type Output<'a> = (&'a str, u64);
+
+    fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
+        let term = line.text.split('\t').next().unwrap_or_default();
+        emit.pair(term, 1);
+    }
+
+    fn reduce(
+        &self,
+        term: &str,
+        dfs: impl Iterator<Item = u64>,
+        write: &mut impl FnMut((&str, u64)),
+    ) -> Result<()> {
+        write((term, dfs.sum()));
+        Ok(())
+    }
+
+    fn combiner(&self) -> Option<Combine<u64>> {
+        Some(|sum, df| *sum += df)
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}
+
+/// The global pass: lines `term<TAB>document<TAB>tf` of all lists, weighed.
+#[derive(Serialize, Deserialize)]
+pub struct GlobalPass {
+    weigher: Weigher,
+    dfs: FrequencyTable,
+}
+
+impl GlobalPass {
+    /// The job, with what is known of all chunks: documents with their lengths, by number, and
+    /// the df table; all in memory.
+    pub fn new(
+        bm25: Bm25,
+        documents: impl IntoIterator<Item = (Vec<u8>, u32)>,
+        dfs: impl IntoIterator<Item = (Box<str>, u64)>,
+    ) -> Self {
+        let dfs = FrequencyTable::Memory(dfs.into_iter().collect());
+        GlobalPass::of_tables(bm25, DocumentTable::in_memory_of(documents), dfs)
+    }
+
+    pub(super) fn of_tables(bm25: Bm25, documents: DocumentTable, dfs: FrequencyTable) -> Self {
+        GlobalPass {
+            weigher: Weigher::new(bm25, documents),
+            dfs,
+        }
+    }
+
+    /// The posting on a line.
+    fn read<'a>(&self, line: &'a str) -> Result<(&'a str, (u32, u32)), String> {
+        let mut fields = line.split('\t');
+        let mut next = || fields.next().ok_or(WRONG);
+        let (term, document, tf) = (next()?, next()?, next()?);
+        let document: u32 = document.parse().map_err(|_| WRONG)?;
+        let tf: u32 = tf.parse().map_err(|_| WRONG)?;
+        let df = self.dfs.get(term).map_err(|error| error.to_string())?;
+        match df.is_some() && (document as usize) < self.weigher.table.len() {
+            true => Ok((term, (document, tf))),
+            false => Err(WRONG.into()),
+        }
+    }
+}
+
+const WRONG: &str = "it is no posting of a term list; run bm25-local again";
+const UNREADABLE: &str = "the df table cannot be read; run bm25-local again";
+
+/// Postings of a term that are held together.
+const MOST_POSTINGS: usize = 1 << 14;
+
+impl Job for GlobalPass {
+    type Input = Lines;
+    type Key<'a> = &'a str;
+    /// Document, tf.
+    type Value = (u32, u32);
+    type Note = ();
+    type Output<'a> = Weighed<'a>;
+
+    fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
+        match self.read(line.text) {
+            Ok((term, posting)) => emit.pair(term, posting),
+            Err(what) => emit.reject(what),
+        }
+    }
+
+    fn reduce(
+        &self,
+        term: &str,
+        mut postings: impl Iterator<Item = (u32, u32)>,
+        write: &mut impl FnMut(Weighed<'_>),
+    ) -> Result<()> {
+        // Every term was found when it was mapped.
+        let df = self.dfs.get(term)?.unwrap_or_default();
+        loop {
+            let (documents, tfs): (Vec<u32>, Vec<u32>) =
+                postings.by_ref().take(MOST_POSTINGS).unzip();
+            if documents.is_empty() {
+                return Ok(());
+            }
+            self.weigher.write(term, df, (&documents, &tfs), write)?;
+        }
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}
+
+impl Portable for LocalPass {
+    const NAME: &'static str = "bm25-local";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Terms,
+            reduce: ReduceFunction::Runs,
+            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
+            key: |key| (key.split, key.text),
+            values: |_, posting, each| {
+                let place = posting.place((posting.word >> 32) as u32);
+                each(place.index, posting.word & u64::from(u32::MAX));
+                Ok(())
+            },
+        })
+    }
+}
+
+impl TextJob for LocalPass {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
+    }
+}
+
+impl Portable for DocumentFrequencies {
+    const NAME: &'static str = "document-frequencies";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::FirstField,
+            reduce: ReduceFunction::Count,
+            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
+            key: |key| key.text,
+            values: |_, count, each| {
+                each(count.word, 1);
+                Ok(())
+            },
+        })
+    }
+}
+
+impl TextJob for DocumentFrequencies {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        let (term, df) = output;
+        text.extend_from_slice(term.as_bytes());
+        text.extend_from_slice(format!("\t{df}\n").as_bytes());
+    }
+}
+
+impl Portable for GlobalPass {
+    const NAME: &'static str = "bm25-global";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Postings,
+            reduce: ReduceFunction::Nothing,
+            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
+            key: |key| key.text,
+            values: |job, posting, each| {
+                // A chunk has fewer than 2^32 records.
+                let found = posting.note(posting.word as u32)[0];
+                let (document, tf) = ((found >> 32) as u32, found as u32);
+                let df = job.dfs.get(posting.key).map_err(|_| UNREADABLE)?;
+                if df.is_none() || document as usize >= job.weigher.table.len() {
+                    return Err(WRONG);
+                }
+                each((document, tf), 1);
+                Ok(())
+            },
+        })
+    }
+}
+
+impl TextJob for GlobalPass {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
+    }
+}

@@ -1,0 +1,145 @@
+//! The weighed postings of a term, made some at a time: ids and lengths may be on scratch.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::table::DocumentTable;
+use tokapi_storage::error::Result;
+use tokapi_storage::strings::Strings;
+use tokapi_weigh::formula::Bm25;
+use tokapi_weigh::formula::Statistics;
+
+/// Postings that are weighed together.
+const PIECE: usize = 1 << 14;
+
+/// Weighed postings of a term, in the order of documents. A term with many comes in several pieces.
+#[derive(Debug, Clone, Copy)]
+pub struct Weighed<'a> {
+    /// The term.
+    pub term: &'a str,
+    /// The numbers of the documents that have it.
+    pub documents: &'a [u32],
+    /// How often it occurs in each.
+    pub tfs: &'a [u32],
+    /// Its weight in each.
+    pub weights: &'a [f32],
+    ids: Ids<'a>,
+}
+
+/// The ids of documents.
+#[derive(Debug, Clone, Copy)]
+enum Ids<'a> {
+    /// Of all, by number.
+    All(&'a Strings),
+    /// Of those that have the term.
+    Fetched(&'a Strings),
+}
+
+impl<'a> Weighed<'a> {
+    /// Id, tf and weight of every posting.
+    pub fn postings(&self) -> impl Iterator<Item = (&'a [u8], u32, f32)> + use<'a> {
+        let ids = self.ids;
+        let postings = self.documents.iter().zip(self.tfs).zip(self.weights);
+        postings
+            .enumerate()
+            .map(move |(place, ((&document, &tf), &weight))| {
+                let id = match ids {
+                    Ids::All(ids) => ids.get(document as usize),
+                    Ids::Fetched(ids) => ids.get(place),
+                };
+                (id, tf, weight)
+            })
+    }
+}
+
+/// Weighs postings of all terms, once all documents are known.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Weigher {
+    bm25: Bm25,
+    pub table: DocumentTable,
+    /// L of every document, where all are in memory.
+    #[serde(skip)]
+    norms: OnceLock<Vec<f64>>,
+}
+
+impl Weigher {
+    pub(super) fn new(bm25: Bm25, table: DocumentTable) -> Self {
+        Weigher {
+            bm25,
+            table,
+            norms: OnceLock::new(),
+        }
+    }
+
+    /// The formula.
+    pub(super) fn bm25(&self) -> Bm25 {
+        self.bm25
+    }
+
+    /// Weighs postings of a term that `df` documents have, and gives them to `write`: documents by
+    /// their number in the input, ascending, and tfs.
+    ///
+    /// # Errors
+    /// A scratch file cannot be read, or is damaged.
+    pub(super) fn write(
+        &self,
+        term: &str,
+        df: u64,
+        (documents, tfs): (&[u32], &[u32]),
+        write: &mut impl FnMut(Weighed<'_>),
+    ) -> Result<()> {
+        let statistics = self.table.statistics();
+        let idf = self.bm25.idf(statistics.documents, df);
+        let mut weights = vec![0.0; documents.len().min(PIECE)];
+        for (documents, tfs) in documents.chunks(PIECE).zip(tfs.chunks(PIECE)) {
+            let weights = &mut weights[..documents.len()];
+            let Some((ids, lengths)) = self.table.in_memory() else {
+                self.write_fetched(term, &statistics, idf, (documents, tfs), weights, write)?;
+                continue;
+            };
+            let norm = |&length: &u32| self.bm25.norm(length, &statistics);
+            let norms = || lengths.iter().map(norm).collect();
+            let norms = self.norms.get_or_init(norms);
+            self.bm25.weigh(idf, documents, tfs, norms, weights);
+            write(Weighed {
+                term,
+                documents,
+                tfs,
+                weights,
+                ids: Ids::All(ids),
+            });
+        }
+        Ok(())
+    }
+
+    fn write_fetched(
+        &self,
+        term: &str,
+        statistics: &Statistics,
+        idf: f64,
+        (documents, tfs): (&[u32], &[u32]),
+        weights: &mut [f32],
+        write: &mut impl FnMut(Weighed<'_>),
+    ) -> Result<()> {
+        let mut ids = Strings::default();
+        let mut norms = Vec::with_capacity(documents.len());
+        self.table.fetch(documents.iter().copied(), |id, length| {
+            ids.push(id);
+            norms.push(self.bm25.norm(length, statistics));
+            Ok(())
+        })?;
+        // A piece has far fewer than 2^32 postings.
+        let places: Vec<u32> = (0..documents.len() as u32).collect();
+        self.bm25.weigh(idf, &places, tfs, &norms, weights);
+        let documents = documents.iter().map(|&number| self.table.number(number));
+        write(Weighed {
+            term,
+            documents: &documents.collect::<Vec<u32>>(),
+            tfs,
+            weights,
+            ids: Ids::Fetched(&ids),
+        });
+        Ok(())
+    }
+}

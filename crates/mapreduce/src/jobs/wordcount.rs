@@ -1,0 +1,86 @@
+//! How often does each term occur?
+
+use serde::{Deserialize, Serialize};
+
+use super::super::functors::push_terms;
+use super::super::{
+    Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, ReduceFunction,
+    TextJob, prefix,
+};
+use super::Tsv;
+use tokapi_storage::error::Result;
+
+/// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokapi::mapreduce::{Documents, Threads, jobs::WordCount};
+/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// let corpus = Corpus::from_bytes("a.tsv", "1\tto be or not\n2\tto be\n", CorpusOptions::default());
+/// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
+/// let own = |(term, count): (&str, u64)| (term.to_owned(), count);
+/// let (counts, report) = Threads::default().collect(&mut WordCount, documents, own)?;
+/// assert_eq!(counts, [("be", 2), ("not", 1), ("or", 1), ("to", 2)].map(|(t, n)| (t.into(), n)));
+/// assert_eq!(report.emitted_pairs, 6);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Serialize, Deserialize)]
+pub struct WordCount;
+
+impl Job for WordCount {
+    type Input = Documents;
+    type Key<'a> = &'a str;
+    type Value = u64;
+    type Note = ();
+    type Output<'a> = (&'a str, u64);
+
+    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+        emit.pairs(document.terms(), 1);
+    }
+
+    fn reduce(
+        &self,
+        term: &str,
+        counts: impl Iterator<Item = u64>,
+        write: &mut impl FnMut((&str, u64)),
+    ) -> Result<()> {
+        write((term, counts.sum()));
+        Ok(())
+    }
+
+    fn combiner(&self) -> Option<Combine<u64>> {
+        Some(|sum, count| *sum += count)
+    }
+
+    fn prefix(term: &&str) -> u64 {
+        prefix(term)
+    }
+}
+
+impl Portable for WordCount {
+    const NAME: &'static str = "wordcount";
+
+    fn functors() -> Option<Functors<Self>> {
+        Some(Functors {
+            map: MapFunction::Terms,
+            reduce: ReduceFunction::Count,
+            record: |_, document, bytes, _| {
+                push_terms(&document, bytes);
+            },
+            key: |key| key.text,
+            values: |_, count, each| {
+                each(count.word, 1);
+                Ok(())
+            },
+        })
+    }
+}
+
+impl TextJob for WordCount {
+    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
+        output.push(text);
+    }
+}

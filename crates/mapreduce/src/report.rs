@@ -1,0 +1,121 @@
+//! What a job did, in numbers.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::job::Job;
+use super::run::Run;
+use super::threads::{Mapped, Numbered};
+use tokapi_text::corpus::Skipped;
+
+/// The counters of a job.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Splits of the input.
+    pub splits: u64,
+    /// Pairs that `map` emitted.
+    pub emitted_pairs: u64,
+    /// Pairs that went from map to reduce: fewer where they were combined.
+    pub shuffled_pairs: u64,
+    /// The bytes of these pairs, each with its key.
+    pub pair_bytes: u64,
+    /// The bytes as they travelled, a key once a run.
+    pub shuffled_bytes: u64,
+    /// Bytes that went through scratch files.
+    pub spilled_bytes: u64,
+    /// Runs that the pairs came in.
+    pub runs: u64,
+    /// Keys.
+    pub keys: u64,
+    /// Outputs.
+    pub outputs: u64,
+    /// Pairs reduced in each partition.
+    pub partition_pairs: Vec<u64>,
+    /// Tasks that were run again because a worker died, hung or could not do them.
+    pub reruns: u64,
+    /// Tasks that were run twice near the end because they took long.
+    pub stragglers: u64,
+    /// Inputs that were left out.
+    pub skipped: Skipped,
+    /// How long the map tasks took.
+    pub map: Duration,
+    /// How long the reduce tasks took.
+    pub reduce: Duration,
+}
+
+impl Report {
+    /// Takes note of a map task that has ended, and hands on its runs.
+    pub(super) fn take_mapped<J: Job>(&mut self, mut mapped: Mapped<J>, runs: &mut Vec<Numbered>) {
+        runs.append(&mut mapped.runs);
+        self.emitted_pairs += mapped.emitted;
+        self.skipped.append(mapped.skipped);
+        self.splits += 1;
+    }
+
+    /// Takes note of all runs, and gives them in order.
+    pub(super) fn take_runs(&mut self, mut runs: Vec<Numbered>) -> Vec<Run> {
+        runs.sort_by_key(|&(number, _)| number);
+        let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
+        self.runs = runs.len() as u64;
+        self.shuffled_pairs = runs.iter().map(|run| run.pairs).sum();
+        self.pair_bytes = runs.iter().map(|run| run.pair_bytes).sum();
+        self.shuffled_bytes = runs.iter().map(|run| run.bytes).sum();
+        runs
+    }
+
+    /// The pairs of the largest partition over the mean: what the slowest reduce task has to do
+    /// beside the others.
+    pub fn skew(&self) -> f64 {
+        let largest = self.partition_pairs.iter().max().copied().unwrap_or(0);
+        let sum: u64 = self.partition_pairs.iter().sum();
+        match sum {
+            0 => 1.0,
+            sum => largest as f64 * self.partition_pairs.len() as f64 / sum as f64,
+        }
+    }
+
+    /// Adds what a job did that this one consists of.
+    pub fn append(&mut self, other: Report) {
+        self.splits += other.splits;
+        self.emitted_pairs += other.emitted_pairs;
+        self.shuffled_pairs += other.shuffled_pairs;
+        self.pair_bytes += other.pair_bytes;
+        self.shuffled_bytes += other.shuffled_bytes;
+        self.spilled_bytes += other.spilled_bytes;
+        self.runs += other.runs;
+        self.keys += other.keys;
+        self.outputs += other.outputs;
+        self.partition_pairs = other.partition_pairs;
+        self.reruns += other.reruns;
+        self.stragglers += other.stragglers;
+        self.skipped.append(other.skipped);
+        self.map += other.map;
+        self.reduce += other.reduce;
+    }
+}
+
+/// The counters that programs read.
+impl Serialize for Report {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut object = serializer.serialize_struct("Report", 16)?;
+        object.serialize_field("splits", &self.splits)?;
+        object.serialize_field("emitted_pairs", &self.emitted_pairs)?;
+        object.serialize_field("shuffled_pairs", &self.shuffled_pairs)?;
+        object.serialize_field("pair_bytes", &self.pair_bytes)?;
+        object.serialize_field("shuffled_bytes", &self.shuffled_bytes)?;
+        object.serialize_field("spilled_bytes", &self.spilled_bytes)?;
+        object.serialize_field("runs", &self.runs)?;
+        object.serialize_field("keys", &self.keys)?;
+        object.serialize_field("outputs", &self.outputs)?;
+        object.serialize_field("partitions", &self.partition_pairs.len())?;
+        object.serialize_field("skew", &self.skew())?;
+        object.serialize_field("map_seconds", &self.map.as_secs_f64())?;
+        object.serialize_field("reduce_seconds", &self.reduce.as_secs_f64())?;
+        object.serialize_field("reruns", &self.reruns)?;
+        object.serialize_field("stragglers", &self.stragglers)?;
+        object.serialize_field("skipped", &self.skipped.count)?;
+        object.end()
+    }
+}

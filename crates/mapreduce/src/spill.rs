@@ -1,0 +1,108 @@
+//! Where runs are kept: in memory while they fit, then in scratch files.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::run::{Run, RunWriter};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::scratch::frames::FrameWriter;
+use tokapi_storage::whole::StagedFolder;
+
+/// A new folder below `parent`, which vanishes with all that is in it.
+pub(crate) fn scratch_folder(parent: &Path) -> Result<StagedFolder> {
+    let folder = StagedFolder::create(&parent.join("tokapi-mapreduce"));
+    folder.map_err(|error| match error {
+        Error::Write { path, source } => Error::Scratch { path, source },
+        other => other,
+    })
+}
+
+/// The place for the runs of one job.
+pub(crate) struct Spill {
+    /// Runs that may be held in memory.
+    most_bytes: u64,
+    held_bytes: AtomicU64,
+    pub(crate) spilled_bytes: AtomicU64,
+    parent: PathBuf,
+    /// Made when the first run goes there; vanishes with all that is in it. Where there is none
+    /// runs go to `parent` itself.
+    folder: Option<OnceLock<StagedFolder>>,
+    files: AtomicU64,
+    stamp: u64,
+}
+
+impl Spill {
+    /// Holds runs of `most_bytes` in memory; others go to a folder below `parent`.
+    pub(crate) fn new(most_bytes: u64, parent: &Path) -> Self {
+        Spill {
+            most_bytes,
+            held_bytes: AtomicU64::new(0),
+            spilled_bytes: AtomicU64::new(0),
+            parent: parent.to_path_buf(),
+            folder: Some(OnceLock::new()),
+            files: AtomicU64::new(1),
+            stamp: std::process::id().into(),
+        }
+    }
+
+    /// Holds nothing in memory: all runs are files in `folder`, and stay there.
+    pub(crate) fn into_folder(folder: &Path) -> Self {
+        Spill {
+            folder: None,
+            ..Spill::new(0, folder)
+        }
+    }
+
+    /// Writes a run of about `bytes` in memory, or in a file where there is no room.
+    pub(crate) fn write(
+        &self,
+        bytes: usize,
+        write: impl FnOnce(&mut RunWriter) -> Result<()>,
+    ) -> Result<Run> {
+        let before = self.held_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        let fits = before + bytes as u64 <= self.most_bytes;
+        let file = (!fits).then(|| self.create()).transpose()?;
+        let mut run = RunWriter::new(file, bytes);
+        write(&mut run)?;
+        let run = run.finish()?;
+        self.held_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+        match run.is_on_disk() {
+            true => self.spilled_bytes.fetch_add(run.bytes, Ordering::Relaxed),
+            false => self.held_bytes.fetch_add(run.bytes, Ordering::Relaxed),
+        };
+        Ok(run)
+    }
+
+    /// Takes `bytes` of the memory, if there is room; they are not given back.
+    pub(crate) fn hold(&self, bytes: usize) -> bool {
+        let before = self.held_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        let fits = before + bytes as u64 <= self.most_bytes;
+        if !fits {
+            self.held_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    /// A writer of a run in a file.
+    pub(crate) fn create(&self) -> Result<FrameWriter> {
+        let folder = match &self.folder {
+            None => &self.parent,
+            Some(folder) => self.temporary(folder)?,
+        };
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        FrameWriter::create(folder.join(format!("run-{number}")), self.stamp)
+    }
+
+    fn temporary<'a>(&self, folder: &'a OnceLock<StagedFolder>) -> Result<&'a Path> {
+        let folder = match folder.get() {
+            Some(folder) => folder,
+            None => {
+                let made = scratch_folder(&self.parent)?;
+                // Another thread may have made one meanwhile: this one vanishes then.
+                folder.get_or_init(|| made)
+            }
+        };
+        Ok(folder.temporary())
+    }
+}

@@ -1,0 +1,424 @@
+//! The runner `threads`: map and reduce tasks on the threads of this process.
+//!
+//! Map workers take splits from a queue, each with a container of its own. Full containers become
+//! sorted runs. Reduce workers take partitions, and merge the runs of each. Outputs leave in the
+//! order of partitions; they depend on neither threads, splits nor memory.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::codec;
+use super::cuts::{Cut, Partitions, cuts};
+use super::emit::Emitter;
+use super::guard::guarded;
+use super::input::{Input, Reader, Record};
+use super::job::{Combine, Job, Room};
+use super::merge::{Merge, merge_runs};
+use super::output;
+use super::records::{RecordWriter, Records};
+use super::report::Report;
+use super::run::{FRAME_BYTES, Run};
+use super::spill::Spill;
+use super::watch::Watch;
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::pipeline::Stages;
+use tokapi_text::corpus::Skipped;
+
+/// How jobs are run.
+#[derive(Debug, Clone)]
+pub struct Threads {
+    /// The number of threads.
+    pub threads: usize,
+    /// What pairs may take in memory; beyond, they go through scratch files.
+    pub memory_bytes: u64,
+    /// The folder for scratch files.
+    pub scratch: PathBuf,
+    /// How keys are dealt out to reduce tasks.
+    pub partitions: Partitions,
+    /// Whether the job's combiner, if it has one, is used.
+    pub combine: bool,
+    /// Whether records at which `map` panics are left out, and reported; otherwise the job stops.
+    pub skip_bad: bool,
+}
+
+impl Default for Threads {
+    /// All cores, a gigabyte, combiners; ranges of keys, eight a thread.
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Threads {
+            threads,
+            memory_bytes: 1 << 30,
+            scratch: std::env::temp_dir(),
+            partitions: Partitions::Ranges(u32::try_from(8 * threads).unwrap_or(u32::MAX)),
+            combine: true,
+            skip_bad: false,
+        }
+    }
+}
+
+/// A run, and what orders it among others: the number of its split, and which of its it is.
+pub(super) type Numbered = ((u32, u32), Run);
+
+/// A map worker: what reads, and what holds the pairs.
+pub(super) struct Worker<J: Job> {
+    pub reader: <J::Input as Input>::Reader,
+    pub emitter: Emitter<J>,
+}
+
+/// What a map task leaves.
+pub(super) struct Mapped<J: Job> {
+    pub runs: Vec<Numbered>,
+    pub note: J::Note,
+    pub emitted: u64,
+    pub skipped: Skipped,
+}
+
+impl Threads {
+    /// Runs `job` on `input`. Every partition's outputs are put into what `part` makes, by `push`,
+    /// and `take` gets the parts in order.
+    ///
+    /// # Errors
+    /// The input cannot be read; `map` panicked, unless such records are skipped, or `reduce` did;
+    /// scratch files cannot be written; what `push` and `take` say.
+    pub fn run<J: Job, P: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        take: impl FnMut(P) -> Result<()>,
+    ) -> Result<Report> {
+        let map =
+            |job: &mut J, spill: &Spill, report: &mut Report| self.map(job, input, spill, report);
+        self.run_with(job, map, part, push, take)
+    }
+
+    /// Runs a job whose pairs are `map`'s.
+    pub(super) fn run_with<J: Job, P: Send>(
+        &self,
+        job: &mut J,
+        map: impl FnOnce(&mut J, &Spill, &mut Report) -> Result<Vec<Run>>,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        take: impl FnMut(P) -> Result<()>,
+    ) -> Result<Report> {
+        let mut report = Report::default();
+        // Half for the runs, the rest for the containers and what is under way.
+        let spill = Spill::new(self.memory_bytes / 2, &self.scratch);
+        let started = Instant::now();
+        let runs = map(job, &spill, &mut report)?;
+        report.map = started.elapsed();
+        log::info!("mapped: {} runs, {:.3?}", runs.len(), report.map);
+        let started = Instant::now();
+        let runs = self.merge_many::<J>(job, runs, &spill)?;
+        self.reduce(job, &runs, &mut report, part, push, take)?;
+        report.spilled_bytes = spill.spilled_bytes.into_inner();
+        report.reduce = started.elapsed();
+        log::info!("reduced: {} keys, {:.3?}", report.keys, report.reduce);
+        Ok(report)
+    }
+
+    /// As [`Threads::run`], with what `own` makes of every output in one list.
+    ///
+    /// # Errors
+    /// As [`Threads::run`].
+    pub fn collect<J: Job, T: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        own: impl Fn(J::Output<'_>) -> T + Sync,
+    ) -> Result<(Vec<T>, Report)> {
+        output::collect(self, job, input, own)
+    }
+
+    /// The same with partitions that are ranges of keys.
+    pub(super) fn in_key_order(&self) -> Threads {
+        Threads {
+            partitions: self.partitions.in_ranges(),
+            ..self.clone()
+        }
+    }
+
+    pub(super) fn combiner<J: Job>(&self, job: &J) -> Option<Combine<J::Value>> {
+        job.combiner().filter(|_| self.combine)
+    }
+
+    fn map<J: Job>(
+        &self,
+        job: &mut J,
+        mut input: J::Input,
+        spill: &Spill,
+        report: &mut Report,
+    ) -> Result<Vec<Run>> {
+        let threads = self.threads.max(1);
+        if self.combiner(job).is_some() {
+            input.split_finely();
+        }
+        let workers: Vec<Mutex<Worker<J>>> = (0..threads)
+            .map(|_| {
+                Mutex::new(Worker {
+                    reader: input.reader(),
+                    emitter: Emitter::new(self.combiner(job), self.skip_bad),
+                })
+            })
+            .collect();
+        let this = &*job;
+        let map = |worker: &mut Worker<J>, number, split| {
+            self.map_split(this, worker, number, split, spill, &())
+        };
+        let notes = self.notes();
+        let (mut runs, notes) = map_splits(input, &workers, map, notes, report)?;
+        // Containers that combine have held the pairs of all splits until now.
+        let rest = Mutex::new(Vec::new());
+        let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
+            let emitter = &mut lock(worker).emitter;
+            if !emitter.is_empty() {
+                let run = self.make_run(this, emitter, spill)?;
+                lock(&rest).push(((u32::MAX, 0), run));
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let flush = &flush;
+            let flushing: Vec<_> = workers
+                .iter()
+                .map(|worker| scope.spawn(move || flush(worker)))
+                .collect();
+            flushing.into_iter().try_for_each(|thread| {
+                let outcome = thread.join();
+                outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })?;
+        drop(workers);
+        runs.append(&mut rest.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let runs = report.take_runs(runs);
+        job.all_mapped(&notes, &self.room())?;
+        Ok(runs)
+    }
+
+    /// Where notes of map tasks go.
+    pub(super) fn notes<N>(&self) -> RecordWriter<N> {
+        let spill = Spill::new(self.memory_bytes / 16, &self.scratch);
+        RecordWriter::new(&Arc::new(spill))
+    }
+
+    /// What a job has for its tables.
+    pub(super) fn room(&self) -> Room {
+        Room {
+            memory_bytes: self.memory_bytes / 4,
+            scratch: self.scratch.clone(),
+        }
+    }
+
+    /// Maps the records of a split.
+    pub(super) fn map_split<J: Job>(
+        &self,
+        job: &J,
+        worker: &mut Worker<J>,
+        number: u32,
+        split: <J::Input as Input>::Split,
+        spill: &Spill,
+        watch: &impl Watch,
+    ) -> Result<Mapped<J>> {
+        let most_bytes = self.memory_bytes / 4 / self.threads.max(1) as u64;
+        // Places in a container have 32 bits.
+        let most_bytes = most_bytes.min(1 << 31);
+        let Worker { reader, emitter } = worker;
+        let (mut runs, mut bad) = (Vec::new(), Skipped::default());
+        let mut skipped = reader.read(number, split, &mut |record| {
+            self.map_record(job, record, emitter, &mut bad, watch)?;
+            if emitter.memory_bytes() as u64 > most_bytes {
+                runs.push((
+                    (number, runs.len() as u32),
+                    self.make_run(job, emitter, spill)?,
+                ));
+            }
+            Ok(())
+        })?;
+        skipped.append(bad);
+        if !emitter.combines() && !emitter.is_empty() {
+            runs.push((
+                (number, runs.len() as u32),
+                self.make_run(job, emitter, spill)?,
+            ));
+        }
+        let (note, emitted) = emitter.end_task();
+        Ok(Mapped {
+            runs,
+            note,
+            emitted,
+            skipped,
+        })
+    }
+
+    /// Maps a record; one that cannot be is left out, if so wanted.
+    pub(super) fn map_record<J: Job>(
+        &self,
+        job: &J,
+        record: Record<'_, J>,
+        emitter: &mut Emitter<J>,
+        bad: &mut Skipped,
+        watch: &impl Watch,
+    ) -> Result<()> {
+        let mapped = guarded(watch, || job.map(record, emitter));
+        let Some(what) = mapped.err().or_else(|| emitter.take_rejected()) else {
+            return emitter.end_record();
+        };
+        let input = record.to_string();
+        let error = Error::Map { input, what };
+        if !self.skip_bad {
+            return Err(error);
+        }
+        bad.add(|| error);
+        emitter.take_back();
+        Ok(())
+    }
+
+    /// Makes a run of what a container holds.
+    pub(super) fn make_run<J: Job>(
+        &self,
+        job: &J,
+        emitter: &mut Emitter<J>,
+        spill: &Spill,
+    ) -> Result<Run> {
+        let partition = |key: &J::Key<'_>, bytes: &[u8]| match self.partitions {
+            Partitions::Hashed(count) => job.partition(key, codec::hash(bytes), count.max(1)),
+            Partitions::Ranges(_) => 0,
+        };
+        let order = job.value_order();
+        spill.write(emitter.run_bytes(), |run| {
+            emitter.write(run, order, partition)
+        })
+    }
+
+    /// So many runs can be read at the same time.
+    pub(super) fn most_runs(&self) -> usize {
+        let readers = self.memory_bytes / 8 / (2 * FRAME_BYTES) as u64;
+        let most = usize::try_from(readers).unwrap_or(usize::MAX) / self.threads.max(1);
+        most.max(8)
+    }
+
+    /// Merges neighbouring runs until all can be read at the same time.
+    fn merge_many<J: Job>(&self, job: &J, mut runs: Vec<Run>, spill: &Spill) -> Result<Vec<Run>> {
+        let most = self.most_runs();
+        while runs.iter().filter(|run| run.is_on_disk()).count() > most {
+            log::info!("{} runs are merged, {most} at a time", runs.len());
+            let mut merged = Vec::new();
+            for some in runs.chunks(most) {
+                let into = super::run::RunWriter::new(Some(spill.create()?), 0);
+                let run = merge_runs::<J>(some, job.value_order(), into)?;
+                spill.spilled_bytes.fetch_add(run.bytes, Ordering::Relaxed);
+                some.iter().for_each(|run| run.clone().remove());
+                merged.push(run);
+            }
+            runs = merged;
+        }
+        Ok(runs)
+    }
+
+    fn reduce<J: Job, P: Send>(
+        &self,
+        job: &J,
+        runs: &[Run],
+        report: &mut Report,
+        part: impl Fn() -> P + Sync,
+        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
+        mut take: impl FnMut(P) -> Result<()>,
+    ) -> Result<()> {
+        let cuts = cuts::<J>(self.partitions, runs);
+        let mut partitions = 0..=cuts.len();
+        let read = || Ok(partitions.next());
+        let reduced = |partition: usize| {
+            let from = partition.checked_sub(1).map(|before| &cuts[before]);
+            let mut part = part();
+            let counts = reduce_range(job, runs, (from, cuts.get(partition)), &(), |output| {
+                push(&mut part, output)
+            })?;
+            Ok((part, counts))
+        };
+        let keep = |(part, counts): (P, Counts)| {
+            report.keys += counts.keys;
+            report.outputs += counts.outputs;
+            report.partition_pairs.push(counts.pairs);
+            take(part)
+        };
+        Stages::new(self.threads.max(1), true).run(read, || &reduced, keep)?;
+        Ok(())
+    }
+}
+
+/// Has all splits of `input` mapped by `workers`, each on a thread of its own.
+pub(super) fn map_splits<J: Job, W: Send>(
+    mut input: J::Input,
+    workers: &[Mutex<W>],
+    map: impl Fn(&mut W, u32, <J::Input as Input>::Split) -> Result<Mapped<J>> + Sync,
+    mut notes: RecordWriter<J::Note>,
+    report: &mut Report,
+) -> Result<(Vec<Numbered>, Records<J::Note>)> {
+    let mut numbers = 0..;
+    let read = || {
+        Ok(input
+            .next_split()?
+            .and_then(|split| numbers.next().zip(Some(split))))
+    };
+    let next_worker = AtomicUsize::new(0);
+    let worker = || {
+        let worker = &workers[next_worker.fetch_add(1, Ordering::Relaxed) % workers.len()];
+        let map = &map;
+        move |(number, split)| map(&mut lock(worker), number, split)
+    };
+    let mut runs = Vec::new();
+    let keep = |mapped: Mapped<J>| {
+        notes.push(&mapped.note)?;
+        report.take_mapped(mapped, &mut runs);
+        Ok(())
+    };
+    Stages::new(workers.len(), true).run(read, worker, keep)?;
+    Ok((runs, notes.finish()?))
+}
+
+/// What a reduce task did.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Counts {
+    pub keys: u64,
+    pub pairs: u64,
+    pub outputs: u64,
+}
+
+/// Reduces the keys between two cuts.
+pub(super) fn reduce_range<J: Job>(
+    job: &J,
+    runs: &[Run],
+    (from, until): (Option<&Cut>, Option<&Cut>),
+    watch: &impl Watch,
+    mut push: impl FnMut(J::Output<'_>) -> Result<()>,
+) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let mut merge = Merge::<J>::new(runs, from, until, job.value_order())?;
+    let mut pushed = Ok(());
+    while merge.next_group()? {
+        counts.keys += 1;
+        counts.pairs += merge.pairs();
+        let (key, values) = merge.group()?;
+        let values = values.inspect(|_| watch.step());
+        let mut write = |output: J::Output<'_>| {
+            watch.step();
+            counts.outputs += 1;
+            if pushed.is_ok() {
+                pushed = push(output);
+            }
+        };
+        let reduced = guarded(watch, || job.reduce(key, values, &mut write));
+        reduced.map_err(|what| merge.failure(what))??;
+        std::mem::replace(&mut pushed, Ok(()))?;
+    }
+    Ok(counts)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,297 @@
+//! The engine for CPUs: radix sort on all threads.
+//!
+//! Keys are sorted in place. A digit of the highest bits that vary parts them into buckets
+//! ([`distribute`], [`permute`]); buckets that are a large part of the whole are parted again on
+//! all threads, the others are taken by one thread each, and parted until they fit a cache, where
+//! they are sorted from the lowest digit up ([`leaf`]). Where many keys differ in few bits,
+//! values are counted instead ([`count`]).
+//!
+//! Pairs are sorted in the same steps, stable, through a buffer of their own size ([`pairs`]).
+
+mod blocks;
+mod bucket;
+mod count;
+mod distribute;
+mod leaf;
+mod pairs;
+mod permute;
+mod word;
+
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use self::distribute::{Buffers, InPlace};
+use self::leaf::LEAF_BYTES;
+use self::pairs::Pairs;
+use self::permute::Permutation;
+use self::word::{Digit, Word, varying_bits};
+use super::{Items, Sort};
+use tokapi_storage::error::Result;
+
+/// Up to here one thread sorts, in bytes.
+const ALONE_BYTES: usize = 64 << 10;
+
+/// What all buffers of a thread have room for, in bytes.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The engine that is as fast as a CPU's memory allows. Its memory is kept for the next call.
+#[derive(Default)]
+pub struct Cpu {
+    keys32: Keys<u32>,
+    keys64: Keys<u64>,
+    pairs32: Pairs<u64>,
+    pairs64: Pairs<u128>,
+}
+
+impl Cpu {
+    /// An engine that has no memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Sort for Cpu {
+    fn keys32(&mut self, keys: &mut [u32]) -> Result<()> {
+        self.keys32.sort(keys);
+        Ok(())
+    }
+
+    fn keys64(&mut self, keys: &mut [u64]) -> Result<()> {
+        self.keys64.sort(keys);
+        Ok(())
+    }
+
+    fn pairs32(&mut self, keys: &mut [u32], payloads: &mut [u32]) -> Result<()> {
+        super::same_length(keys, payloads)?;
+        self.pairs32.sort(keys, payloads);
+        Ok(())
+    }
+
+    fn pairs64(&mut self, keys: &mut [u64], payloads: &mut [u64]) -> Result<()> {
+        super::same_length(keys, payloads)?;
+        self.pairs64.sort(keys, payloads);
+        Ok(())
+    }
+
+    fn scratch_bytes(&self, items: Items, count: u64) -> u64 {
+        let threads = rayon::current_num_threads() as u64;
+        match items {
+            Items::Keys32 => keys_scratch_bytes(threads, 4 * count),
+            Items::Keys64 => keys_scratch_bytes(threads, 8 * count),
+            Items::Pairs32 => pairs::scratch_bytes(threads, 8 * count),
+            Items::Pairs64 => pairs::scratch_bytes(threads, 16 * count),
+        }
+    }
+}
+
+fn keys_scratch_bytes(threads: u64, bytes: u64) -> u64 {
+    // Beside what each thread has, 45 bytes a block of at least 1 KiB, and blocks set aside.
+    threads * (BUFFER_BYTES + LEAF_BYTES + (2 << 20)) as u64 + bytes / 16 + (4 << 20)
+}
+
+/// Sorts keys in place, on all threads.
+struct Keys<W> {
+    workers: Vec<Worker<W>>,
+    permutation: Permutation<W>,
+}
+
+/// What a thread needs to sort a bucket alone.
+struct Worker<W> {
+    buffers: Buffers<W>,
+    permutation: Permutation<W>,
+    leaf: Vec<W>,
+    counts: Vec<usize>,
+}
+
+impl<W: Word> Default for Keys<W> {
+    fn default() -> Self {
+        Keys {
+            workers: Vec::new(),
+            permutation: Permutation::new(),
+        }
+    }
+}
+
+impl<W: Word> Keys<W> {
+    fn sort(&mut self, keys: &mut [W]) {
+        self.workers
+            .resize_with(rayon::current_num_threads(), Worker::new);
+        if size_of_val(keys) <= ALONE_BYTES {
+            return self.workers[0].sort(keys, 8 * size_of::<W>() as u32);
+        }
+        if is_ordered(keys, |before, after| before <= after) {
+            return;
+        }
+        if is_ordered(keys, |before, after| before >= after) {
+            return reverse(keys);
+        }
+        let share = keys.len() / (2 * self.workers.len());
+        self.sort_unordered(keys, share.max(leaf_words::<W>()));
+    }
+
+    /// Sorts `keys`; of its buckets, those larger than `share` on all threads.
+    fn sort_unordered(&mut self, keys: &mut [W], share: usize) {
+        let bits = varying_bits_on_all_threads(keys);
+        if count::pays(keys.len(), bits) {
+            return count::sort_on_all_threads(keys, bits);
+        }
+        let digit = highest_digit::<W>(keys.len(), bits);
+        let ends = self.partition(keys, digit);
+        let mut buckets = split(keys, &ends);
+        // The largest first, so that threads end at the same time.
+        buckets.sort_unstable_by_key(|bucket| std::cmp::Reverse(bucket.len()));
+        let small = buckets.partition_point(|bucket| bucket.len() > share);
+        let buckets_alone = Mutex::new(buckets.split_off(small).into_iter());
+        for bucket in buckets {
+            self.sort_unordered(bucket, share);
+        }
+        self.workers.par_iter_mut().for_each(|worker| {
+            // A thread that panics takes the others with it, so no lock is poisoned.
+            while let Some(bucket) = { buckets_alone.lock().expect("no panic").next() } {
+                worker.sort(bucket, digit.shift);
+            }
+        });
+    }
+
+    /// Orders `keys` by `digit`, on all threads; returns where each of its values ends.
+    fn partition(&mut self, keys: &mut [W], digit: Digit) -> Vec<usize> {
+        let stripe_words = keys.len().div_ceil(self.workers.len());
+        let block_words = block_words::<W>(stripe_words, digit);
+        let stripe_words = stripe_words.next_multiple_of(block_words);
+        let workers = self.workers.iter_mut();
+        let mut buffers: Vec<_> = workers.map(|worker| &mut worker.buffers).collect();
+        for buffers in &mut buffers {
+            buffers.reset(digit.values(), block_words);
+        }
+        let stripes = keys.par_chunks_mut(stripe_words).zip(&mut buffers);
+        stripes.for_each(|(stripe, buffers)| buffers.distribute(&mut InPlace::new(stripe), digit));
+        let buffers: Vec<_> = buffers.into_iter().map(|buffers| &*buffers).collect();
+        self.permutation
+            .apply(keys, &buffers, stripe_words, digit, true)
+    }
+}
+
+impl<W: Word> Worker<W> {
+    fn new() -> Self {
+        Worker {
+            buffers: Buffers::new(),
+            permutation: Permutation::new(),
+            leaf: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+
+    /// Sorts `keys`, which differ in the lowest `bits` alone.
+    fn sort(&mut self, keys: &mut [W], mut bits: u32) {
+        if keys.len() < 2 || bits == 0 {
+            return;
+        }
+        if count::pays(keys.len(), bits) {
+            return count::sort(keys, bits, &mut self.counts);
+        }
+        if keys.len() <= leaf_words::<W>() {
+            if self.leaf.len() < keys.len() {
+                self.leaf = vec![W::default(); keys.len().next_power_of_two()];
+            }
+            return leaf::sort(keys, &mut self.leaf, 0, bits);
+        }
+        // Another look at all keys only where a few of them say that the highest digit is the same.
+        let digit = highest_digit::<W>(keys.len(), bits);
+        let few = keys.iter().step_by(keys.len() / 64);
+        if varying_bits(keys[0], few) <= digit.shift {
+            bits = varying_bits(keys[0], &*keys);
+            if bits <= digit.shift {
+                return self.sort(keys, bits);
+            }
+        }
+        let block_words = block_words::<W>(keys.len(), digit);
+        self.buffers.reset(digit.values(), block_words);
+        self.buffers.distribute(&mut InPlace::new(keys), digit);
+        let stripe_words = keys.len().next_multiple_of(block_words);
+        let buffers = [&self.buffers];
+        let ends = self
+            .permutation
+            .apply(keys, &buffers, stripe_words, digit, false);
+        for bucket in split(keys, &ends) {
+            self.sort(bucket, digit.shift);
+        }
+    }
+}
+
+/// What fits a cache.
+fn leaf_words<W>() -> usize {
+    LEAF_BYTES / size_of::<W>()
+}
+
+/// The digit to part `count` words by that differ in the lowest `bits`: of 8 bits, or of up to 10
+/// where that leaves 22 bits, or as many words as fit a cache, for which two more passes will do.
+fn highest_digit<W>(count: usize, bits: u32) -> Digit {
+    let enough = |&digit: &u32| {
+        let left = count >> digit;
+        let two_passes = bits - digit <= 22 || bits > 32;
+        two_passes && left <= leaf_words::<W>() && left >= leaf::WIDE
+    };
+    let digit = if bits > 16 {
+        (8..=10).find(enough).unwrap_or(8)
+    } else {
+        bits.min(8)
+    };
+    Digit {
+        shift: bits - digit,
+        bits: digit,
+    }
+}
+
+/// How large blocks are: as large as the buffers allow, since they are moved one by one, but no
+/// larger than what a value has in a stripe.
+fn block_words<W>(stripe_words: usize, digit: Digit) -> usize {
+    let most = BUFFER_BYTES / size_of::<W>() / digit.values();
+    let fair = (stripe_words / digit.values() / 8).next_power_of_two();
+    fair.clamp((256 / size_of::<W>()).min(most), most)
+}
+
+/// Whether `in_order` holds of all neighbours; ends early where it does not.
+fn is_ordered<W: Word>(keys: &[W], in_order: impl Fn(&W, &W) -> bool + Sync) -> bool {
+    const PIECE: usize = 1 << 12;
+    let starts = (0..keys.len()).into_par_iter().step_by(PIECE);
+    let pieces = starts.map(|start| &keys[start..(start + PIECE + 1).min(keys.len())]);
+    // No way out within a piece, so that many keys are compared at once.
+    pieces.all(|piece| {
+        let neighbours = piece.iter().zip(&piece[1..]);
+        neighbours.fold(true, |all, (before, after)| all & in_order(before, after))
+    })
+}
+
+/// Reverses the order, on all threads.
+fn reverse<W: Word>(keys: &mut [W]) {
+    const PIECE: usize = 1 << 16;
+    let (front, back) = keys.split_at_mut(keys.len() / 2);
+    let pieces = front.par_chunks_mut(PIECE).zip(back.par_rchunks_mut(PIECE));
+    pieces.for_each(|(front, back)| {
+        let places = front.iter_mut().zip(back.iter_mut().rev());
+        places.for_each(|(front, back)| std::mem::swap(front, back));
+    });
+}
+
+/// How many low bits of `keys` are not the same in all of them.
+fn varying_bits_on_all_threads<W: Word>(keys: &[W]) -> u32 {
+    let Some(&first) = keys.first() else { return 0 };
+    let pieces = keys.par_chunks(1 << 16);
+    let bits = pieces.map(|piece| varying_bits(first, piece));
+    bits.max().unwrap_or(0)
+}
+
+/// The parts of `items` that end at `ends`, without empty ones.
+fn split<'a, T>(items: &'a mut [T], ends: &[usize]) -> Vec<&'a mut [T]> {
+    let mut parts = Vec::new();
+    let (mut rest, mut start) = (items, 0);
+    for &end in ends.iter().filter(|&&end| end > 0) {
+        let (part, after) = rest.split_at_mut(end - start);
+        (rest, start) = (after, end);
+        if !part.is_empty() {
+            parts.push(part);
+        }
+    }
+    parts
+}

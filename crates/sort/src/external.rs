@@ -1,0 +1,428 @@
+//! Files of numbers sorted, larger than memory or not: runs, then a merge.
+//!
+//! What fits into memory is read, sorted and written. Otherwise every chunk becomes a sorted run on
+//! scratch, and the runs are merged range by range ([`super::merge`]), both through the pipeline and
+//! within the budget; an interrupted job goes on from the last run.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::columns::{self, Columns, Word};
+use super::input::{Input, Layout, RawChunk};
+use super::run::EncodedRun;
+use super::runs::Runs;
+use super::{KeyType, Sort, merge};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::memory::Memory;
+use tokapi_storage::pipeline::{StageTimes, Stages};
+use tokapi_storage::scratch::{Job, ScratchOptions};
+use tokapi_storage::tune::Model;
+use tokapi_storage::whole::{Staged, Streamed, sync_folder};
+
+/// How a file is sorted.
+#[derive(Clone)]
+pub struct SortOptions {
+    /// The type of keys.
+    pub key_type: KeyType,
+    /// Whether a payload of the same width stands behind every key. Equal keys keep their order.
+    pub pairs: bool,
+    /// How records stand in the input, and in the output.
+    pub layout: Layout,
+    /// The budget.
+    pub memory: Memory,
+    /// The scratch folders.
+    pub scratch: ScratchOptions,
+    /// The most bytes of a chunk; as many as the memory allows where none are given.
+    pub chunk_bytes: Option<usize>,
+    /// What chunks take, measured: they are then as large as is predicted to be the best.
+    pub tuned: Option<Arc<Model>>,
+    /// Whether every chunk goes to scratch, even where all fit into memory.
+    pub spill: bool,
+    /// Whether input, computation and output wait for each other: for comparison.
+    pub no_overlap: bool,
+}
+
+/// How far sorting has come; shared with whoever shows it.
+#[derive(Debug, Default)]
+pub struct SortProgress {
+    /// Bytes read of the input.
+    pub read_bytes: AtomicU64,
+    /// Bytes written to the output.
+    pub written_bytes: AtomicU64,
+}
+
+/// What was sorted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sorted {
+    /// The number of records.
+    pub records: u64,
+    /// The number of runs on scratch; 0 where all was in memory.
+    pub runs: usize,
+    /// The bytes of a chunk.
+    pub chunk_bytes: usize,
+    /// Where the time went until all runs were sorted.
+    pub local: StageTimes,
+    /// Where the time went while they were merged.
+    pub global: StageTimes,
+}
+
+/// Sorts the records of `input` into `output` with the engines that `engine` makes.
+///
+/// # Errors
+/// An input that cannot be read or is not of the type, an output or a scratch file that cannot be
+/// written, an interrupted job in the way, what the engine says.
+pub fn sort_file(
+    input: &Path,
+    output: &Path,
+    options: &SortOptions,
+    engine: &(dyn Fn() -> Result<Box<dyn Sort>> + Sync),
+    progress: &SortProgress,
+) -> Result<Sorted> {
+    let sorter = Sorter {
+        input,
+        output,
+        options,
+        engine,
+        progress,
+    };
+    match options.key_type.word_bytes() {
+        4 => sorter.sort::<u32>(),
+        _ => sorter.sort::<u64>(),
+    }
+}
+
+/// The largest chunk that can be sorted within the memory.
+///
+/// # Errors
+/// What the engine says.
+pub fn chunk_limit(
+    options: &SortOptions,
+    engine: &(dyn Fn() -> Result<Box<dyn Sort>> + Sync),
+) -> Result<usize> {
+    let mut options = options.clone();
+    options.chunk_bytes = None;
+    let nothing = Path::new("");
+    let sorter = Sorter {
+        input: nothing,
+        output: nothing,
+        options: &options,
+        engine,
+        progress: &SortProgress::default(),
+    };
+    let (_, chunk) = match options.key_type.word_bytes() {
+        4 => sorter.chunk_bytes::<u32>()?,
+        _ => sorter.chunk_bytes::<u64>()?,
+    };
+    Ok(chunk)
+}
+
+pub(super) struct Sorter<'a> {
+    pub(super) input: &'a Path,
+    pub(super) output: &'a Path,
+    pub(super) options: &'a SortOptions,
+    pub(super) engine: &'a (dyn Fn() -> Result<Box<dyn Sort>> + Sync),
+    progress: &'a SortProgress,
+}
+
+/// Buffers of chunks that have gone through: fresh memory for every chunk would cost as much time as
+/// sorting it.
+#[derive(Default)]
+struct Spare(Mutex<Vec<Vec<u8>>>);
+
+impl Spare {
+    fn buffers(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Vec<u8> {
+        self.buffers().pop().unwrap_or_default()
+    }
+
+    fn give(&self, buffer: Vec<u8>) {
+        self.buffers().push(buffer);
+    }
+}
+
+impl Sorter<'_> {
+    fn sort<W: Word>(&self) -> Result<Sorted> {
+        let SortOptions {
+            pairs,
+            layout,
+            scratch,
+            ..
+        } = self.options;
+        let job = self.job()?;
+        job.check(scratch)?;
+        let record_bytes = self.options.key_type.bytes() * (1 + usize::from(*pairs));
+        let mut input = Input::open(self.input, *layout, record_bytes)?;
+        let resumed = scratch.resume && job.is_begun(scratch);
+        if scratch.resume && self.input == Path::new("-") {
+            return Err(Error::Usage(
+                "what came from standard input cannot be read again; put it into a file to be able \
+                 to resume"
+                    .into(),
+            ));
+        }
+        let (whole, chunk) = self.chunk_bytes::<W>()?;
+        let fits = input.bytes.is_some_and(|bytes| bytes <= whole as u64);
+        if fits && !self.options.spill && !resumed {
+            return self.in_memory::<W>(input, &job);
+        }
+        let chunk = match (&self.options.tuned, input.bytes) {
+            (Some(model), Some(bytes)) if self.options.chunk_bytes.is_none() => {
+                let best = model.best(bytes, model.range.0, model.range.1.min(chunk as u64));
+                log::info!("chunks of {best} bytes are predicted to be the best");
+                usize::try_from(best).map_or(chunk, |best| best.clamp(record_bytes, chunk))
+            }
+            _ => chunk,
+        };
+        let mut runs = Runs::<W>::open(&job, scratch, *pairs, chunk)?;
+        let local = self.local(&mut input, &mut runs);
+        if let Err(error) = local {
+            let mended = matches!(
+                error,
+                Error::Read { .. } | Error::Scratch { .. } | Error::Device(_) | Error::Write { .. }
+            );
+            if !mended {
+                runs.scratch.remove();
+            }
+            return Err(error);
+        }
+        let local = local?;
+        if let Err(changed) = self.check_unchanged(&job) {
+            runs.scratch.remove();
+            return Err(changed);
+        }
+        let global = self.global(&runs)?;
+        let sorted = Sorted {
+            records: runs.runs.iter().map(|run| run.records).sum(),
+            runs: runs.runs.len(),
+            chunk_bytes: runs.chunk_bytes,
+            local,
+            global,
+        };
+        runs.scratch.remove();
+        Ok(sorted)
+    }
+
+    fn job(&self) -> Result<Job> {
+        let SortOptions {
+            key_type,
+            pairs,
+            layout,
+            ..
+        } = self.options;
+        let described = tokapi_text::corpus::Input::of_file(self.input).description();
+        let folder = match self.output.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let folder = folder.canonicalize().unwrap_or(folder);
+        let name = self.output.file_name().unwrap_or_default();
+        Ok(Job {
+            name: folder.join(name).display().to_string(),
+            terms: json!({
+                "inputs": described,
+                "types": format!("{} {pairs} {layout:?}", key_type.name()),
+            }),
+            input: (self.input != Path::new("-")).then(|| self.input.to_path_buf()),
+            output: folder,
+        })
+    }
+
+    /// Checks that the input is still what the job began with.
+    pub(super) fn check_unchanged(&self, job: &Job) -> Result<()> {
+        match self.job()?.terms == job.terms {
+            true => Ok(()),
+            false => Err(Error::Usage(format!(
+                "{}: it has changed while it was read; begin again",
+                self.input.display()
+            ))),
+        }
+    }
+
+    /// The most bytes of input that are sorted in memory as a whole, and those of a chunk.
+    fn chunk_bytes<W: Word>(&self) -> Result<(usize, usize)> {
+        let items = W::items(self.options.pairs);
+        let engine = (self.engine)()?;
+        // For each byte of records: what an engine takes beside them, in units of a 64th.
+        let probe = 64 << 20;
+        let fixed = engine.scratch_bytes(items, 0);
+        let beside = engine.scratch_bytes(items, probe / items.bytes()) - fixed;
+        let each = 64 + (64 * beside).div_ceil(probe);
+        // What is read is there until it has become records, where it is not yet. A line may become one of more bytes than it
+        // has: `0\n` one of 16 with pairs.
+        let grown = match self.options.layout {
+            Layout::Binary => (W::BYTES / self.options.key_type.bytes()) as u64,
+            Layout::Text => items.bytes() / 2,
+        };
+        let raw = match self.reads_keys() {
+            true => 0,
+            false => 64,
+        };
+        let usable = self.options.memory.sorting_bytes().saturating_sub(fixed);
+        // What the engine can take, as bytes of input.
+        let most = engine.most_items(items).saturating_mul(items.bytes()) / grown;
+        let whole = (usable * 64 / (each * grown + raw)).min(most);
+        // One chunk is sorted while others are read, wait, and are written; each as bytes.
+        let chunk = (usable * 64 / (each * grown + 4 * 64)).min(most);
+        let chunk = usize::try_from(chunk).unwrap_or(usize::MAX);
+        let chunk = match self.options.chunk_bytes {
+            Some(asked) if asked > chunk => {
+                return Err(Error::Usage(format!(
+                    "chunks of {asked} bytes need more memory; at most {chunk} bytes fit"
+                )));
+            }
+            asked => asked.unwrap_or(chunk),
+        };
+        let whole = usize::try_from(whole).unwrap_or(usize::MAX);
+        Ok((whole, chunk.max(items.bytes() as usize)))
+    }
+
+    pub(super) fn parse<W: Word>(
+        &self,
+        raw: RawChunk,
+        columns: &mut Columns<W>,
+    ) -> Result<Vec<u8>> {
+        let SortOptions {
+            layout, key_type, ..
+        } = self.options;
+        raw.parse(*layout, *key_type, self.input, columns)
+    }
+
+    pub(super) fn count_read(&self, bytes: usize) {
+        let read = &self.progress.read_bytes;
+        read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn bytes_of<W: Word>(
+        &self,
+        columns: &Columns<W>,
+        range: std::ops::Range<usize>,
+    ) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self.options.layout {
+            Layout::Binary => columns.push_records(self.options.key_type, range, &mut bytes),
+            Layout::Text => columns.push_lines(self.options.key_type, range, &mut bytes),
+        }
+        bytes
+    }
+
+    pub(super) fn streamed<'a>(&self, staged: &'a mut Staged) -> Result<Streamed<'a>> {
+        Streamed::new(staged).map_err(Error::writing(self.output))
+    }
+
+    pub(super) fn write(&self, streamed: &mut Streamed<'_>, bytes: &[u8]) -> Result<()> {
+        let written = streamed.write_all(bytes);
+        written.map_err(Error::writing(self.output))?;
+        let count = bytes.len() as u64;
+        self.progress
+            .written_bytes
+            .fetch_add(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(super) fn finish(&self, streamed: Streamed<'_>) -> Result<()> {
+        streamed.finish().map_err(Error::writing(self.output))
+    }
+
+    /// Sorts chunk after chunk into runs.
+    fn local<W: Word>(&self, input: &mut Input, runs: &mut Runs<W>) -> Result<StageTimes> {
+        if runs.complete {
+            return Ok(StageTimes::default());
+        }
+        if let Some(position) = &runs.position {
+            input.go_to(position)?;
+        }
+        // The engine uses all threads for a chunk.
+        let stages = Stages::new(1, !self.options.no_overlap);
+        let (chunk_bytes, stamp) = (runs.chunk_bytes, runs.scratch.stamp());
+        let spare = Spare::default();
+        let read = || {
+            let raw = input.next(chunk_bytes, spare.take())?;
+            raw.iter().for_each(|raw| self.count_read(raw.len()));
+            Ok(raw)
+        };
+        let worker = || {
+            let mut engine = None;
+            let mut columns = Columns::<W>::new(self.options.pairs);
+            let spare = &spare;
+            move |raw: RawChunk| {
+                let position = raw.position.clone();
+                spare.give(self.parse(raw, &mut columns)?);
+                if engine.is_none() {
+                    engine = Some((self.engine)()?);
+                }
+                if let Some(engine) = &mut engine {
+                    columns.sort(&mut **engine)?;
+                }
+                Ok((EncodedRun::new(stamp, &columns, spare.take()), position))
+            }
+        };
+        let write = |(run, position): (EncodedRun, Value)| {
+            runs.push(&run, &position)?;
+            spare.give(run.bytes);
+            Ok(())
+        };
+        let times = stages.run(read, worker, write)?;
+        runs.end()?;
+        log::info!("local pass: {times:?}");
+        Ok(times)
+    }
+
+    /// Merges the runs into the output.
+    fn global<W: Word>(&self, runs: &Runs<W>) -> Result<StageTimes> {
+        let threads = rayon::current_num_threads();
+        let stages = Stages::new(threads, !self.options.no_overlap);
+        let items = W::items(self.options.pairs);
+        // The records of a task, a run's share of them, their bytes, and what the engine takes.
+        let room =
+            self.options.memory.sorting_bytes() / (stages.in_flight() as u64 + threads as u64);
+        let most = usize::try_from(room / (5 * items.bytes())).unwrap_or(usize::MAX);
+        if most < merge::least_task_records(runs.runs.len()) / 4 {
+            return Err(Error::Usage(format!(
+                "{} runs are too many to be merged within this memory; give more and continue",
+                runs.runs.len()
+            )));
+        }
+        // Larger tasks gain nothing; smaller ones leave too much to be read twice.
+        let records = most.min(merge::least_task_records(runs.runs.len()).max(4 << 20));
+        let mut tasks = merge::tasks(&runs.runs, records).into_iter();
+        let mut staged = Staged::create(self.output)?;
+        let mut streamed = self.streamed(&mut staged)?;
+        let worker = || {
+            let mut engine = None;
+            let (mut merged, mut part) = (
+                Columns::<W>::new(self.options.pairs),
+                Columns::<W>::new(self.options.pairs),
+            );
+            move |task: merge::Task<W>| {
+                if engine.is_none() {
+                    engine = Some((self.engine)()?);
+                }
+                if let Some(engine) = &mut engine {
+                    task.merge(&runs.runs, &mut **engine, &mut merged, &mut part)?;
+                }
+                columns::restore(&mut merged.keys, self.options.key_type);
+                Ok(self.bytes_of(&merged, 0..merged.len()))
+            }
+        };
+        let mut times = stages.run(
+            || Ok(tasks.next()),
+            worker,
+            |bytes| self.write(&mut streamed, &bytes),
+        )?;
+        let started = std::time::Instant::now();
+        self.finish(streamed)?;
+        staged.commit()?;
+        times.output += started.elapsed();
+        times.wall += started.elapsed();
+        sync_folder(self.output);
+        log::info!("global pass: {times:?}");
+        Ok(times)
+    }
+}

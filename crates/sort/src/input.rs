@@ -1,0 +1,246 @@
+//! Records from a file or standard input, a chunk at a time.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::KeyType;
+use super::columns::{self, Columns, Word};
+use super::text::Lines;
+use tokapi_storage::error::{Error, Place, Position, Result};
+
+/// How records stand in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// Little-endian words, one after the other; a payload behind its key.
+    #[default]
+    Binary,
+    /// A line each; a payload behind its key and a tab.
+    Text,
+}
+
+/// Bytes of text that one thread parses at a time.
+const SHARE_BYTES: usize = 1 << 20;
+/// Bytes that one thread reads at a time.
+const PIECE_BYTES: usize = 8 << 20;
+
+/// An input that is read front to back.
+pub(super) struct Input {
+    path: PathBuf,
+    reader: Box<dyn Read + Send>,
+    /// The size of a file; none where that is not known.
+    pub bytes: Option<u64>,
+    layout: Layout,
+    record_bytes: usize,
+    /// The beginning of a record that has not been read to its end.
+    carried: Vec<u8>,
+    /// Bytes of records that have been given.
+    given: u64,
+    next_line: u64,
+}
+
+/// The bytes of some records.
+pub(super) struct RawChunk {
+    bytes: Vec<u8>,
+    first_line: u64,
+    /// What has been given of the input, this chunk included: where to go on.
+    pub position: Value,
+}
+
+impl Input {
+    /// Opens a file, or standard input as `-`.
+    ///
+    /// # Errors
+    /// It cannot be read; it does not hold a whole number of binary records.
+    pub(super) fn open(path: &Path, layout: Layout, record_bytes: usize) -> Result<Self> {
+        let failed = failed(path);
+        let mut bytes = None;
+        let reader: Box<dyn Read + Send> = match path == Path::new("-") {
+            true => Box::new(io::stdin()),
+            false => {
+                let file = File::open(path).map_err(failed)?;
+                let metadata = file.metadata().map_err(failed)?;
+                if metadata.is_dir() {
+                    return Err(failed(io::Error::other("it is a folder")));
+                }
+                bytes = metadata.is_file().then_some(metadata.len());
+                Box::new(file)
+            }
+        };
+        let input = Input {
+            path: path.to_path_buf(),
+            reader,
+            bytes,
+            layout,
+            record_bytes,
+            carried: Vec::new(),
+            given: 0,
+            next_line: 1,
+        };
+        match (layout, bytes) {
+            (Layout::Binary, Some(bytes)) if bytes % record_bytes as u64 != 0 => {
+                Err(input.cut_off(bytes))
+            }
+            _ => Ok(input),
+        }
+    }
+
+    /// Goes to where an interrupted run had come to.
+    ///
+    /// # Errors
+    /// The file cannot be read from there.
+    pub(super) fn go_to(&mut self, position: &Value) -> Result<()> {
+        self.given = position["bytes"].as_u64().unwrap_or(0);
+        self.next_line = position["line"].as_u64().unwrap_or(1);
+        let mut file = File::open(&self.path).map_err(failed(&self.path))?;
+        file.seek(SeekFrom::Start(self.given))
+            .map_err(failed(&self.path))?;
+        self.reader = Box::new(file);
+        Ok(())
+    }
+
+    /// Reads all of a file of this size, on all threads.
+    ///
+    /// # Errors
+    /// It cannot be read, or has become smaller.
+    pub(super) fn read_whole(&self, bytes: &mut [u8]) -> Result<()> {
+        let file = File::open(&self.path).map_err(failed(&self.path))?;
+        let pieces = bytes.par_chunks_mut(PIECE_BYTES).enumerate();
+        let read = |(place, piece): (usize, &mut [u8])| {
+            file.read_exact_at(piece, (place * PIECE_BYTES) as u64)
+        };
+        pieces.try_for_each(read).map_err(failed(&self.path))
+    }
+
+    /// The next records, about `chunk_bytes` of them, into `bytes`; none at the end.
+    ///
+    /// # Errors
+    /// The input cannot be read; it ends within a binary record.
+    pub(super) fn next(
+        &mut self,
+        chunk_bytes: usize,
+        mut bytes: Vec<u8>,
+    ) -> Result<Option<RawChunk>> {
+        bytes.clear();
+        bytes.append(&mut self.carried);
+        let mut at_end = false;
+        // A line may be longer than a chunk.
+        let mut wanted = chunk_bytes.max(self.record_bytes);
+        let end = loop {
+            if !at_end && bytes.len() < wanted {
+                let more = (wanted - bytes.len()) as u64;
+                let read = (&mut self.reader).take(more).read_to_end(&mut bytes);
+                let read = read.map_err(failed(&self.path))?;
+                at_end = (read as u64) < more;
+            }
+            match self.layout {
+                _ if at_end => break bytes.len(),
+                Layout::Binary => break bytes.len() / self.record_bytes * self.record_bytes,
+                Layout::Text => match memchr::memrchr(b'\n', &bytes) {
+                    Some(end) => break end + 1,
+                    None => wanted *= 2,
+                },
+            }
+        };
+        self.carried.extend_from_slice(&bytes[end..]);
+        bytes.truncate(end);
+        self.given += end as u64;
+        if self.layout == Layout::Binary && end % self.record_bytes != 0 {
+            return Err(self.cut_off(self.given));
+        }
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let first_line = self.next_line;
+        if self.layout == Layout::Text {
+            self.next_line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        }
+        Ok(Some(RawChunk {
+            bytes,
+            first_line,
+            position: json!({"bytes": self.given, "line": self.next_line}),
+        }))
+    }
+
+    fn cut_off(&self, bytes: u64) -> Error {
+        Error::Input {
+            place: Place {
+                path: self.path.clone(),
+                position: Position::Whole,
+            },
+            what: format!(
+                "its {bytes} bytes are no whole number of records of {} bytes: it was cut off, or \
+                 has another type",
+                self.record_bytes
+            ),
+        }
+    }
+}
+
+impl RawChunk {
+    /// The number of bytes.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Turns the bytes into records, over what `columns` held, on all threads. Gives the buffer back.
+    ///
+    /// # Errors
+    /// A line that is not a record.
+    pub(super) fn parse<W: Word>(
+        self,
+        layout: Layout,
+        key_type: KeyType,
+        path: &Path,
+        columns: &mut Columns<W>,
+    ) -> Result<Vec<u8>> {
+        columns.clear();
+        match layout {
+            Layout::Binary => columns.append_records(key_type, &self.bytes),
+            Layout::Text => {
+                let lines = Lines { key_type, path };
+                let pairs = columns.pairs;
+                let shares: Vec<Columns<W>> = shares(&self.bytes, self.first_line)
+                    .into_par_iter()
+                    .map(|(text, line)| {
+                        let mut columns = Columns::new(pairs);
+                        W::parse(&lines, text, line, &mut columns)?;
+                        Ok(columns)
+                    })
+                    .collect::<Result<_>>()?;
+                for share in &shares {
+                    columns.append(share, 0..share.len());
+                }
+            }
+        }
+        columns::order(&mut columns.keys, key_type);
+        Ok(self.bytes)
+    }
+}
+
+/// Cuts a text at line ends into shares, each with the number of its first line.
+fn shares(text: &[u8], first_line: u64) -> Vec<(&[u8], u64)> {
+    let (mut shares, mut left, mut line) = (Vec::new(), text, first_line);
+    while !left.is_empty() {
+        let end = match left.get(SHARE_BYTES..) {
+            Some(rest) => memchr::memchr(b'\n', rest).map_or(left.len(), |at| SHARE_BYTES + at + 1),
+            None => left.len(),
+        };
+        let (share, rest) = left.split_at(end);
+        shares.push((share, line));
+        line += memchr::memchr_iter(b'\n', share).count() as u64;
+        left = rest;
+    }
+    shares
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> Error + Copy {
+    move |source| Error::Read {
+        path: path.to_path_buf(),
+        source,
+    }
+}

@@ -1,0 +1,144 @@
+//! Sorting numbers in memory, by any of several engines.
+//!
+//! Engines sort unsigned words; [`KeyType`] turns numbers of eight types into words of the same
+//! order and back. A chunk of a file goes through like this:
+//!
+//! ```
+//! use tokapi::sort::{Cpu, KeyType, Sort};
+//!
+//! # fn main() -> tokapi::Result<()> {
+//! let mut keys = [2.5f32, f32::NAN, -0.0, 0.0, -1e9].map(f32::to_bits);
+//! KeyType::F32.order32(&mut keys);
+//! Cpu::new().keys32(&mut keys)?;
+//! KeyType::F32.restore32(&mut keys);
+//! assert_eq!(keys[..4], [-1e9f32, -0.0, 0.0, 2.5].map(f32::to_bits));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`text`] reads and writes the same numbers as lines.
+
+mod columns;
+mod cpu;
+mod external;
+#[cfg(feature = "kernels")]
+mod gpu;
+mod input;
+mod key;
+mod merge;
+mod reference;
+mod run;
+mod runs;
+#[cfg(test)]
+mod tests;
+pub mod text;
+mod whole;
+
+pub use cpu::Cpu;
+pub use external::{SortOptions, SortProgress, Sorted, chunk_limit, sort_file};
+#[cfg(feature = "kernels")]
+pub use gpu::Gpu;
+pub use input::Layout;
+pub use key::KeyType;
+pub use reference::Reference;
+
+use tokapi_storage::error::{Error, Result};
+
+/// An engine that sorts chunks, one after the other. All give the same result.
+pub trait Sort: Send {
+    /// Sorts `keys`, ascending.
+    ///
+    /// # Errors
+    /// Where the engine's device fails; the keys are then those that were there, in any order.
+    fn keys32(&mut self, keys: &mut [u32]) -> Result<()>;
+
+    /// Sorts `keys`, ascending.
+    ///
+    /// # Errors
+    /// As for [`keys32`](Self::keys32).
+    fn keys64(&mut self, keys: &mut [u64]) -> Result<()>;
+
+    /// Sorts pairs by key, ascending, where equal keys keep their order.
+    ///
+    /// # Errors
+    /// Slices of different lengths, and as for [`keys32`](Self::keys32).
+    fn pairs32(&mut self, keys: &mut [u32], payloads: &mut [u32]) -> Result<()>;
+
+    /// Sorts pairs by key, ascending, where equal keys keep their order.
+    ///
+    /// # Errors
+    /// As for [`pairs32`](Self::pairs32).
+    fn pairs64(&mut self, keys: &mut [u64], payloads: &mut [u64]) -> Result<()>;
+
+    /// The most bytes of memory that sorting `count` items takes beside the items themselves.
+    ///
+    /// Engines keep them for the next call, separately for every kind of items.
+    fn scratch_bytes(&self, items: Items, count: u64) -> u64;
+
+    /// The most items that can be sorted in one call.
+    fn most_items(&self, _items: Items) -> u64 {
+        u64::MAX
+    }
+}
+
+/// What is sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Items {
+    /// Keys of 32 bits.
+    Keys32,
+    /// Keys of 64 bits.
+    Keys64,
+    /// Keys of 32 bits, each with a payload of 32.
+    Pairs32,
+    /// Keys of 64 bits, each with a payload of 64.
+    Pairs64,
+}
+
+impl Items {
+    /// How many bytes an item has.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Items::Keys32 => 4,
+            Items::Keys64 | Items::Pairs32 => 8,
+            Items::Pairs64 => 16,
+        }
+    }
+}
+
+/// How an engine sorts, where it leaves a choice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Algorithm {
+    /// By digits: the fastest for numbers.
+    #[default]
+    Radix,
+    /// By merging sorted runs.
+    Merge,
+    /// By a bitonic network.
+    Bitonic,
+}
+
+impl Algorithm {
+    /// All of them, the default first.
+    pub const ALL: [Algorithm; 3] = [Algorithm::Radix, Algorithm::Merge, Algorithm::Bitonic];
+
+    /// Its name, as options have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Radix => "radix",
+            Algorithm::Merge => "merge",
+            Algorithm::Bitonic => "bitonic",
+        }
+    }
+}
+
+/// Refuses slices of keys and payloads that do not go together.
+fn same_length<T>(keys: &[T], payloads: &[T]) -> Result<()> {
+    if keys.len() == payloads.len() {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{} keys have {} payloads; give as many of both",
+        keys.len(),
+        payloads.len()
+    )))
+}

@@ -1,0 +1,211 @@
+//! Runs merged: the keys are cut into ranges that fit into memory, and every range is merged for
+//! itself, on any thread.
+//!
+//! The frames' first keys tell where a range lies in every run. Its records, run after run, are
+//! sorted as a chunk is: that is stable, and takes less time than choosing among many runs record by
+//! record, since the keys of a range have most of their high bits in common. A key that occurs more
+//! often than fits is copied run by run: there is nothing to sort.
+
+use std::ops::Range;
+
+use super::Sort;
+use super::columns::{Columns, Word};
+use super::run::{FRAME_RECORDS, SortedRun};
+use tokapi_storage::error::Result;
+
+/// A place between keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut<W> {
+    /// Smaller keys are on the left.
+    Before(W),
+    /// This key, too.
+    After(W),
+}
+
+impl<W: Word> Cut<W> {
+    fn has_left(self, key: W) -> bool {
+        match self {
+            Cut::Before(cut) => key < cut,
+            Cut::After(cut) => key <= cut,
+        }
+    }
+}
+
+/// The records between two cuts.
+pub(super) struct Task<W> {
+    from: Option<Cut<W>>,
+    to: Option<Cut<W>>,
+    /// The frames that may have some: runs in their order.
+    frames: Vec<(usize, Range<usize>)>,
+    /// Whether all keys are the same, and so in order as they stand.
+    equal: bool,
+}
+
+/// The records that tasks of `runs` runs have at the least, so that not too much is read twice.
+pub(super) fn least_task_records(runs: usize) -> usize {
+    8 * runs * FRAME_RECORDS
+}
+
+/// Cuts the records of `runs` into tasks of at most `records` records.
+pub(super) fn tasks<W: Word>(runs: &[SortedRun<W>], records: usize) -> Vec<Task<W>> {
+    let mut firsts: Vec<W> = Vec::new();
+    for run in runs {
+        firsts.extend_from_slice(&run.firsts);
+    }
+    firsts.sort_unstable();
+    // Of every run one frame more may be needed on either side.
+    let step = (records / FRAME_RECORDS)
+        .saturating_sub(2 * runs.len())
+        .max(1);
+    let mut tasks = Vec::new();
+    let (mut from, mut place) = (None, 0);
+    while place + step < firsts.len() {
+        let key = firsts[place + step];
+        let below = firsts.partition_point(|&first| first < key);
+        let upto = firsts.partition_point(|&first| first <= key);
+        let before = Some(Cut::Before(key));
+        if from != before {
+            tasks.extend(Task::merged(runs, from, before));
+            from = before;
+        }
+        place = below.max(place);
+        // More of one key than a task takes: it cannot be cut, and need not be sorted.
+        if upto > place + step {
+            tasks.extend(Task::copied(runs, key, step));
+            from = Some(Cut::After(key));
+            place = upto;
+        }
+    }
+    tasks.extend(Task::merged(runs, from, None));
+    tasks
+}
+
+impl<W: Word> Task<W> {
+    fn merged(runs: &[SortedRun<W>], from: Option<Cut<W>>, to: Option<Cut<W>>) -> Option<Self> {
+        let frames = runs.iter().map(|run| frames_of(run, from, to)).enumerate();
+        let frames: Vec<_> = frames.filter(|(_, range)| !range.is_empty()).collect();
+        (!frames.is_empty()).then_some(Task {
+            from,
+            to,
+            frames,
+            equal: false,
+        })
+    }
+
+    /// The records of one key, at most `step` frames of a run at a time.
+    fn copied(runs: &[SortedRun<W>], key: W, step: usize) -> Vec<Self> {
+        let (from, to) = (Some(Cut::Before(key)), Some(Cut::After(key)));
+        let mut tasks = Vec::new();
+        for (number, run) in runs.iter().enumerate() {
+            let all = frames_of(run, from, to);
+            for start in all.clone().step_by(step) {
+                tasks.push(Task {
+                    from,
+                    to,
+                    frames: vec![(number, start..all.end.min(start + step))],
+                    equal: true,
+                });
+            }
+        }
+        tasks
+    }
+
+    /// Reads the records and puts them in order, into `merged`.
+    ///
+    /// # Errors
+    /// A run cannot be read, or is damaged; what `engine` says.
+    pub(super) fn merge(
+        &self,
+        runs: &[SortedRun<W>],
+        engine: &mut dyn Sort,
+        merged: &mut Columns<W>,
+        part: &mut Columns<W>,
+    ) -> Result<()> {
+        merged.clear();
+        for (run, frames) in &self.frames {
+            part.clear();
+            runs[*run].read(frames.clone(), part)?;
+            let left_of = |cut: Option<Cut<W>>, all: usize| {
+                cut.map_or(all, |cut| {
+                    part.keys.partition_point(|&key| cut.has_left(key))
+                })
+            };
+            let (from, to) = (left_of(self.from, 0), left_of(self.to, part.len()));
+            merged.append(part, from..to.max(from));
+        }
+        match self.equal {
+            true => Ok(()),
+            false => merged.sort(engine),
+        }
+    }
+}
+
+/// The frames of a run that may have keys between two cuts.
+fn frames_of<W: Word>(
+    run: &SortedRun<W>,
+    from: Option<Cut<W>>,
+    to: Option<Cut<W>>,
+) -> Range<usize> {
+    let left_of = |cut: Cut<W>| run.firsts.partition_point(|&first| cut.has_left(first));
+    // The last frame that begins on the left may go on to the right.
+    let start = from.map_or(0, |cut| left_of(cut).saturating_sub(1));
+    let end = to.map_or(run.firsts.len(), left_of);
+    start..end.max(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::columns;
+    use super::super::run::EncodedRun;
+    use super::super::{Cpu, KeyType};
+    use super::*;
+    use proptest::prelude::*;
+    use tokapi_storage::scratch::{Job, Scratch, ScratchOptions};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn tasks_of_any_size_give_every_record_in_order(
+            lengths in prop::collection::vec(0..60_000usize, 1..6),
+            distinct in prop::sample::select(vec![1u32, 2, 5, 1000, u32::MAX]),
+            records in prop::sample::select(vec![0usize, 30_000, 100_000, 1 << 20]),
+            seed in any::<u32>(),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let job = Job {
+                name: "a".into(),
+                terms: serde_json::Value::Null,
+                input: None,
+                output: folder.path().to_path_buf(),
+            };
+            let (scratch, _) = Scratch::open(&job, &ScratchOptions::default()).unwrap();
+            let (mut state, mut number) = (seed, 0);
+            let mut all = Columns::<u32>::new(true);
+            let mut runs = Vec::new();
+            for length in lengths {
+                let mut chunk = Columns::<u32>::new(true);
+                for _ in 0..length {
+                    state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+                    // Half of the keys are one and the same.
+                    chunk.keys.push(if state >> 31 == 0 { 7 } else { (state >> 3) % distinct });
+                    chunk.payloads.push(number);
+                    number += 1;
+                }
+                all.append(&chunk, 0..length);
+                columns::order(&mut chunk.keys, KeyType::U32);
+                chunk.sort(&mut Cpu::new()).unwrap();
+                runs.push(EncodedRun::new(scratch.stamp(), &chunk, Vec::new()).write(&scratch, true).unwrap());
+            }
+            let mut found = Columns::<u32>::new(true);
+            let (mut merged, mut part) = (Columns::new(true), Columns::new(true));
+            for task in tasks(&runs, records) {
+                task.merge(&runs, &mut Cpu::new(), &mut merged, &mut part).unwrap();
+                let most = (records / FRAME_RECORDS).max(2 * runs.len() + 1) * FRAME_RECORDS;
+                prop_assert!(merged.len() <= most, "{} of {most}", merged.len());
+                found.append(&merged, 0..merged.len());
+            }
+            all.sort(&mut super::super::Reference).unwrap();
+            prop_assert!(found == all);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A file that fits into memory: read, sorted and written as a whole.
+
+use std::time::{Duration, Instant};
+
+use memmap2::MmapMut;
+
+use super::columns::{self, Columns, Word};
+use super::external::{Sorted, Sorter};
+use super::input::{Input, Layout};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::pipeline::StageTimes;
+use tokapi_storage::scratch::Job;
+use tokapi_storage::whole::Staged;
+
+/// Records that are written at a time.
+const WRITTEN_RECORDS: usize = 1 << 18;
+
+impl Sorter<'_> {
+    /// Whether the bytes of the input are the keys.
+    pub(super) fn reads_keys(&self) -> bool {
+        let key_type = self.options.key_type;
+        let are_words = key_type.bytes() == key_type.word_bytes();
+        self.options.layout == Layout::Binary && !self.options.pairs && are_words
+    }
+
+    /// Sorts the whole input as one chunk.
+    pub(super) fn in_memory<W: Word>(&self, input: Input, job: &Job) -> Result<Sorted> {
+        // Of an input without a size it is not known that it fits.
+        let size = usize::try_from(input.bytes.unwrap_or(0)).unwrap_or(0);
+        match self.reads_keys() && size > 0 {
+            true => self.keys_in_memory::<W>(&input, size, job),
+            false => self.records_in_memory::<W>(input, size, job),
+        }
+    }
+
+    /// Keys are sorted where they were read to, and written from there.
+    fn keys_in_memory<W: Word>(&self, input: &Input, size: usize, job: &Job) -> Result<Sorted> {
+        let started = Instant::now();
+        let mut memory = memory(size)?;
+        input.read_whole(&mut memory)?;
+        self.check_unchanged(job)?;
+        self.count_read(size);
+        let keys: &mut [W] = bytemuck::cast_slice_mut(&mut memory);
+        let read = started.elapsed();
+        columns::order(keys, self.options.key_type);
+        W::sort_keys(&mut *(self.engine)()?, keys)?;
+        columns::restore(keys, self.options.key_type);
+        let computed = started.elapsed();
+        let mut staged = Staged::create(self.output)?;
+        let mut streamed = self.streamed(&mut staged)?;
+        for bytes in memory.chunks(W::BYTES * WRITTEN_RECORDS) {
+            self.write(&mut streamed, bytes)?;
+        }
+        self.finish(streamed)?;
+        staged.commit()?;
+        Ok(sorted(
+            size / W::BYTES,
+            size,
+            [read, computed, started.elapsed()],
+        ))
+    }
+
+    fn records_in_memory<W: Word>(
+        &self,
+        mut input: Input,
+        size: usize,
+        job: &Job,
+    ) -> Result<Sorted> {
+        let started = Instant::now();
+        let mut columns = Columns::<W>::new(self.options.pairs);
+        // One byte more than there is, so that the end is seen.
+        let raw = input.next(size + 1, Vec::with_capacity(size + 1))?;
+        self.check_unchanged(job)?;
+        let read = started.elapsed();
+        if let Some(raw) = raw {
+            self.count_read(raw.len());
+            drop(self.parse(raw, &mut columns)?);
+        }
+        let mut engine = (self.engine)()?;
+        columns.sort(&mut *engine)?;
+        columns::restore(&mut columns.keys, self.options.key_type);
+        drop(engine);
+        let computed = started.elapsed();
+        let mut staged = Staged::create(self.output)?;
+        let mut streamed = self.streamed(&mut staged)?;
+        for from in (0..columns.len()).step_by(WRITTEN_RECORDS) {
+            let to = columns.len().min(from + WRITTEN_RECORDS);
+            self.write(&mut streamed, &self.bytes_of(&columns, from..to))?;
+        }
+        self.finish(streamed)?;
+        staged.commit()?;
+        Ok(sorted(
+            columns.len(),
+            size,
+            [read, computed, started.elapsed()],
+        ))
+    }
+}
+
+/// Fresh memory, in large pages where the system has them: small ones took longer to get than the
+/// keys to sort.
+fn memory(size: usize) -> Result<MmapMut> {
+    let memory = MmapMut::map_anon(size)
+        .map_err(|error| Error::Limit(format!("cannot get {size} bytes of memory: {error}")))?;
+    #[cfg(target_os = "linux")]
+    // Without large pages it works as well.
+    let _ = memory.advise(memmap2::Advice::HugePage);
+    Ok(memory)
+}
+
+/// What was sorted, and when all was read, computed and written.
+fn sorted(records: usize, bytes: usize, [read, computed, written]: [Duration; 3]) -> Sorted {
+    Sorted {
+        records: records as u64,
+        runs: 0,
+        chunk_bytes: bytes,
+        local: StageTimes {
+            items: 1,
+            input: read,
+            compute: computed - read,
+            wall: computed,
+            ..StageTimes::default()
+        },
+        global: StageTimes {
+            items: 1,
+            output: written - computed,
+            wall: written - computed,
+            ..StageTimes::default()
+        },
+    }
+}

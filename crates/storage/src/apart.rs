@@ -1,0 +1,223 @@
+//! One rule for all paths of an operation: it overwrites neither a file that it reads nor a part of an index.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The file by which an index is told from other folders.
+pub const MANIFEST: &str = "manifest.json";
+
+/// The value of `format` in the manifest of an index.
+pub const INDEX_FORMAT: &str = "tokapi index";
+
+/// The paths that an operation reads and writes, to be checked before it begins.
+///
+/// Paths are compared as they are behind links and dots. Standard input and output, pipes and devices are no harm.
+///
+/// ```
+/// # use tokapi::Paths;
+/// let mut paths = Paths::default();
+/// paths.read("queries.tsv");
+/// paths.write("bm25.run");
+/// paths.check()?;
+/// # Ok::<(), tokapi::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Paths {
+    reads: Vec<Named>,
+    writes: Vec<Named>,
+    /// The last folder of a file, and what it is behind links: many files are of one folder.
+    folder: Option<(PathBuf, PathBuf)>,
+}
+
+/// A path as the user names it, and as it is.
+#[derive(Debug, Clone)]
+struct Named {
+    name: PathBuf,
+    resolved: PathBuf,
+}
+
+impl Paths {
+    /// Adds a file or folder that is read. Of a folder all that it holds is read.
+    pub fn read(&mut self, path: impl AsRef<Path>) {
+        let read = self.named(path.as_ref());
+        self.reads.extend(read);
+    }
+
+    /// Adds a file or folder that is written, whether it exists or not.
+    pub fn write(&mut self, path: impl AsRef<Path>) {
+        let written = self.named(path.as_ref());
+        self.writes.extend(written);
+    }
+
+    /// A path as it is; none for standard input and output, pipes and devices.
+    fn named(&mut self, path: &Path) -> Option<Named> {
+        let is_file = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file());
+        if let (true, Some(folder), Some(name)) = (is_file, path.parent(), path.file_name()) {
+            let known = self.folder.take().filter(|(known, _)| known == folder);
+            let (_, resolved) = self.folder.insert(known.unwrap_or_else(|| {
+                let resolved = match folder.as_os_str().is_empty() {
+                    true => resolve(Path::new(".")),
+                    false => resolve(folder),
+                };
+                (folder.to_path_buf(), resolved)
+            }));
+            return Some(Named {
+                name: path.to_path_buf(),
+                resolved: resolved.join(name),
+            });
+        }
+        let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+        (path != Path::new("-") && !special).then(|| Named {
+            name: path.to_path_buf(),
+            resolved: resolve(path),
+        })
+    }
+
+    /// Checks that no written path is read, is part of an index, or is written twice.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] names the path and asks for another one.
+    pub fn check(&self) -> Result<()> {
+        for (place, write) in self.writes.iter().enumerate() {
+            let is_same = |read: &&Named| write.resolved == read.resolved;
+            let holds = |read: &&Named| {
+                write.resolved.starts_with(&read.resolved)
+                    || read.resolved.starts_with(&write.resolved)
+            };
+            if let Some(read) = self.reads.iter().find(is_same) {
+                return refuse(&read.name, "the output would overwrite this input");
+            }
+            if let Some(folder) = write.resolved.ancestors().skip(1).find(|f| is_index(f)) {
+                let what = format!("the output would be inside the index {}", folder.display());
+                return refuse(&write.name, &what);
+            }
+            if let Some(read) = self.reads.iter().find(holds) {
+                let what = format!("the output and the input {} overlap", read.name.display());
+                return refuse(&write.name, &what);
+            }
+            let before = self.writes[..place].iter();
+            if before.into_iter().any(|other| is_same(&other)) {
+                return refuse(&write.name, "two outputs have this name");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refuse(path: &Path, what: &str) -> Result<()> {
+    Err(Error::Usage(format!(
+        "{}: {what}; name another file to write",
+        path.display()
+    )))
+}
+
+/// The path behind links and dots, as far as it exists.
+fn resolve(path: &Path) -> PathBuf {
+    if let Ok(resolved) = path.canonicalize() {
+        return resolved;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) if folder.as_os_str().is_empty() => {
+            resolve(Path::new(".")).join(name)
+        }
+        (Some(folder), Some(name)) => resolve(folder).join(name),
+        _ => path.to_path_buf(),
+    }
+}
+
+/// Whether `folder` is an index.
+fn is_index(folder: &Path) -> bool {
+    /// The format comes first in a manifest.
+    const BEGINNING_BYTES: u64 = 256;
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut beginning = Vec::new();
+        let file = std::fs::File::open(folder.join(MANIFEST))?;
+        std::io::Read::read_to_end(
+            &mut std::io::Read::take(file, BEGINNING_BYTES),
+            &mut beginning,
+        )?;
+        Ok(beginning)
+    };
+    read()
+        .is_ok_and(|beginning| memchr::memmem::find(&beginning, INDEX_FORMAT.as_bytes()).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// What [`Paths::check`] says of what `read` and `written` name in a folder with an index and some files.
+    fn check(read: &[&str], written: &[&str]) -> Option<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| match name {
+            "-" => PathBuf::from("-"),
+            name => dir.path().join(name),
+        };
+        for folder in ["ix", "ix/part-1", "docs"] {
+            fs::create_dir(path(folder)).unwrap();
+        }
+        fs::write(path("ix/manifest.json"), "{\"format\":\"tokapi index\"}").unwrap();
+        for file in ["a", "docs/b"] {
+            fs::write(path(file), "").unwrap();
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(path("a"), path("link")).unwrap();
+            std::os::unix::fs::symlink(path("ix"), path("to-ix")).unwrap();
+        }
+        let mut paths = Paths::default();
+        read.iter().for_each(|name| paths.read(path(name)));
+        written.iter().for_each(|name| paths.write(path(name)));
+        paths.check().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_read_is_not_written() {
+        for (read, written) in [
+            ("a", "a"),
+            ("a", "docs/../a"),
+            ("docs/b", "docs/b"),
+            ("docs/b", "docs"),
+            ("docs", "docs/new"),
+            ("new", "new"),
+            ("new/a", "new"),
+            #[cfg(unix)]
+            ("link", "a"),
+            #[cfg(unix)]
+            ("a", "link"),
+        ] {
+            let said = check(&["-", read], &["-", written]);
+            assert!(
+                said.as_ref()
+                    .is_some_and(|said| said.contains("name another")),
+                "{read} {written}: {said:?}"
+            );
+        }
+        for (read, written) in [("a", "b"), ("docs/b", "docs/c"), ("ix", "iy"), ("-", "-")] {
+            assert_eq!(check(&[read], &[written]), None, "{read} {written}");
+        }
+    }
+
+    #[test]
+    fn an_index_is_left_alone() {
+        let inside = [
+            "ix/manifest.json",
+            "ix/new",
+            "ix/part-1/postings",
+            "ix/part-2/new",
+        ];
+        for written in inside.iter().chain(cfg!(unix).then_some(&"to-ix/new")) {
+            let said = check(&[], &[written]).unwrap();
+            assert!(said.contains("inside the index"), "{written}: {said}");
+        }
+        assert_eq!(check(&["a"], &["ix"]), None, "for updates");
+    }
+
+    #[test]
+    fn outputs_have_names_of_their_own() {
+        let said = check(&[], &["x", "docs/../x"]).unwrap();
+        assert!(said.contains("two outputs"), "{said}");
+    }
+}

@@ -1,0 +1,17 @@
+//! The ground that Tokapi's crates share: errors, files that appear whole, checked scratch files, a memory
+//! budget, pipelined stages, and small data structures.
+
+pub mod apart;
+pub mod bits;
+pub mod compress;
+pub mod error;
+pub mod memory;
+pub mod paths;
+pub mod pipeline;
+pub mod prefetch;
+pub mod ranks;
+pub mod scratch;
+pub mod strings;
+pub mod tune;
+pub mod varint;
+pub mod whole;

@@ -1,0 +1,323 @@
+//! Input, computation and output at the same time: three stages with bounded queues between them.
+//!
+//! One thread reads, some compute, one writes, in the order of reading. No more than a fixed number
+//! of items is under way, so that the slowest stage alone sets the time and the memory is bounded.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::bounded;
+
+use crate::error::Result;
+
+/// How the stages run.
+#[derive(Debug, Clone, Copy)]
+pub struct Stages {
+    /// The threads that compute.
+    pub threads: usize,
+    /// Whether stages overlap. Otherwise as many items as there are threads are read, then
+    /// computed, then written, one after the other: for comparison.
+    pub overlap: bool,
+    /// Items under way beside those that are computed: read, waiting, being written.
+    pub beside: usize,
+}
+
+/// Where the time of a pass went.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StageTimes {
+    /// Items: chunks or batches.
+    pub items: u64,
+    /// The time that reading took.
+    pub input: Duration,
+    /// The time that computing took, of all threads together, divided by their number.
+    pub compute: Duration,
+    /// The time that writing took.
+    pub output: Duration,
+    /// From the beginning to the end.
+    pub wall: Duration,
+}
+
+/// What became of an item: a result, or a panic to be passed on.
+type Outcome<O> = std::result::Result<Result<O>, Box<dyn Any + Send>>;
+
+impl Stages {
+    /// Stages with `threads` threads; one item is read, one waits and one is written meanwhile.
+    pub fn new(threads: usize, overlap: bool) -> Self {
+        Stages {
+            threads,
+            overlap,
+            beside: 3,
+        }
+    }
+
+    /// Stages that overlap, with as many threads as the pool that this is called in.
+    pub fn of_pool() -> Self {
+        Stages::new(rayon::current_num_threads(), true)
+    }
+
+    /// Items under way at most.
+    pub fn in_flight(&self) -> usize {
+        match self.overlap {
+            true => self.threads + self.beside,
+            false => self.threads,
+        }
+    }
+
+    /// Gives what `read` reads to the workers, and what they make of it to `write`, in the order
+    /// of reading.
+    ///
+    /// # Errors
+    /// The first error, in the order of reading: everything before it has been written.
+    pub fn run<I: Send, O: Send, W: FnMut(I) -> Result<O>>(
+        &self,
+        mut read: impl FnMut() -> Result<Option<I>> + Send,
+        worker: impl Fn() -> W + Sync,
+        mut write: impl FnMut(O) -> Result<()>,
+    ) -> Result<StageTimes> {
+        let started = Instant::now();
+        let batch = if self.overlap { 1 } else { self.threads };
+        let (return_token, tokens) = bounded(self.in_flight());
+        for _ in 0..self.in_flight() {
+            // There is room for all.
+            let _ = return_token.send(());
+        }
+        let (todo, to_compute) = bounded::<(u64, I)>(self.in_flight());
+        let (done, computed) = bounded::<(u64, Outcome<O>)>(self.in_flight());
+        let mut times = StageTimes::default();
+        let result = std::thread::scope(|scope| {
+            let failed = done.clone();
+            let reader = scope.spawn(move || {
+                let mut busy = Duration::ZERO;
+                let mut sequence = 0;
+                let mut ready = Vec::with_capacity(batch);
+                let mut more = true;
+                while more && (0..batch).all(|_| tokens.recv().is_ok()) {
+                    while more && ready.len() < batch {
+                        let from = Instant::now();
+                        let item = catch_unwind(AssertUnwindSafe(&mut read));
+                        busy += from.elapsed();
+                        match item {
+                            Ok(Ok(Some(item))) => ready.push((sequence, item)),
+                            Ok(Ok(None)) => more = false,
+                            Ok(Err(error)) => {
+                                more = false;
+                                let _ = failed.send((sequence, Ok(Err(error))));
+                            }
+                            Err(panic) => {
+                                more = false;
+                                let _ = failed.send((sequence, Err(panic)));
+                            }
+                        }
+                        sequence += 1;
+                    }
+                    // Where nobody takes them any more, the writer has stopped.
+                    if ready.drain(..).any(|item| todo.send(item).is_err()) {
+                        break;
+                    }
+                }
+                busy
+            });
+            let workers: Vec<_> = (0..self.threads)
+                .map(|_| {
+                    let (to_compute, done, worker) = (to_compute.clone(), done.clone(), &worker);
+                    scope.spawn(move || {
+                        let mut busy = Duration::ZERO;
+                        let mut work = None;
+                        for (sequence, item) in to_compute {
+                            let from = Instant::now();
+                            let work = work.get_or_insert_with(worker);
+                            let outcome = catch_unwind(AssertUnwindSafe(|| work(item)));
+                            busy += from.elapsed();
+                            if done.send((sequence, outcome)).is_err() {
+                                break;
+                            }
+                        }
+                        busy
+                    })
+                })
+                .collect();
+            drop((done, to_compute));
+            let mut writer = Writer {
+                next: 0,
+                waiting: BTreeMap::new(),
+                busy: Duration::ZERO,
+            };
+            let mut take = || -> Result<()> {
+                for (sequence, outcome) in &computed {
+                    writer.waiting.insert(sequence, outcome);
+                    // Without overlap nothing is written before the whole batch is computed.
+                    while writer.waiting.len() >= batch && writer.write_next(&mut write)? {
+                        while batch > 1 && writer.write_next(&mut write)? {}
+                        for _ in 0..batch {
+                            // The reader may have ended.
+                            let _ = return_token.send(());
+                        }
+                    }
+                }
+                // What is left of the last batch.
+                while writer.write_next(&mut write)? {}
+                Ok(())
+            };
+            let result = take();
+            times.items = writer.next;
+            times.output = writer.busy;
+            // Nobody waits for a token or a place in a queue any more.
+            drop((return_token, computed));
+            times.input = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);
+            for worker in workers {
+                let busy = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+                times.compute += busy / threads;
+            }
+            result
+        });
+        times.wall = started.elapsed();
+        result.map(|()| times)
+    }
+}
+
+/// The last stage: outcomes put back in order.
+struct Writer<O> {
+    next: u64,
+    waiting: BTreeMap<u64, Outcome<O>>,
+    busy: Duration,
+}
+
+impl<O> Writer<O> {
+    /// Writes the next item if it is there.
+    fn write_next(&mut self, write: &mut impl FnMut(O) -> Result<()>) -> Result<bool> {
+        let Some(outcome) = self.waiting.remove(&self.next) else {
+            return Ok(false);
+        };
+        self.next += 1;
+        let item = outcome.unwrap_or_else(|panic| resume_unwind(panic))?;
+        let from = Instant::now();
+        let written = write(item);
+        self.busy += from.elapsed();
+        written.map(|()| true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    const BOTH: [bool; 2] = [true, false];
+
+    fn numbers(count: u64) -> impl FnMut() -> Result<Option<u64>> + Send {
+        let mut next = 0;
+        move || {
+            next += 1;
+            Ok((next <= count).then_some(next - 1))
+        }
+    }
+
+    #[test]
+    fn items_come_in_order_whatever_the_threads() {
+        for overlap in BOTH {
+            for (threads, count) in [(1, 0), (1, 5), (2, 1), (3, 100), (8, 7), (2, 4)] {
+                let mut written = Vec::new();
+                let work = |item: u64| {
+                    if item.is_multiple_of(3) {
+                        std::thread::sleep(Duration::from_micros(300));
+                    }
+                    Ok(2 * item)
+                };
+                let times = Stages::new(threads, overlap)
+                    .run(
+                        numbers(count),
+                        || work,
+                        |item| {
+                            written.push(item);
+                            Ok(())
+                        },
+                    )
+                    .unwrap();
+                assert_eq!(written, (0..count).map(|n| 2 * n).collect::<Vec<_>>());
+                assert_eq!(times.items, count);
+            }
+        }
+    }
+
+    #[test]
+    fn no_more_than_a_few_are_under_way() {
+        for overlap in BOTH {
+            let stages = Stages::new(2, overlap);
+            let under_way = AtomicUsize::new(0);
+            let mut next = numbers(200);
+            let read = || {
+                let item = next()?;
+                let now = under_way.fetch_add(usize::from(item.is_some()), Ordering::SeqCst);
+                assert!(now < stages.in_flight());
+                Ok(item)
+            };
+            let write = |_| {
+                under_way.fetch_sub(1, Ordering::SeqCst);
+                Ok(())
+            };
+            stages.run(read, || Ok, write).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_first_error_stops_and_everything_before_it_is_written() {
+        let failed = |n: u64| Err(Error::Limit(n.to_string()));
+        for overlap in BOTH {
+            for threads in [1, 4] {
+                let stages = Stages::new(threads, overlap);
+                let mut written = 0;
+                let work = |item: u64| if item >= 9 { failed(item) } else { Ok(item) };
+                let error = stages.run(
+                    numbers(50),
+                    || work,
+                    |_| {
+                        written += 1;
+                        Ok(())
+                    },
+                );
+                assert_eq!((error.unwrap_err().to_string(), written), ("9".into(), 9));
+                let mut next = numbers(50);
+                let read = || match next()? {
+                    Some(7) => Err(Error::Limit("7".into())),
+                    item => Ok(item),
+                };
+                let mut written = 0;
+                let error = stages.run(
+                    read,
+                    || Ok,
+                    |_| {
+                        written += 1;
+                        Ok(())
+                    },
+                );
+                assert_eq!((error.unwrap_err().to_string(), written), ("7".into(), 7));
+                let error = stages.run(
+                    numbers(50),
+                    || Ok,
+                    |item| match item {
+                        5 => Err(Error::Limit("5".into())),
+                        _ => Ok(()),
+                    },
+                );
+                assert_eq!(error.unwrap_err().to_string(), "5");
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_is_passed_on_and_nothing_hangs() {
+        for overlap in BOTH {
+            let stages = Stages::new(2, overlap);
+            let work = |item: u64| -> Result<()> {
+                assert!(item != 3, "three");
+                Ok(())
+            };
+            let run = || stages.run(numbers(100), || work, |()| Ok(()));
+            assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Scratch space: the files of a job that is larger than the memory.
+//!
+//! Every scratch folder gets a folder of the job's name. All files in it carry the job's stamp and
+//! are checked when they are read (`frames.rs`). What has been done stands in a journal in the first
+//! folder; an interrupted job continues from there. At the end everything is removed.
+
+pub mod frames;
+mod journal;
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use frames::{FrameFile, FrameWriter, scratch};
+use journal::Journal;
+
+/// Where a job puts what does not fit into memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScratchOptions {
+    /// One folder on each disk to use; beside the output where there is none.
+    pub folders: Vec<PathBuf>,
+    /// Whether an interrupted job is continued.
+    pub resume: bool,
+}
+
+/// A job as its journal knows it.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What tells it from others: the output's path.
+    pub name: String,
+    /// What must be the same when it is continued.
+    pub terms: Value,
+    /// A file that is read, if any, and the folder that is written to: the disks that are busy.
+    pub input: Option<PathBuf>,
+    /// The folder of the output.
+    pub output: PathBuf,
+}
+
+/// The open scratch space of a job.
+pub struct Scratch {
+    /// The job's own folders, the best place for runs first.
+    disks: Vec<Disk>,
+    stamp: u64,
+    journal: Journal,
+    next_file: AtomicU64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Disk {
+    folder: PathBuf,
+    device: u64,
+}
+
+impl Job {
+    /// The folders of the job below the scratch folders of `options`.
+    fn folders(&self, options: &ScratchOptions) -> Vec<PathBuf> {
+        let mut hasher = DefaultHasher::new();
+        self.name.hash(&mut hasher);
+        let name = format!("tokapi-{:016x}", hasher.finish());
+        let beside = [self.output.clone()];
+        let roots = match options.folders.is_empty() {
+            true => &beside[..],
+            false => &options.folders[..],
+        };
+        roots.iter().map(|root| root.join(&name)).collect()
+    }
+
+    /// Whether an interrupted run of the job has left something.
+    pub fn is_begun(&self, options: &ScratchOptions) -> bool {
+        self.folders(options)[0].join(JOURNAL).exists()
+    }
+
+    /// Tells before the work begins whether an interrupted job is in the way.
+    ///
+    /// # Errors
+    /// It is, and is not to be continued; a scratch folder does not exist.
+    pub fn check(&self, options: &ScratchOptions) -> Result<()> {
+        for folder in &options.folders {
+            if !folder.is_dir() {
+                return Err(Error::Usage(format!(
+                    "{}: there is no such folder for scratch files",
+                    folder.display()
+                )));
+            }
+        }
+        let first = &self.folders(options)[0];
+        match self.is_begun(options) && !options.resume {
+            true => Err(interrupted(first)),
+            false => Ok(()),
+        }
+    }
+}
+
+const JOURNAL: &str = "journal";
+
+fn interrupted(folder: &Path) -> Error {
+    Error::Usage(format!(
+        "{}: here is what an interrupted run of this job has done; continue it with --resume, or remove the folder to begin again",
+        folder.display()
+    ))
+}
+
+impl Scratch {
+    /// Opens the scratch space of `job`. Gives it with what an interrupted run of the job, if it is
+    /// to be continued, has put into the journal.
+    ///
+    /// # Errors
+    /// A folder that cannot be written to; an interrupted run that is not to be continued, or was
+    /// one of another input or other options; another process that does the same job.
+    pub fn open(job: &Job, options: &ScratchOptions) -> Result<(Self, Vec<Value>)> {
+        let folders = job.folders(options);
+        let mut disks = Vec::new();
+        for folder in folders {
+            fs::create_dir_all(&folder).map_err(scratch(&folder))?;
+            let device = device(&folder);
+            disks.push(Disk { folder, device });
+        }
+        let first = disks[0].folder.clone();
+        let (mut journal, mut entries) = Journal::open(&first.join(JOURNAL))?;
+        let stamp = match entries.first() {
+            None => {
+                let stamp = new_stamp(&first);
+                journal.append(&json!({"stamp": stamp, "terms": job.terms}))?;
+                stamp
+            }
+            Some(_) if !options.resume => return Err(interrupted(&first)),
+            Some(begun) => {
+                differs(&begun["terms"], &job.terms, &first)?;
+                let stamp = begun["stamp"].as_u64().ok_or_else(|| Error::Corrupt {
+                    path: first.join(JOURNAL),
+                    what: "its first entry is not that of a job".into(),
+                })?;
+                entries.remove(0);
+                stamp
+            }
+        };
+        let input = job.input.as_deref().map(device);
+        order(&mut disks, input, device(&job.output));
+        log::info!("scratch: {disks:?}, {} journal entries", entries.len());
+        let scratch = Scratch {
+            disks,
+            stamp,
+            journal,
+            next_file: AtomicU64::new(0),
+        };
+        Ok((scratch, entries))
+    }
+
+    /// The stamp that all files of the job carry.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// Adds to the journal.
+    pub fn append(&mut self, entry: &Value) -> Result<()> {
+        self.journal.append(entry)
+    }
+
+    /// A new name in the best place for runs; where some are read, on another disk than `read`.
+    pub fn new_path(&self, kind: &str, read: Option<&Path>) -> PathBuf {
+        let read = read.map(device);
+        let disk = self.disks.iter().find(|disk| Some(disk.device) != read);
+        let folder = &disk.unwrap_or(&self.disks[0]).folder;
+        loop {
+            let number = self.next_file.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!("{kind}-{number}"));
+            if !path.exists() {
+                return path;
+            }
+        }
+    }
+
+    /// A new file of frames, in the place that [`Scratch::new_path`] finds.
+    pub fn create(&self, kind: &str, read: Option<&Path>) -> Result<FrameWriter> {
+        FrameWriter::create(self.new_path(kind, read), self.stamp)
+    }
+
+    /// Writes a whole file of frames, header included, and waits until it is on disk.
+    pub fn write(&self, kind: &str, bytes: &[u8], read: Option<&Path>) -> Result<FrameFile> {
+        let path = self.new_path(kind, read);
+        let write = || {
+            let mut file = fs::File::create(&path)?;
+            file.write_all(bytes)?;
+            file.sync_data()
+        };
+        write().map_err(scratch(&path))?;
+        Ok(FrameFile {
+            path,
+            stamp: self.stamp,
+            length: bytes.len() as u64,
+        })
+    }
+
+    /// Removes every file that is not one of `kept`: what an interrupted run left half done.
+    pub fn remove_others(&self, kept: &[&Path]) {
+        for disk in &self.disks {
+            let files = fs::read_dir(&disk.folder).into_iter().flatten().flatten();
+            for file in files.map(|file| file.path()) {
+                if file.file_name() != Some(JOURNAL.as_ref()) && !kept.contains(&file.as_path()) {
+                    // What cannot be removed is in nobody's way.
+                    let _ = fs::remove_file(file);
+                }
+            }
+        }
+    }
+
+    /// Removes everything: the job is done, or cannot be continued.
+    pub fn remove(self) {
+        // The journal first: what is left without one is not continued, but removed with the next job.
+        let _ = fs::remove_file(self.journal.path());
+        for disk in self.disks {
+            let _ = fs::remove_dir_all(disk.folder);
+        }
+    }
+}
+
+/// The device that a path, or the nearest folder above it, is on; 0 where that is not known.
+fn device(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    path.ancestors()
+        .map(|path| {
+            if path.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                path
+            }
+        })
+        .find_map(|path| fs::metadata(path).ok())
+        .map_or(0, |metadata| metadata.dev())
+}
+
+/// Puts the best disk for runs first: one that neither serves the input nor the output; else one
+/// that does not serve the input.
+fn order(disks: &mut [Disk], input: Option<u64>, output: u64) {
+    disks.sort_by_key(|disk| (Some(disk.device) == input, disk.device == output));
+}
+
+/// A number that no other job has.
+fn new_stamp(folder: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (folder, std::process::id(), std::time::SystemTime::now()).hash(&mut hasher);
+    // Not 0; and JSON's numbers are exact up to 2^53.
+    (hasher.finish() >> 11) | 1
+}
+
+/// Tells in what a job that was begun differs from the one that is to be continued.
+fn differs(begun: &Value, now: &Value, folder: &Path) -> Result<()> {
+    if begun == now {
+        return Ok(());
+    }
+    let (none, empty) = (Value::Null, serde_json::Map::new());
+    let (begun, now) = (
+        begun.as_object().unwrap_or(&empty),
+        now.as_object().unwrap_or(&empty),
+    );
+    let names = begun.keys().chain(now.keys());
+    let differing = names
+        .clone()
+        .find(|&name| begun.get(name).unwrap_or(&none) != now.get(name).unwrap_or(&none));
+    Err(Error::Usage(format!(
+        "{}: the interrupted run had other {}; continue it with the same, or remove the folder to begin again",
+        folder.display(),
+        differing.map_or("options", String::as_str)
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(folder: &Path, terms: Value) -> Job {
+        Job {
+            name: "a.parquet".into(),
+            terms,
+            input: None,
+            output: folder.to_path_buf(),
+        }
+    }
+
+    #[test]
+    fn an_interrupted_job_is_continued_only_if_asked_for_and_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let job_of = |k| job(folder, json!({"inputs": k}));
+        let (fresh, resumed) = (
+            ScratchOptions::default(),
+            ScratchOptions {
+                resume: true,
+                ..Default::default()
+            },
+        );
+        let (mut first, entries) = Scratch::open(&job_of(1), &fresh).unwrap();
+        assert!(entries.is_empty());
+        first.append(&json!({"run": 0})).unwrap();
+        let busy = Scratch::open(&job_of(1), &resumed).err().unwrap();
+        assert!(busy.to_string().contains("another process"), "{busy}");
+        let file = first.create("run", None).unwrap().finish().unwrap();
+        let half = first.create("run", None).unwrap().finish().unwrap();
+        drop(first);
+        assert!(job_of(1).check(&fresh).is_err());
+        assert!(Scratch::open(&job_of(1), &fresh).is_err());
+        let other = Scratch::open(&job_of(2), &resumed).err().unwrap();
+        assert!(other.to_string().contains("other inputs"), "{other}");
+        let (again, entries) = Scratch::open(&job_of(1), &resumed).unwrap();
+        assert_eq!(entries, [json!({"run": 0})]);
+        again.remove_others(&[&file.path]);
+        assert!(file.path.exists() && !half.path.exists());
+        again.remove();
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn runs_go_to_the_disk_that_is_free() {
+        let disk = |device| Disk {
+            folder: format!("{device}").into(),
+            device,
+        };
+        let first = |devices: &[u64], input, output| {
+            let mut disks: Vec<Disk> = devices.iter().map(|&device| disk(device)).collect();
+            order(&mut disks, input, output);
+            disks[0].device
+        };
+        assert_eq!(first(&[1, 2], Some(1), 1), 2);
+        assert_eq!(first(&[1, 2], Some(2), 2), 1);
+        assert_eq!(first(&[1, 2, 3], Some(1), 2), 3);
+        assert_eq!(first(&[1, 2], Some(1), 2), 2);
+        assert_eq!(first(&[1, 2], None, 1), 2);
+        assert_eq!(first(&[1, 1], Some(1), 1), 1);
+    }
+}

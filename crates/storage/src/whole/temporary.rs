@@ -1,0 +1,343 @@
+//! Temporary names: made beside the final one, held by a lock while somebody writes, removed where nobody does.
+//!
+//! A process that is killed leaves its temporary file or folder, and its lock ends with it. So whoever writes the same
+//! next can tell what is left from what is being written, and removes it.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::{NamedTempFile, TempDir};
+
+/// A file under a temporary name, which is removed unless it is renamed.
+pub(super) struct TemporaryFile {
+    /// Locked for as long as it is open.
+    file: NamedTempFile,
+    _listed: Listed,
+}
+
+impl TemporaryFile {
+    /// A new file beside `target`, with the permissions of what is there. Removes what others have left of it.
+    pub fn create(target: &Path) -> io::Result<Self> {
+        let folder = existing_folder_of(target)?;
+        remove_left_over(target);
+        let replaced = fs::metadata(target).ok();
+        // Nobody else reads it before it has the permissions that it is to have.
+        let mode = if replaced.is_some() { 0o600 } else { 0o666 };
+        let prefix = prefix(target);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(SUFFIX);
+        loop {
+            // Errors of this have no temporary name in them.
+            let file = builder.make_in(folder, |path| create_new(path, mode))?;
+            if !is_held(file.as_file(), file.path()) {
+                continue;
+            }
+            if let Some(replaced) = &replaced {
+                keep_permissions(file.as_file(), replaced);
+            }
+            let _listed = Listed::new(file.path());
+            return Ok(TemporaryFile { file, _listed });
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub fn file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    pub fn file_mut(&mut self) -> &mut File {
+        self.file.as_file_mut()
+    }
+
+    /// Puts it in the place of `target`.
+    pub fn rename(self, target: &Path) -> io::Result<()> {
+        let renamed = self.file.persist(target);
+        renamed.map(drop).map_err(|error| error.error)
+    }
+}
+
+/// A folder under a temporary name, which is removed with all that is in it unless it is renamed.
+pub(super) struct TemporaryFolder {
+    folder: TempDir,
+    /// The folder itself, locked.
+    _lock: File,
+    _listed: Listed,
+}
+
+impl TemporaryFolder {
+    /// A new folder beside `target`, with the permissions of what is there. Removes what others have left of it.
+    pub fn create(target: &Path) -> io::Result<Self> {
+        let around = existing_folder_of(target)?;
+        if let Err(error) = fs::metadata(target)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        remove_left_over(target);
+        let replaced = fs::metadata(target).ok();
+        let prefix = prefix(target);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(SUFFIX);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        loop {
+            // Without the temporary name, which the error has.
+            let folder = builder.tempdir_in(around);
+            let folder = folder.map_err(|error| io::Error::from(error.kind()))?;
+            let lock = match File::open(folder.path()) {
+                Ok(lock) => lock,
+                // Taken for left over before it could be locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            if !is_held(&lock, folder.path()) {
+                continue;
+            }
+            if let Some(replaced) = &replaced {
+                keep_permissions(&lock, replaced);
+            }
+            return Ok(TemporaryFolder {
+                _listed: Listed::new(folder.path()),
+                _lock: lock,
+                folder,
+            });
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Puts it in the place of `target`, which is empty or not there.
+    pub fn rename(self, target: &Path) -> io::Result<()> {
+        fs::rename(self.folder.path(), target)?;
+        // The folder has moved: there is nothing to remove under the temporary name.
+        let _ = self.folder.keep();
+        Ok(())
+    }
+}
+
+/// A new file of this mode, less the user's mask.
+fn create_new(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    options.open(path)
+}
+
+/// Whether what has just been made under a temporary name is ours: locked, and not taken for left over before.
+fn is_held(file: &File, path: &Path) -> bool {
+    match file.try_lock() {
+        Ok(()) => fs::symlink_metadata(path).is_ok(),
+        Err(TryLockError::WouldBlock) => false,
+        // Where there are no locks nobody takes anything for left over.
+        Err(TryLockError::Error(_)) => true,
+    }
+}
+
+/// Gives a file the mode of another, and its owner and group where the system lets it. Where the group is another, it may
+/// do no more than everybody.
+fn keep_permissions(file: &File, of: &Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let _ = fchown(file, Some(of.uid()), Some(of.gid()))
+            .or_else(|_| fchown(file, None, Some(of.gid())));
+        let now = file.metadata().map(|now| (now.uid(), now.gid()));
+        let mut mode = of.mode() & 0o7777;
+        if now
+            .as_ref()
+            .map_or(true, |now| *now != (of.uid(), of.gid()))
+        {
+            mode &= 0o777;
+        }
+        if now.map_or(true, |(_, group)| group != of.gid()) {
+            mode = mode & !0o070 | (mode & (mode << 3) & 0o070);
+        }
+        // Some file systems know no modes.
+        let _ = file.set_permissions(PermissionsExt::from_mode(mode));
+    }
+    #[cfg(not(unix))]
+    let _ = (file, of);
+}
+
+/// The temporary names in use.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the temporary files of all outputs that are being written: for a program that ends
+/// here and now because of a signal, and so drops nothing.
+pub fn remove_unfinished() {
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in unfinished.iter() {
+        // What cannot be removed stays: there is nobody left to tell.
+        let _ = match path.is_dir() {
+            true => fs::remove_dir_all(path),
+            false => fs::remove_file(path),
+        };
+    }
+}
+
+/// An entry in the list of temporary names, for as long as it lives.
+struct Listed(PathBuf);
+
+impl Listed {
+    fn new(path: &Path) -> Self {
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        unfinished.push(path.to_path_buf());
+        Listed(path.to_path_buf())
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        unfinished.retain(|path| *path != self.0);
+    }
+}
+
+/// Removes what killed processes have left of their attempts to write `path`.
+pub fn remove_left_over(path: &Path) {
+    for (left, _lock) in abandoned(path) {
+        // What cannot be removed is in nobody's way.
+        let _ = match left.is_dir() {
+            true => fs::remove_dir_all(&left),
+            false => fs::remove_file(&left),
+        };
+    }
+}
+
+/// What killed processes have left of their attempts to write `path`.
+pub fn left_over(path: &Path) -> Vec<PathBuf> {
+    abandoned(path).map(|(left, _)| left).collect()
+}
+
+/// The temporary files and folders of `path` that nobody holds, each locked so that nobody takes it meanwhile.
+fn abandoned(path: &Path) -> impl Iterator<Item = (PathBuf, File)> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let prefix = prefix(&target);
+    let entries = fs::read_dir(folder_of(&target)).into_iter().flatten();
+    entries.flatten().filter_map(move |entry| {
+        let name = entry.file_name();
+        let random = name
+            .as_encoded_bytes()
+            .strip_prefix(prefix.as_encoded_bytes())?
+            .strip_suffix(SUFFIX.as_bytes())?;
+        // Whoever opens a pipe waits.
+        let kind = entry.file_type().ok()?;
+        let is_ours = random.len() == RANDOM_BYTES && random.iter().all(u8::is_ascii_alphanumeric);
+        if !is_ours || !(kind.is_file() || kind.is_dir()) {
+            return None;
+        }
+        let file = File::open(entry.path()).ok()?;
+        file.try_lock().ok()?;
+        Some((entry.path(), file))
+    })
+}
+
+/// Waits until the names in the folder of `path` are on disk, where the system can do that.
+pub fn sync_folder(path: &Path) {
+    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
+}
+
+/// How temporary names end.
+const SUFFIX: &str = ".tmp";
+/// What `tempfile` makes up for a name.
+const RANDOM_BYTES: usize = 6;
+
+/// How the temporary names of what will be `path` begin.
+fn prefix(path: &Path) -> OsString {
+    /// Leaves room for what makes the name a temporary one: most systems allow 255 bytes.
+    const NAME_CHARACTERS: usize = 50;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(NAME_CHARACTERS).collect();
+    format!(".{name}.tokapi-").into()
+}
+
+/// The folder that `path` stands in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The folder that `path` stands in.
+///
+/// # Errors
+/// There is none, and what to do.
+fn existing_folder_of(path: &Path) -> io::Result<&Path> {
+    let folder = folder_of(path);
+    match fs::metadata(folder) {
+        Ok(_) => Ok(folder),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::new(
+            error.kind(),
+            format!(
+                "the folder {} does not exist; make it, or name another",
+                folder.display()
+            ),
+        )),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn what_nobody_holds_is_removed_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("out");
+        let held = TemporaryFile::create(&target).unwrap();
+        let held_folder = TemporaryFolder::create(&target).unwrap();
+        fs::write(held_folder.path().join("a"), b"half").unwrap();
+        let put = |name: &str| fs::write(dir.path().join(name), b"left").unwrap();
+        let left = [".out.tokapi-ab12Cd.tmp", ".out.tokapi-zzzzzz.tmp"];
+        let others = [".other.tokapi-ab12Cd.tmp", ".out.tokapi-my own.tmp", "out"];
+        left.into_iter().chain(others).for_each(put);
+        let folder = dir.path().join(".out.tokapi-FOLDER.tmp");
+        fs::create_dir_all(folder.join("part-1")).unwrap();
+        assert_eq!(left_over(&target).len(), 3);
+        drop(TemporaryFile::create(&target).unwrap());
+        assert_eq!(left_over(&target).len(), 0);
+        for name in others {
+            assert!(dir.path().join(name).exists(), "{name}");
+        }
+        for path in [held.path(), &held_folder.path().join("a")] {
+            assert!(path.exists(), "{}", path.display());
+        }
+        assert_eq!(names(dir.path()), others.len() + 2);
+    }
+
+    #[test]
+    fn those_who_begin_at_once_do_not_take_each_other_for_left_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("out");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let file = TemporaryFile::create(&target).unwrap();
+                        let folder = TemporaryFolder::create(&target).unwrap();
+                        std::thread::yield_now();
+                        assert!(file.path().exists() && folder.path().exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(names(dir.path()), 0);
+    }
+}

@@ -1,0 +1,421 @@
+//! One JSON object a line; the fields that hold id and text are told or found.
+//!
+//! Where no fields are named, the id is the first of `id`, `_id` and `docno` that is there, and
+//! the text is `contents`, or else `title` and `text` joined by a space. A field may hold a
+//! string, a list of strings, or for ids a number. Fields that are kept as well may hold strings,
+//! numbers, booleans and lists of these; `null` is no value.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::CorpusOptions;
+use super::block::{Segment, Sink};
+use super::columns::{IDS, TEXTS};
+use super::tsv::NOT_UTF8;
+use super::value::ValueType;
+use tokapi_storage::error::Result;
+
+pub(super) fn parse(
+    segment: &Segment,
+    bytes: &[u8],
+    options: &CorpusOptions,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let fields = Fields::new(options);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
+        let line = &bytes[start..end];
+        let at = std::mem::replace(&mut start, end + 1);
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        if let Err(problem) = document(line, &fields, sink) {
+            sink.skip(|| segment.error_at(bytes, at, problem.of_line()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Why an object is no document.
+pub(super) enum Problem {
+    /// It is not JSON, or not such as a document has.
+    Broken(serde_json::Error),
+    /// It is JSON.
+    Other(String),
+}
+
+impl From<&str> for Problem {
+    fn from(what: &str) -> Self {
+        Problem::Other(what.to_owned())
+    }
+}
+
+impl Problem {
+    /// The problem of an object that is all of its line.
+    fn of_line(self) -> String {
+        match self {
+            Problem::Broken(error) => {
+                let (column, reason) = (error.column(), reason(&error));
+                format!("broken JSON in column {column}: {reason}")
+            }
+            Problem::Other(what) => what,
+        }
+    }
+
+    /// The problem of an object that stands anywhere.
+    pub(super) fn of_object(self) -> String {
+        match self {
+            Problem::Broken(error) => format!("broken JSON: {}", reason(&error)),
+            Problem::Other(what) => what,
+        }
+    }
+
+    /// Where in `object` the line with the problem begins.
+    pub(super) fn line_start(&self, object: &[u8]) -> usize {
+        let Problem::Broken(error) = self else {
+            return 0;
+        };
+        // Lines count from 1.
+        let mut line_ends = memchr::memchr_iter(b'\n', object);
+        let before = error.line().checked_sub(2);
+        before
+            .and_then(|before| line_ends.nth(before))
+            .map_or(0, |at| at + 1)
+    }
+}
+
+/// Adds the document that `object` holds, or tells why there is none.
+pub(super) fn document(
+    object: &[u8],
+    fields: &Fields<'_>,
+    sink: &mut Sink<'_>,
+) -> std::result::Result<(), Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(object);
+    let found = fields
+        .deserialize(&mut deserializer)
+        .and_then(|found| deserializer.end().map(|()| found));
+    let found = found.map_err(|error| match std::str::from_utf8(object) {
+        Err(_) => NOT_UTF8.into(),
+        Ok(_) => Problem::Broken(error),
+    })?;
+    let mut ids = found.ids.into_iter().flatten().peekable();
+    if ids.peek().is_none() {
+        let names = listed(&fields.ids);
+        let what = format!("no field {names}; name the id's field");
+        return Err(Problem::Other(what));
+    }
+    let id = ids.find(|id| !id.is_empty());
+    let id = id.ok_or("the id is empty or null")?;
+    let mut texts = found.texts;
+    if fields.found && texts[0].is_some() {
+        texts.truncate(1);
+    }
+    if fields.found && texts.len() > 1 && texts[2].is_none() {
+        return Err("no field `contents` or `text`; name the text's fields".into());
+    }
+    if let Some(missing) = texts
+        .iter()
+        .position(Option::is_none)
+        .filter(|_| !fields.found)
+    {
+        let what = format!("no field `{}`", fields.texts[missing]);
+        return Err(Problem::Other(what));
+    }
+    let document = sink.chunk.len();
+    for (field, value) in found.values.iter().enumerate() {
+        for value in value.iter().flat_map(Value::items) {
+            let values = &mut sink.chunk.values;
+            let (kind, text) = value;
+            values.push(document, field, &kind.mark(text.as_bytes()));
+        }
+    }
+    sink.chunk.ids.push(id.as_bytes());
+    let start = sink.chunk.text.len();
+    for (number, text) in texts.iter().flatten().enumerate() {
+        if number > 0 {
+            sink.chunk.text.push(b' ');
+        }
+        sink.chunk.text.extend_from_slice(text.as_bytes());
+    }
+    sink.chunk.end_document(start);
+    Ok(())
+}
+
+/// What serde_json found wrong, without the position it adds.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
+fn listed(names: &[&str]) -> String {
+    names
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The fields to look for.
+pub(super) struct Fields<'a> {
+    ids: Vec<&'a str>,
+    texts: Vec<&'a str>,
+    /// Those whose values are kept.
+    kept: &'a [String],
+    /// Whether the text's fields were not named but are [`TEXTS`].
+    found: bool,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(options: &'a CorpusOptions) -> Self {
+        Fields {
+            ids: options
+                .id_field
+                .as_deref()
+                .map_or(IDS.to_vec(), |field| vec![field]),
+            texts: match options.text_fields.is_empty() {
+                true => TEXTS.to_vec(),
+                false => options.text_fields.iter().map(String::as_str).collect(),
+            },
+            kept: &options.fields,
+            found: options.text_fields.is_empty(),
+        }
+    }
+}
+
+/// The values of [`Fields`], by place.
+pub(super) struct Found<'de> {
+    ids: Vec<Option<Cow<'de, str>>>,
+    texts: Vec<Option<Cow<'de, str>>>,
+    values: Vec<Option<Value<'de>>>,
+}
+
+impl<'de> DeserializeSeed<'de> for &Fields<'_> {
+    type Value = Found<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Found<'de>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &Fields<'_> {
+    type Value = Found<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with a document's fields")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Found<'de>, A::Error> {
+        let mut found = Found {
+            ids: vec![None; self.ids.len()],
+            texts: vec![None; self.texts.len()],
+            values: vec![None; self.kept.len()],
+        };
+        while let Some(Text(key)) = map.next_key_seed(TextSeed)?.flatten() {
+            let id = self.ids.iter().position(|name| *name == key);
+            let text = self.texts.iter().position(|name| *name == key);
+            let kept = self.kept.iter().position(|name| *name == key);
+            let value = match kept {
+                Some(kept) => {
+                    let value = map.next_value_seed(ValueSeed)?;
+                    let text = (id.is_some() || text.is_some()).then(|| value.text());
+                    found.values[kept] = Some(value);
+                    text
+                }
+                None if id.is_none() && text.is_none() => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+                None => map.next_value_seed(TextSeed)?.map(|Text(value)| value),
+            };
+            match (id, text) {
+                (Some(id), Some(text)) => {
+                    found.ids[id] = value.clone();
+                    found.texts[text] = value;
+                }
+                (Some(id), None) => found.ids[id] = value,
+                (_, Some(text)) => found.texts[text] = value,
+                (None, None) => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A value as text.
+struct Text<'de>(Cow<'de, str>);
+
+/// Reads a string, a list of strings or a number as text, `null` as an empty one.
+struct TextSeed;
+
+impl<'de> DeserializeSeed<'de> for TextSeed {
+    type Value = Option<Text<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextSeed {
+    type Value = Option<Text<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string, a list of strings or a number")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Borrowed(text))))
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Owned(text.to_owned()))))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Owned(number.to_string()))))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Owned(number.to_string()))))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> std::result::Result<Self::Value, E> {
+        if number.abs() >= 9.0e15 {
+            // Two such numbers may differ and yet read the same.
+            return Err(E::custom("a number of so many digits must be quoted"));
+        }
+        Ok(Some(Text(Cow::Owned(number.to_string()))))
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
+        Ok(Some(Text(Cow::Borrowed(""))))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(
+        self,
+        mut seq: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
+        let mut joined = String::new();
+        while let Some(item) = seq.next_element_seed(TextSeed)? {
+            if let Some(Text(text)) = item {
+                if !joined.is_empty() {
+                    joined.push(' ');
+                }
+                joined.push_str(&text);
+            }
+        }
+        Ok(Some(Text(Cow::Owned(joined))))
+    }
+}
+
+/// A string, number or boolean.
+type TypedText<'de> = (ValueType, Cow<'de, str>);
+
+/// The value of a field that is kept.
+#[derive(Clone)]
+pub(super) enum Value<'de> {
+    One(TypedText<'de>),
+    /// None, where it is `null`.
+    Many(Vec<TypedText<'de>>),
+}
+
+impl<'de> Value<'de> {
+    /// Its values, one by one.
+    fn items(&self) -> &[TypedText<'de>] {
+        match self {
+            Value::One(value) => std::slice::from_ref(value),
+            Value::Many(values) => values,
+        }
+    }
+
+    /// As text, as [`TextSeed`] reads it.
+    fn text(&self) -> Cow<'de, str> {
+        match self {
+            Value::One((_, text)) => text.clone(),
+            Value::Many(values) => {
+                let texts: Vec<&str> = values.iter().map(|(_, text)| &**text).collect();
+                Cow::Owned(texts.join(" "))
+            }
+        }
+    }
+}
+
+/// Reads strings, numbers, booleans, and lists of these.
+struct ValueSeed;
+
+impl<'de> DeserializeSeed<'de> for ValueSeed {
+    type Value = Value<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> std::result::Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ValueSeed {
+    type Value = Value<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("strings, numbers or booleans in a field that is kept")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One((ValueType::Text, Cow::Borrowed(text))))
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One((ValueType::Text, Cow::Owned(text.to_owned()))))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> std::result::Result<Self::Value, E> {
+        let name = if value { "true" } else { "false" };
+        Ok(Value::One((ValueType::Boolean, Cow::Borrowed(name))))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One((
+            ValueType::Number,
+            Cow::Owned(number.to_string()),
+        )))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<Self::Value, E> {
+        Ok(Value::One((
+            ValueType::Number,
+            Cow::Owned(number.to_string()),
+        )))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
+        // Negative zero is zero.
+        let text = (number + 0.0).to_string();
+        Ok(Value::One((ValueType::Number, Cow::Owned(text))))
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
+        Ok(Value::Many(Vec::new()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(
+        self,
+        mut seq: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(item) = seq.next_element_seed(ValueSeed)? {
+            match item {
+                Value::One(value) => values.push(value),
+                Value::Many(more) => values.extend(more),
+            }
+        }
+        Ok(Value::Many(values))
+    }
+}

@@ -1,0 +1,454 @@
+//! Documents from files, folders, globs and standard input, as chunks of bounded size.
+//!
+//! Reading is split in two so that it scales: [`Corpus::fill`] takes the next raw bytes, whole
+//! records only, in input order, and does nothing else; [`Block::parse`] turns them into a
+//! [`Chunk`], on any thread. The collection is never in memory as a whole.
+
+mod block;
+mod chunk;
+mod columns;
+mod csv;
+mod decode;
+mod ends;
+mod foreign;
+mod format;
+mod gzip;
+mod inputs;
+mod json;
+mod jsonl;
+mod parquet;
+mod reader;
+mod recognise;
+mod small;
+mod source;
+mod spool;
+mod table;
+mod terms;
+mod text;
+mod trec;
+mod tsv;
+mod value;
+
+pub use block::{Block, OnError, Skipped};
+pub use chunk::Chunk;
+pub(crate) use chunk::PADDING;
+pub use chunk::Span;
+pub use decode::unpack;
+pub use format::Format;
+pub use inputs::Input;
+pub use parquet::catches_panic;
+pub use spool::Spooled;
+pub use value::{FieldValue, ValueType};
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use small::SmallFile;
+use source::Source;
+use tokapi_storage::error::{Error, Result};
+
+/// The size of a chunk where none is asked for. Measured on 500 MB of generated text with two
+/// threads: smaller chunks repeat more terms, larger ones leave the cache.
+pub const DEFAULT_CHUNK_BYTES: usize = 16 << 20;
+
+/// How a corpus is read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CorpusOptions {
+    /// The format of all inputs; told from the name and the first bytes of each where not given.
+    pub format: Option<Format>,
+    /// The field or column that holds a document's id.
+    pub id_field: Option<String>,
+    /// The fields or columns that hold its text, in the order in which they are joined.
+    pub text_fields: Vec<String>,
+    /// The fields or columns whose values are kept beside the text ([`Chunk::values`]).
+    pub fields: Vec<String>,
+    /// The most bytes in a chunk, one larger document excepted; [`DEFAULT_CHUNK_BYTES`], or less
+    /// where the input is small, if not given.
+    pub chunk_bytes: Option<usize>,
+    /// What to do with a document that cannot be read.
+    pub on_error: OnError,
+}
+
+impl Default for CorpusOptions {
+    fn default() -> Self {
+        CorpusOptions {
+            format: None,
+            id_field: None,
+            text_fields: Vec::new(),
+            fields: Vec::new(),
+            chunk_bytes: None,
+            on_error: OnError::Stop,
+        }
+    }
+}
+
+/// How far reading has come; shared with whoever shows it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// The size of all inputs on disk, 0 while unknown.
+    pub total_bytes: AtomicU64,
+    /// The bytes of them read so far.
+    pub read_bytes: AtomicU64,
+}
+
+/// A collection of documents, read front to back.
+pub struct Corpus {
+    inputs: VecDeque<Input>,
+    current: Option<Source>,
+    options: Arc<CorpusOptions>,
+    progress: Arc<Progress>,
+    /// The number of the next block.
+    sequence: u64,
+    chunk_bytes: usize,
+    /// A larger document is an error.
+    document_bytes: usize,
+    /// The sizes of chunks and of documents that were asked for, here or where this is read again.
+    bounds: Arc<OnceLock<(usize, usize)>>,
+    /// What may still be read.
+    left_bytes: u64,
+}
+
+impl Corpus {
+    /// Opens files, folders (with all that is below them), globs, and `-` for standard input.
+    ///
+    /// # Errors
+    /// A path that does not exist, a glob that matches nothing.
+    pub fn open<P: AsRef<Path>>(paths: &[P], options: CorpusOptions) -> Result<Self> {
+        Ok(Corpus::new(inputs::expand(paths)?, options))
+    }
+
+    /// Reads what a file called `name` would hold from memory; the name may tell the format, and
+    /// errors call the file by it.
+    pub fn from_bytes(name: &str, bytes: impl Into<Vec<u8>>, options: CorpusOptions) -> Self {
+        let bytes = bytes::Bytes::from(bytes.into());
+        let input = Input {
+            path: name.into(),
+            bytes: bytes.len() as u64,
+            memory: Some(bytes),
+            spooled: None,
+        };
+        Corpus::new(vec![input], options)
+    }
+
+    fn new(inputs: Vec<Input>, options: CorpusOptions) -> Self {
+        let progress = Progress::default();
+        let total = inputs.iter().map(|input| input.bytes).sum();
+        progress.total_bytes.store(total, Ordering::Relaxed);
+        log::info!("{} input files, {total} bytes", inputs.len());
+        let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES).max(1);
+        Corpus {
+            inputs: inputs.into(),
+            current: None,
+            options: Arc::new(options),
+            progress: Arc::new(progress),
+            sequence: 0,
+            chunk_bytes,
+            document_bytes: usize::MAX,
+            bounds: Arc::default(),
+            left_bytes: u64::MAX,
+        }
+    }
+
+    /// Keeps what documents have in `fields` too ([`CorpusOptions::fields`]).
+    ///
+    /// # Errors
+    /// A field is named twice, or has no name.
+    pub fn keep_fields(&mut self, fields: &[String]) -> Result<()> {
+        for (place, field) in fields.iter().enumerate() {
+            if field.is_empty() || fields[..place].contains(field) {
+                return Err(Error::Usage(format!(
+                    "`{field}` is no field to keep: every field has a name and is named once"
+                )));
+            }
+        }
+        Arc::make_mut(&mut self.options).fields = fields.to_vec();
+        Ok(())
+    }
+
+    /// The fields that are kept.
+    pub fn fields(&self) -> &[String] {
+        &self.options.fields
+    }
+
+    /// Ends the corpus after the documents that the first `bytes` bytes hold, decompressed: a
+    /// sample. The last document may go beyond.
+    pub fn limit(&mut self, bytes: u64) {
+        self.left_bytes = bytes;
+        let total = &self.progress.total_bytes;
+        total.fetch_min(bytes, Ordering::Relaxed);
+    }
+
+    /// Makes chunks small enough, unless their size was given, that `threads` have enough of them
+    /// to end at about the same time.
+    pub fn share_among(&mut self, threads: usize) {
+        /// Chunks for every thread, at the least.
+        const CHUNKS: u64 = 4;
+        /// A smaller chunk is not worth its overhead.
+        const LEAST_BYTES: u64 = 1 << 20;
+        let total = self.progress.total_bytes.load(Ordering::Relaxed);
+        if self.options.chunk_bytes.is_none() && total > 0 {
+            let share = total / (CHUNKS * threads as u64);
+            let most = DEFAULT_CHUNK_BYTES as u64;
+            // At most `DEFAULT_CHUNK_BYTES`, so it fits.
+            self.chunk_bytes = share.clamp(LEAST_BYTES, most) as usize;
+        }
+        log::info!("chunks of {} bytes", self.chunk_bytes);
+    }
+
+    /// Makes chunks that fit into the cache, unless their size was given.
+    pub fn chunk_finely(&mut self) {
+        /// Measured with words counted on two threads.
+        const FINE_BYTES: usize = 2 << 20;
+        if self.options.chunk_bytes.is_none() {
+            self.chunk_bytes = self.chunk_bytes.min(FINE_BYTES);
+        }
+    }
+
+    /// The most text that a chunk has, one oversized document excepted.
+    pub fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    /// Makes chunks of at most `bytes`, and refuses documents of more than `document_bytes`.
+    pub fn bound(&mut self, bytes: usize, document_bytes: usize) {
+        self.chunk_bytes = bytes.max(1);
+        self.document_bytes = document_bytes;
+        let _ = self.bounds.set((bytes, document_bytes));
+        log::info!("chunks of {bytes} bytes");
+    }
+
+    /// Makes the chunks that the first reading made, and refuses the same documents.
+    pub fn bound_as_before(&mut self) {
+        if let Some(&(bytes, document_bytes)) = self.bounds.get() {
+            self.bound(bytes, document_bytes);
+        }
+    }
+
+    /// The size of all inputs on disk, or of the sample that is read of them; 0 while unknown.
+    pub fn total_bytes(&self) -> u64 {
+        self.progress.total_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The size of chunks that was asked for.
+    pub fn asked_chunk_bytes(&self) -> Option<usize> {
+        self.options.chunk_bytes
+    }
+
+    /// Counts a block as read.
+    pub fn pass_over(&self, block: &Block) {
+        let bytes = block.unread_bytes() as u64;
+        self.progress.read_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What tells the documents that this corpus gives: inputs with their sizes and times, and how
+    /// they are read.
+    pub fn description(&self) -> serde_json::Value {
+        let inputs: Vec<String> = self.inputs.iter().map(Input::description).collect();
+        let CorpusOptions {
+            format,
+            id_field,
+            text_fields,
+            fields,
+            on_error,
+            chunk_bytes: _,
+        } = &*self.options;
+        serde_json::json!({
+            "inputs": inputs,
+            "reading": format!("{format:?} {id_field:?} {text_fields:?} {fields:?} {on_error:?}"),
+        })
+    }
+
+    /// The inputs that have not been opened yet.
+    pub fn inputs(&self) -> impl Iterator<Item = &Input> {
+        self.inputs.iter()
+    }
+
+    /// What is done about documents that cannot be read.
+    pub fn on_error(&self) -> OnError {
+        self.options.on_error
+    }
+
+    /// How far reading has come.
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// Fills `block` with the next records; false when there are none left.
+    ///
+    /// # Errors
+    /// A file that cannot be read or decompressed; with [`OnError::Skip`] the rest of the file is
+    /// left out instead and noted in the block.
+    pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let left = usize::try_from(self.left_bytes).unwrap_or(usize::MAX);
+        block.start(
+            self.sequence,
+            &self.options,
+            self.chunk_bytes.min(left),
+            self.document_bytes,
+        );
+        // Also where this fails: no two blocks have one number.
+        self.sequence += 1;
+        while block.room() > 0 {
+            let mut source = match self.current.take() {
+                Some(source) => source,
+                None => match self.inputs.pop_front() {
+                    Some(input) if block.add_small(SmallFile::of(&input, &self.progress)) => {
+                        continue;
+                    }
+                    // Small files are the last of a block.
+                    Some(input) if block.has_small() => {
+                        self.inputs.push_front(input);
+                        break;
+                    }
+                    Some(input) => match Source::open(&input, &self.options, &self.progress) {
+                        Ok(source) => source,
+                        Err(error) => {
+                            block.skip(error)?;
+                            continue;
+                        }
+                    },
+                    None => break,
+                },
+            };
+            match source.read_into(block) {
+                Ok(true) => {
+                    self.current = Some(source);
+                    break;
+                }
+                Ok(false) => {}
+                Err(error) => block.skip(error)?,
+            }
+        }
+        self.left_bytes = self.left_bytes.saturating_sub(block.len() as u64);
+        Ok(!block.is_empty())
+    }
+
+    /// The next chunk and what was left out of it, for whoever reads on one thread; `None` at the
+    /// end.
+    ///
+    /// # Errors
+    /// As [`Corpus::fill`] and [`Block::parse`].
+    pub fn next_chunk(&mut self) -> Result<Option<(Chunk, Skipped)>> {
+        let mut block = Block::default();
+        if !self.fill(&mut block)? {
+            return Ok(None);
+        }
+        let mut chunk = Chunk::default();
+        let skipped = block.parse(&mut chunk)?;
+        Ok(Some((chunk, skipped)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_one_file_have_one_segment_and_no_more_bytes_than_asked_for() {
+        let text = "one\ntwo\n\n".repeat(1000);
+        let options = CorpusOptions {
+            chunk_bytes: Some(256),
+            ..Default::default()
+        };
+        let mut corpus = Corpus::from_bytes("x.terms", text, options);
+        let (mut block, mut documents) = (Block::default(), 0);
+        while corpus.fill(&mut block).unwrap() {
+            assert!(block.len() <= 256);
+            let mut chunk = Chunk::default();
+            block.parse(&mut chunk).unwrap();
+            assert_eq!(chunk.files.len(), 1);
+            documents += chunk.len();
+        }
+        assert_eq!(documents, 1000);
+    }
+
+    #[test]
+    fn a_sample_is_the_first_documents_whatever_the_chunks() {
+        let text = "one\ntwo\n\n".repeat(1000);
+        for chunk_bytes in [1, 9, 100, 450, 1 << 20] {
+            for (limit, expected) in [(0, 0), (450, 50), (1 << 20, 1000)] {
+                let options = CorpusOptions {
+                    chunk_bytes: Some(chunk_bytes),
+                    ..Default::default()
+                };
+                let mut corpus = Corpus::from_bytes("x.terms", text.clone(), options);
+                corpus.limit(limit);
+                let mut documents = 0;
+                while let Some((chunk, _)) = corpus.next_chunk().unwrap() {
+                    documents += chunk.len();
+                }
+                assert_eq!(documents, expected, "{chunk_bytes} {limit}");
+            }
+        }
+    }
+
+    #[test]
+    fn small_and_large_files_come_in_their_order_whatever_the_chunks() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut expected = Vec::new();
+        for file in 0..40 {
+            let documents = if file % 7 == 3 { 3000 } else { file % 5 };
+            let id = |document| format!("{file}-{document}");
+            expected.extend((0..documents).map(id));
+            let lines = (0..documents).map(|document| id(document) + "\tone two\n");
+            let name = folder.path().join(format!("{file:02}.tsv"));
+            std::fs::write(name, lines.collect::<String>()).unwrap();
+        }
+        // Neither is read.
+        std::fs::write(folder.path().join("05.tsv"), b"no tab\n").unwrap();
+        std::fs::write(folder.path().join("12.pdf"), b"%PDF-1.4").unwrap();
+        expected.retain(|id| !id.starts_with("5-"));
+        for chunk_bytes in [1, 100, 5000, 1 << 20] {
+            let options = CorpusOptions {
+                chunk_bytes: Some(chunk_bytes),
+                on_error: OnError::Skip,
+                ..Default::default()
+            };
+            let mut corpus = Corpus::open(&[folder.path()], options).unwrap();
+            let (mut ids, mut skipped) = (Vec::new(), 0);
+            while let Some((chunk, left_out)) = corpus.next_chunk().unwrap() {
+                let id = |document| String::from_utf8(chunk.id(document).to_vec()).unwrap();
+                ids.extend((0..chunk.len()).map(id));
+                skipped += left_out.count;
+            }
+            assert!(ids == expected, "{chunk_bytes}");
+            assert_eq!(skipped, 2, "{chunk_bytes}");
+        }
+    }
+
+    /// A small file that expands to many blocks ends, also where its name does not say that it is compressed.
+    #[test]
+    fn a_small_file_may_hold_much() {
+        let folder = tempfile::tempdir().unwrap();
+        for (bytes, expected) in [(2_000_000, true), (100_000_000, false)] {
+            let lines = "a\tone two\n".repeat(bytes / 10);
+            let compressed = zstd::bulk::compress(lines.as_bytes(), 3).unwrap();
+            assert!(compressed.len() < 1 << 14);
+            let name = folder.path().join("documents.tsv");
+            std::fs::write(&name, &compressed[..]).unwrap();
+            let options = CorpusOptions {
+                chunk_bytes: Some(1 << 20),
+                ..Default::default()
+            };
+            let mut corpus = Corpus::open(&[name], options).unwrap();
+            let mut documents = 0;
+            let end = loop {
+                match corpus.next_chunk() {
+                    Ok(Some((chunk, _))) => documents += chunk.len(),
+                    end => break end.map(|_| ()),
+                }
+            };
+            match (end, expected) {
+                (Ok(()), true) => assert_eq!(documents, lines.lines().count()),
+                (Err(error), false) => {
+                    assert!(error.to_string().contains("name it .gz"), "{error}")
+                }
+                (end, _) => panic!("{bytes}: {end:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Parquet: the columns that hold id and text, by name or by the names JSONL looks for.
+//!
+//! Columns are decoded row group by row group as the corpus is read; a block carries the rows as
+//! length-prefixed ids and texts. A damaged file may make the decoder panic; that is caught here
+//! and becomes an error like any other.
+
+mod kept;
+mod spell;
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::Type as PhysicalType;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArrayType, DataType, FixedLenByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescPtr;
+
+use super::block::{Block, First, Origin, Segment, Sink};
+use super::decode::{self, Decoded};
+use super::tsv::NOT_UTF8;
+use super::value::ValueType;
+use super::{CorpusOptions, Format, Input, columns};
+use spell::Spelling;
+use tokapi_storage::error::{Error, Place, Position, Result};
+
+/// Rows decoded at a time.
+const BATCH_ROWS: usize = 1024;
+/// The length that marks an id or text that is not there.
+const NULL: u32 = u32::MAX;
+
+/// A Parquet file that is being read.
+pub(super) struct ParquetSource {
+    path: Arc<Path>,
+    reader: Box<dyn FileReader + Send>,
+    /// The id's column, then those of the text.
+    columns: Vec<usize>,
+    /// The columns of the fields that are kept.
+    kept: Vec<usize>,
+    row_group: usize,
+    /// The columns of the current row group, and its rows that are left.
+    open: Vec<ColumnReader>,
+    open_kept: Vec<ColumnReader>,
+    rows_left: usize,
+    next_row: u64,
+}
+
+impl ParquetSource {
+    pub(super) fn open(
+        input: &Input,
+        mut decoded: Decoded,
+        options: &CorpusOptions,
+    ) -> Result<Self> {
+        let path: Arc<Path> = Arc::from(input.path.as_path());
+        let reader: Box<dyn FileReader + Send> = if decoded.compressed || !input.is_seekable() {
+            // Parquet is read from its end: what cannot be sought is held in memory.
+            let mut bytes = Vec::new();
+            if let Err(source) = decoded.reader.read_to_end(&mut bytes) {
+                let at = bytes.len() as u64;
+                return Err(decode::failed(&path, decoded.compressed, at, source));
+            }
+            guarded(&path, || {
+                SerializedFileReader::new(bytes::Bytes::from(bytes))
+            })
+            .map(|reader| Box::new(reader) as Box<dyn FileReader + Send>)?
+        } else {
+            let file = File::open(input.file())
+                .map_err(|source| decode::failed(&path, false, 0, source))?;
+            Box::new(guarded(&path, || SerializedFileReader::new(file))?)
+        };
+        let columns = find_columns(&path, &*reader, options)?;
+        let kept = kept::find(&path, &*reader, options)?;
+        Ok(ParquetSource {
+            path,
+            reader,
+            columns,
+            kept,
+            row_group: 0,
+            open: Vec::new(),
+            open_kept: Vec::new(),
+            rows_left: 0,
+            next_row: 1,
+        })
+    }
+
+    pub(super) fn read_into(&mut self, block: &mut Block) -> Result<bool> {
+        let (start, first) = (block.bytes.len(), self.next_row);
+        let path = Arc::clone(&self.path);
+        let result = guarded(&path, || self.read_rows(block));
+        let origin = Origin {
+            path,
+            format: Format::Parquet,
+            table: None,
+        };
+        block.add(&origin, start, First::Number(first), first == 1);
+        result
+    }
+
+    fn read_rows(&mut self, block: &mut Block) -> std::result::Result<bool, ParquetError> {
+        while block.room() > 0 {
+            if self.rows_left == 0 {
+                if self.row_group == self.reader.num_row_groups() {
+                    return Ok(false);
+                }
+                let group = self.reader.get_row_group(self.row_group)?;
+                self.rows_left = usize::try_from(group.metadata().num_rows())?;
+                let open = |columns: &[usize]| -> std::result::Result<_, ParquetError> {
+                    let columns = columns.iter();
+                    columns
+                        .map(|&column| group.get_column_reader(column))
+                        .collect()
+                };
+                self.open = open(&self.columns)?;
+                self.open_kept = open(&self.kept)?;
+                self.row_group += 1;
+                continue;
+            }
+            let rows = self.rows_left.min(BATCH_ROWS);
+            let mut values = Vec::with_capacity(self.open.len());
+            for (column, &number) in self.open.iter_mut().zip(&self.columns) {
+                let schema = self.reader.metadata().file_metadata().schema_descr();
+                let descriptor = schema.column(number);
+                values.push(match descriptor.max_rep_level() {
+                    0 => read_texts(column, rows, Spelling::of(&descriptor))?,
+                    // The strings of a list, joined by blanks.
+                    _ => {
+                        let lists = kept::read(column, rows, &descriptor)?.into_iter();
+                        lists.map(|list| Some(list.join(&b' '))).collect()
+                    }
+                });
+            }
+            let mut kept = Vec::with_capacity(self.open_kept.len());
+            for (column, &number) in self.open_kept.iter_mut().zip(&self.kept) {
+                let schema = self.reader.metadata().file_metadata().schema_descr();
+                let descriptor = schema.column(number);
+                let mut values = kept::read(column, rows, &descriptor)?;
+                let kind = Spelling::of(&descriptor).value_type(descriptor.physical_type());
+                if kind != ValueType::Text {
+                    for value in values.iter_mut().flatten() {
+                        *value = kind.mark(value).into_owned();
+                    }
+                }
+                kept.push(values);
+            }
+            for row in 0..rows {
+                let texts = &mut values.iter_mut().map(|column| column[row].take());
+                put(texts.next().flatten().as_deref(), &mut block.bytes)?;
+                let texts: Vec<_> = texts.flatten().collect();
+                put(Some(&texts.join(&b' ')), &mut block.bytes)?;
+                for column in &kept {
+                    let values = &column[row];
+                    let count = u32::try_from(values.len())?;
+                    block.bytes.extend_from_slice(&count.to_le_bytes());
+                    for value in values {
+                        put(Some(value), &mut block.bytes)?;
+                    }
+                }
+            }
+            self.rows_left -= rows;
+            self.next_row += rows as u64;
+        }
+        Ok(true)
+    }
+}
+
+thread_local! {
+    /// Whether this thread is within [`guarded`].
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread will become an error of a damaged file; a program's panic hook
+/// need not report it.
+pub fn catches_panic() -> bool {
+    GUARDED.get()
+}
+
+/// Runs a step of the decoder; its errors and panics become errors of the file `path`.
+fn guarded<T>(
+    path: &Path,
+    step: impl FnOnce() -> std::result::Result<T, ParquetError>,
+) -> Result<T> {
+    GUARDED.set(true);
+    let outcome = catch_unwind(AssertUnwindSafe(step));
+    GUARDED.set(false);
+    let problem = match outcome {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(error)) => error.to_string().replace('\n', " "),
+        Err(_) => "its pages contradict each other".to_owned(),
+    };
+    Err(Error::Input {
+        place: Place {
+            path: path.to_path_buf(),
+            position: Position::Whole,
+        },
+        what: format!("not a whole Parquet file ({problem}); write or fetch it again"),
+    })
+}
+
+/// The id's column and those of the text.
+fn find_columns(
+    path: &Path,
+    reader: &dyn FileReader,
+    options: &CorpusOptions,
+) -> Result<Vec<usize>> {
+    let schema = reader.metadata().file_metadata().schema_descr();
+    // The elements of a list go by the name of the list.
+    let name = |column: &ColumnDescPtr| match column.max_rep_level() {
+        0 => column.path().string(),
+        _ => column.path().parts()[0].clone(),
+    };
+    let names: Vec<String> = schema.columns().iter().map(name).collect();
+    let found = columns::find(&names, options);
+    let columns::Columns { id, texts } = found.map_err(|what| Error::Input {
+        place: Place {
+            path: path.to_path_buf(),
+            position: Position::Whole,
+        },
+        what,
+    })?;
+    let columns: Vec<usize> = [id].into_iter().chain(texts).collect();
+    for (place, &column) in columns.iter().enumerate() {
+        let column = schema.column(column);
+        let root = &column.path().parts()[0];
+        let below = schema
+            .columns()
+            .iter()
+            .filter(|other| other.path().parts()[0] == *root);
+        // The first is the id.
+        let is_list = column.max_rep_level() > 0;
+        let is_nested = is_list && (place == 0 || below.count() > 1);
+        let readable = matches!(
+            column.physical_type(),
+            PhysicalType::BYTE_ARRAY
+                | PhysicalType::FIXED_LEN_BYTE_ARRAY
+                | PhysicalType::INT32
+                | PhysicalType::INT64
+        ) && Spelling::of(&column).reads(column.physical_type());
+        if !readable || is_nested {
+            return Err(Error::Input {
+                place: Place {
+                    path: path.to_path_buf(),
+                    position: Position::Whole,
+                },
+                what: format!(
+                    "column `{}` holds neither strings nor integers",
+                    column.path().string()
+                ),
+            });
+        }
+    }
+    Ok(columns)
+}
+
+/// The next `rows` values of a column as text.
+fn read_texts(
+    column: &mut ColumnReader,
+    rows: usize,
+    spelling: Spelling,
+) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
+    match column {
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            read::<ByteArrayType>(reader, rows, |value| spelling.bytes(value.data()))
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            read::<FixedLenByteArrayType>(reader, rows, |value| spelling.bytes(value.data()))
+        }
+        ColumnReader::Int32ColumnReader(reader) => {
+            read::<Int32Type>(reader, rows, |&value| spelling.int32(value))
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            read::<Int64Type>(reader, rows, |&value| spelling.int64(value))
+        }
+        _ => Err(ParquetError::General("a column changed its type".into())),
+    }
+}
+
+fn read<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    text: impl Fn(&T::T) -> Vec<u8>,
+) -> std::result::Result<Vec<Option<Vec<u8>>>, ParquetError> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let (records, _, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    if records != rows {
+        return Err(ParquetError::General(format!(
+            "{records} of {rows} rows found"
+        )));
+    }
+    let mut present = values.iter().map(text);
+    if levels.is_empty() {
+        return Ok(present.map(Some).collect());
+    }
+    // A value is there where the level is the highest, and only there.
+    let highest = if values.len() == rows {
+        i16::MIN
+    } else {
+        levels.iter().copied().max().unwrap_or(0)
+    };
+    let all_null = values.is_empty();
+    Ok(levels
+        .iter()
+        .map(|&level| {
+            if !all_null && level >= highest {
+                present.next()
+            } else {
+                None
+            }
+        })
+        .collect())
+}
+
+/// Appends a text to a block: its length, then its bytes.
+fn put(text: Option<&[u8]>, bytes: &mut Vec<u8>) -> std::result::Result<(), ParquetError> {
+    match text {
+        None => bytes.extend_from_slice(&NULL.to_le_bytes()),
+        Some(text) => {
+            bytes.extend_from_slice(&u32::try_from(text.len())?.to_le_bytes());
+            bytes.extend_from_slice(text);
+        }
+    }
+    Ok(())
+}
+
+/// Takes the next number of values off a block.
+fn take_count(bytes: &mut &[u8]) -> u32 {
+    let Some((count, rest)) = bytes.split_first_chunk() else {
+        return 0;
+    };
+    *bytes = rest;
+    u32::from_le_bytes(*count)
+}
+
+/// Takes the next text off a block.
+fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    let length = u32::from_le_bytes(*length);
+    if length == NULL {
+        return None;
+    }
+    let (text, rest) = bytes.split_at(length as usize);
+    *bytes = rest;
+    Some(text)
+}
+
+/// Turns the rows that [`ParquetSource`] put into a block into documents.
+pub(super) fn parse(
+    segment: &Segment,
+    mut bytes: &[u8],
+    options: &CorpusOptions,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let mut row = segment.first();
+    let mut values: Vec<(usize, &[u8])> = Vec::new();
+    while !bytes.is_empty() {
+        let id = take(&mut bytes).unwrap_or_default();
+        let text = take(&mut bytes).unwrap_or_default();
+        values.clear();
+        for field in 0..options.fields.len() {
+            for _ in 0..take_count(&mut bytes) {
+                values.push((field, take(&mut bytes).unwrap_or_default()));
+            }
+        }
+        let are_text = values
+            .iter()
+            .all(|(_, value)| std::str::from_utf8(ValueType::split(value).1).is_ok());
+        match (std::str::from_utf8(id), std::str::from_utf8(text)) {
+            _ if id.is_empty() => {
+                sink.skip(|| segment.error(Position::Document(row), "the id is empty or null"))?
+            }
+            (Ok(id), Ok(text)) if are_text => {
+                let document = sink.chunk.len();
+                for &(field, value) in &values {
+                    sink.chunk.values.push(document, field, value);
+                }
+                sink.chunk.push(id, text);
+            }
+            _ => sink.skip(|| segment.error(Position::Document(row), NOT_UTF8))?,
+        }
+        row += 1;
+    }
+    Ok(())
+}

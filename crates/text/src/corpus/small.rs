@@ -1,0 +1,78 @@
+//! Small files, which are opened when their block is parsed: opening one takes longer than reading
+//! it, so the threads that parse do it side by side.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::block::Block;
+use super::source::Source;
+use super::{CorpusOptions, Input, Progress, decode};
+use tokapi_storage::compress::Compression;
+use tokapi_storage::error::{Error, Place, Position, Result};
+
+/// A larger file is read by the block.
+const SMALL_BYTES: u64 = 1 << 14;
+
+/// The most that a small file may expand to, where it is compressed and its name does not say so.
+const MOST_BYTES: usize = 64 << 20;
+
+/// A file that no more than one block holds.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct SmallFile {
+    #[serde(with = "tokapi_storage::paths")]
+    pub path: PathBuf,
+    pub bytes: usize,
+    #[serde(skip)]
+    progress: Arc<Progress>,
+}
+
+impl SmallFile {
+    /// The file of `input`, if it is small and its name tells of no compression: Parquet is compressed inside.
+    pub fn of(input: &Input, progress: &Arc<Progress>) -> Option<Self> {
+        let is_small = input.is_seekable() && input.bytes <= SMALL_BYTES;
+        let is_parquet = input.path.extension().is_some_and(|end| end == "parquet");
+        let is_plain = Compression::of_name(&input.path) == Compression::None && !is_parquet;
+        (is_small && is_plain && input.spooled.is_none()).then(|| SmallFile {
+            path: input.path.clone(),
+            // At most `SMALL_BYTES`.
+            bytes: input.bytes as usize,
+            progress: Arc::clone(progress),
+        })
+    }
+
+    /// Adds all of its records to `block`.
+    ///
+    /// # Errors
+    /// It cannot be read, or has no format that can.
+    pub fn read_into(self, options: &CorpusOptions, block: &mut Block) -> Result<()> {
+        let read = std::fs::read(&self.path);
+        let read = read.map_err(|source| decode::failed(&self.path, false, 0, source))?;
+        let input = Input {
+            path: self.path,
+            bytes: read.len() as u64,
+            memory: Some(read.into()),
+            spooled: None,
+        };
+        let mut source = Source::open(&input, options, &self.progress)?;
+        let before = block.len();
+        loop {
+            let has_more = source.read_into(block)?;
+            if block.len() - before > MOST_BYTES {
+                return Err(Error::Input {
+                    place: Place {
+                        path: input.path,
+                        position: Position::Whole,
+                    },
+                    what: "it is compressed, and its name does not say so; name it .gz, .zst or .parquet"
+                        .into(),
+                });
+            }
+            if !has_more {
+                return Ok(());
+            }
+            block.widen();
+        }
+    }
+}

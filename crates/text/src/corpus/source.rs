@@ -1,0 +1,234 @@
+//! One open input, read piece by piece into blocks.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::block::{Block, First, Origin};
+use super::decode::{self, Decoded};
+use super::ends::Ends;
+use super::parquet::ParquetSource;
+use super::reader::Reader;
+use super::table::Table;
+use super::{CorpusOptions, Format, Input, Progress, json, recognise};
+use tokapi_storage::error::{Error, Place, Position, Result};
+
+/// The most memory that is asked for ahead of the text that fills it.
+const RESERVED_BYTES: usize = 64 << 20;
+
+/// An input that is being read.
+pub enum Source {
+    Records(Box<RecordSource>),
+    Parquet(Box<ParquetSource>),
+}
+
+impl Source {
+    pub(super) fn open(
+        input: &Input,
+        options: &CorpusOptions,
+        progress: &Arc<Progress>,
+    ) -> Result<Source> {
+        let path: Arc<Path> = Arc::from(input.path.as_path());
+        let mut decoded = decode::open(input, options, progress)?;
+        log::info!("{}: read as {:?}", path.display(), decoded.format);
+        let wrong = |position: Position, what: String| Error::Input {
+            place: Place {
+                path: path.to_path_buf(),
+                position,
+            },
+            what,
+        };
+        let table = match decoded.start.is_empty() {
+            true => None,
+            false => Table::of(decoded.format, &decoded.start, options)
+                .map_err(|what| wrong(Position::Line(1), what))?,
+        };
+        let has_fields = table.is_some()
+            || matches!(
+                decoded.format,
+                Format::Jsonl | Format::Json | Format::Csv | Format::Trec | Format::Parquet
+            );
+        if let (Some(field), false) = (options.fields.first(), has_fields) {
+            let what = format!(
+                "documents of this format have no field `{field}`; JSON, CSV, TSV with a header, TREC and Parquet have fields"
+            );
+            return Err(wrong(Position::Whole, what));
+        }
+        if decoded.format == Format::Parquet {
+            return Ok(Source::Parquet(Box::new(ParquetSource::open(
+                input, decoded, options,
+            )?)));
+        }
+        let header = &decoded.start[..table.as_ref().map_or(0, |table| table.header_bytes)];
+        let skipped = std::io::copy(
+            &mut (&mut decoded.reader).take(header.len() as u64),
+            &mut std::io::sink(),
+        );
+        skipped.map_err(|source| decode::failed(&path, decoded.compressed, 0, source))?;
+        let next_line = 1 + memchr::memchr_iter(b'\n', header).count() as u64;
+        let Decoded {
+            reader,
+            format,
+            compressed,
+            ..
+        } = decoded;
+        Ok(Source::Records(Box::new(RecordSource {
+            origin: Origin {
+                path,
+                format,
+                table: table.map(Arc::new),
+            },
+            ends: Ends::of(format),
+            reader,
+            compressed,
+            carried: Vec::new(),
+            read_bytes: 0,
+            next_line,
+            at_start: true,
+        })))
+    }
+
+    /// Adds records to `block` until it is full; false when the input is at its end.
+    pub(super) fn read_into(&mut self, block: &mut Block) -> Result<bool> {
+        match self {
+            Source::Records(source) => source.read_into(block),
+            Source::Parquet(source) => source.read_into(block),
+        }
+    }
+}
+
+/// An input whose records end at a mark in the text.
+pub(super) struct RecordSource {
+    origin: Origin,
+    /// Where records end, as far as that is told by all that is before the next one.
+    ends: Ends,
+    reader: Reader,
+    compressed: bool,
+    /// The beginning of a record whose end has not been read.
+    carried: Vec<u8>,
+    read_bytes: u64,
+    /// The number of the next line, where the reader cannot tell.
+    next_line: u64,
+    /// Whether no record has been given yet.
+    at_start: bool,
+}
+
+impl RecordSource {
+    fn read_into(&mut self, block: &mut Block) -> Result<bool> {
+        let start = block.bytes.len();
+        let mut first = First::Number(self.next_line);
+        if let Reader::File(file) = &mut self.reader {
+            file.unread(self.carried.len());
+            self.carried.clear();
+            first = First::At(file.clone());
+            let records = match start {
+                0 => file.split_records(self.origin.format, block.room()),
+                _ => None,
+            };
+            if let Some(records) = records {
+                block.add_unread(&self.origin, records, first, self.at_start);
+                self.at_start = false;
+                return Ok(true);
+            }
+        }
+        block.bytes.append(&mut self.carried);
+        // Read up to the room that is left; if no record ends in it, twice that, and so on.
+        let mut target = start.saturating_add(block.room());
+        let mut searched = start;
+        let mut ends = self.ends;
+        loop {
+            let wanted = target.saturating_sub(block.bytes.len()).max(1);
+            let (read, failure) = self.read(wanted, &mut block.bytes);
+            let at_end = read < wanted && failure.is_none();
+            let found = ends.last(&block.bytes[start..], searched - start);
+            let end = match found {
+                _ if at_end => Some(block.bytes.len()),
+                found => found.map(|(end, ends)| {
+                    self.ends = ends;
+                    start + end
+                }),
+            };
+            if let Some(end) = end {
+                let read_bytes = block.bytes.len() - start;
+                self.carried.extend_from_slice(&block.bytes[end..]);
+                block.bytes.truncate(end);
+                if let First::Number(_) = first {
+                    let line_ends = memchr::memchr_iter(b'\n', &block.bytes[start..]);
+                    self.next_line += line_ends.count() as u64;
+                }
+                block.add(&self.origin, start, first, self.at_start);
+                self.at_start = false;
+                if at_end && ends.is_open() {
+                    // Told by a block of its own, behind what is wrong in this one.
+                    self.ends = ends;
+                    return match read_bytes {
+                        0 => Err(self.open_array()),
+                        _ => Ok(true),
+                    };
+                }
+                return failure.map_or(Ok(!at_end), Err);
+            }
+            if let Some(failure) = failure {
+                block.bytes.truncate(start);
+                return Err(failure);
+            }
+            searched = block.bytes.len();
+            if searched - start >= block.document_bytes {
+                let too_large = self.too_large(block.document_bytes, &first, &block.bytes[start..]);
+                block.bytes.truncate(start);
+                return Err(too_large);
+            }
+            target = searched.saturating_add(searched - start);
+        }
+    }
+
+    /// The error that the next document, which begins with `text`, has more than `bytes` bytes.
+    fn too_large(&self, bytes: usize, first: &First, text: &[u8]) -> Error {
+        let line = match first {
+            First::Number(line) => *line,
+            First::At(reader) => reader.line(),
+        };
+        let size = bytes / 1_000_000;
+        let what = match self.origin.format {
+            Format::Text => format!(
+                "the whole file is one document, of more than {size} MB, for which there is not enough \
+                 memory; it is probably {}",
+                recognise::probably(text)
+            ),
+            _ => format!(
+                "here begins a document of more than {size} MB, for which there is not enough memory; \
+                 give more memory, or use fewer threads"
+            ),
+        };
+        self.error(line, what)
+    }
+
+    /// The error that an array is open at the end of the file.
+    fn open_array(&self) -> Error {
+        self.error(self.next_line, json::CUT_OFF.into())
+    }
+
+    fn error(&self, line: u64, what: String) -> Error {
+        Error::Input {
+            place: Place {
+                path: self.origin.path.to_path_buf(),
+                position: Position::Line(line),
+            },
+            what,
+        }
+    }
+
+    /// Reads up to `count` bytes more; fewer at the end of the input or where it is damaged.
+    fn read(&mut self, count: usize, bytes: &mut Vec<u8>) -> (usize, Option<Error>) {
+        let before = bytes.len();
+        // A chunk may be asked for that is larger than the input, or than the memory.
+        bytes.reserve(count.min(RESERVED_BYTES));
+        let result = (&mut self.reader).take(count as u64).read_to_end(bytes);
+        let read = bytes.len() - before;
+        self.read_bytes += read as u64;
+        let failure = result.err().map(|source| {
+            decode::failed(&self.origin.path, self.compressed, self.read_bytes, source)
+        });
+        (read, failure)
+    }
+}

@@ -1,0 +1,121 @@
+//! Inputs that can be read but once, put into files so that they can be read again.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Corpus, Input};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::whole::{Staged, remove_left_over};
+
+/// The files of spooled inputs; they are removed when this is dropped.
+#[derive(Default)]
+pub struct Spooled {
+    files: Vec<Staged>,
+}
+
+impl Corpus {
+    /// The same corpus once more, from the beginning: the inputs that have not been opened yet.
+    pub fn again(&self) -> Corpus {
+        let inputs = self.inputs.iter().cloned().collect();
+        let again = Corpus::new(inputs, (*self.options).clone());
+        Corpus {
+            bounds: Arc::clone(&self.bounds),
+            ..again
+        }
+    }
+
+    /// Reads standard input, pipes and devices to their ends, into files beside `output`, from which they
+    /// can be read any number of times.
+    ///
+    /// # Errors
+    /// An input cannot be read, or a file not be written.
+    pub fn spool(&mut self, output: &Path) -> Result<Spooled> {
+        let mut spooled = Spooled::default();
+        let mut name = output.as_os_str().to_os_string();
+        name.push("-input");
+        let name = Path::new(&name);
+        // Also where nothing is to be put there now.
+        remove_left_over(name);
+        for input in &mut self.inputs {
+            if !input.is_read_once() {
+                continue;
+            }
+            let unread = |source| Error::Read {
+                path: input.path.clone(),
+                source,
+            };
+            let mut from: Box<dyn io::Read> = match input.is_stdin() {
+                true => Box::new(io::stdin()),
+                false => Box::new(File::open(&input.path).map_err(unread)?),
+            };
+            let mut file = Staged::create(name)?;
+            copy(&mut from, &mut file, &input.path)?;
+            let path = file.temporary().to_path_buf();
+            *input = Input {
+                bytes: Input::of_file(&path).bytes,
+                spooled: Some(path),
+                ..input.clone()
+            };
+            spooled.files.push(file);
+        }
+        let total = self.inputs.iter().map(|input| input.bytes).sum();
+        let known = &self.progress.total_bytes;
+        known.store(total, std::sync::atomic::Ordering::Relaxed);
+        Ok(spooled)
+    }
+}
+
+/// Copies all of `from`, which is called `name`.
+fn copy(from: &mut dyn io::Read, to: &mut Staged, name: &Path) -> Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => {
+                let written = io::Write::write_all(to, &buffer[..count]);
+                written.map_err(|source| to.failed(source))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => {
+                return Err(Error::Read {
+                    path: name.to_path_buf(),
+                    source,
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::CorpusOptions;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_read_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe.tsv");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let text = "a\tone\nb\ttwo\n".repeat(10_000);
+        let writer = std::thread::spawn({
+            let (pipe, text) = (pipe.clone(), text.clone());
+            move || std::fs::write(pipe, text).unwrap()
+        });
+        let mut corpus = Corpus::open(&[&pipe], CorpusOptions::default()).unwrap();
+        let spooled = corpus.spool(&folder.path().join("out")).unwrap();
+        writer.join().unwrap();
+        for mut corpus in [corpus.again(), corpus] {
+            let mut documents = 0;
+            while let Some((chunk, _)) = corpus.next_chunk().unwrap() {
+                documents += chunk.len();
+            }
+            assert_eq!(documents, 20_000);
+        }
+        drop(spooled);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

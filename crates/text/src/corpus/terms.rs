@@ -1,0 +1,73 @@
+//! One term a line; an empty line ends a document. Documents have no ids but their numbers.
+//!
+//! The lines are text like any other: the analyzer cuts them, so that `plain` lower-cases them
+//! and `whitespace` takes them as they are.
+
+use super::block::{Segment, Sink};
+use super::chunk::Span;
+use super::format::empty_line;
+use super::tsv::NOT_UTF8;
+use tokapi_storage::error::Result;
+
+/// Parses `bytes` behind what the chunk holds.
+pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+    let base = sink.chunk.text.len();
+    sink.chunk.text.extend_from_slice(bytes);
+    // Keeps the last document apart from whatever follows.
+    sink.chunk.text.push(b'\n');
+    let to = base + bytes.len();
+    spans(segment, base, to, sink)
+}
+
+/// Parses the text that the chunk holds.
+pub(super) fn parse_in_place(segment: &Segment, sink: &mut Sink<'_>) -> Result<()> {
+    let to = sink.chunk.text.len();
+    spans(segment, 0, to, sink)
+}
+
+/// Finds the documents in `text[from..to]`.
+fn spans(segment: &Segment, from: usize, to: usize, sink: &mut Sink<'_>) -> Result<()> {
+    let carriage_returns = memchr::memchr(b'\r', &sink.chunk.text[from..to]).is_some();
+    let mut start = from;
+    while start < to {
+        let text = &sink.chunk.text[..to];
+        let (end, next) = document_end(text, start, carriage_returns);
+        match std::str::from_utf8(&text[start..end]) {
+            Ok(_) => {
+                sink.chunk.spans.push(Span { start, end });
+                sink.chunk.ids.push(b"");
+            }
+            Err(error) => {
+                let at = start + error.valid_up_to() - from;
+                let text = std::mem::take(&mut sink.chunk.text);
+                let skipped = sink.skip(|| segment.error_at(&text[from..], at, NOT_UTF8));
+                sink.chunk.text = text;
+                // The bytes must not be read as text of a neighbour, but their lines still count.
+                let bad = sink.chunk.text[start..end].iter_mut();
+                bad.filter(|byte| **byte != b'\n')
+                    .for_each(|byte| *byte = b' ');
+                skipped?;
+            }
+        }
+        start = next;
+    }
+    Ok(())
+}
+
+/// Where the document that starts at `start` ends, before its last line's end if it has a line,
+/// and where the next one starts.
+fn document_end(text: &[u8], start: usize, carriage_returns: bool) -> (usize, usize) {
+    let empty_line = |at: usize| empty_line(&text[at..]).map(|length| at + length);
+    if let Some(next) = empty_line(start) {
+        return (start, next);
+    }
+    let found = if carriage_returns {
+        let line_ends = memchr::memchr_iter(b'\n', &text[start..]).map(|at| start + at);
+        line_ends
+            .into_iter()
+            .find_map(|at| Some((at, empty_line(at + 1)?)))
+    } else {
+        memchr::memmem::find(&text[start..], b"\n\n").map(|at| (start + at, start + at + 2))
+    };
+    found.unwrap_or((text.len(), text.len()))
+}

@@ -1,0 +1,111 @@
+//! From options to a file, a folder or a stream; files and folders appear whole or not at all.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use super::block::Renderer;
+use super::sink::{Packing, Rows, Sink, Stream};
+use super::{Compression, Format, Options, Summary, pipeline};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::whole::{Staged, StagedFolder, unless_closed};
+
+/// Generates a collection under the name `path`, a folder for [`Format::Text`]; `-` is standard output.
+///
+/// It grows under a temporary name beside `path` and is renamed when it is whole; a file that was there before is
+/// replaced then. A device or a pipe is written to directly. `written` counts the bytes as [`Summary::bytes`] does, for
+/// a progress bar.
+///
+/// # Errors
+/// [`Error::Write`] when the output cannot be written; [`Error::Usage`] when the options contradict one another, when a
+/// term cannot be written in the format, and when a folder stands in the way (of a file: any; of a folder: one with
+/// something in it).
+pub fn to_path(options: &Options, path: &Path, written: &AtomicU64) -> Result<Summary> {
+    if options.format == Format::Text && path != Path::new("-") {
+        return to_folder(options, path, written);
+    }
+    if path.is_dir() {
+        let name = path.display();
+        return Err(Error::Usage(format!(
+            "{name} is a folder; name a file, or choose the format text"
+        )));
+    }
+    let renderer = for_stream(options)?;
+    let mut staged = Staged::create(path)?;
+    let summary = stream(options, &renderer, &mut staged, written);
+    let summary = summary.map_err(|source| staged.failed(source))?;
+    staged.rename()?;
+    Ok(summary)
+}
+
+/// Generates a collection into a stream, `name` in errors. `written` is as for [`to_path`].
+///
+/// When the stream is a pipe whose reader closes it early, that is no error: the summary then counts the whole blocks
+/// that were written.
+///
+/// # Errors
+/// [`Error::Write`] when the stream cannot be written; [`Error::Usage`] as for [`to_path`], and for [`Format::Text`].
+pub fn to_stream(
+    options: &Options,
+    output: &mut (dyn io::Write + Send),
+    name: &Path,
+    written: &AtomicU64,
+) -> Result<Summary> {
+    let renderer = for_stream(options)?;
+    stream(options, &renderer, output, written).map_err(Error::writing(name))
+}
+
+fn for_stream(options: &Options) -> Result<Renderer<'_>> {
+    if options.format == Format::Text {
+        let what = "plain text is a folder with a file for every document; choose another format for a stream";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    prepare(options)
+}
+
+fn prepare(options: &Options) -> Result<Renderer<'_>> {
+    if options.format == Format::Json {
+        let what = "no collection is written as a JSON array; choose JSONL, an object a line";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    if options.compression != Compression::None
+        && matches!(options.format, Format::Text | Format::Parquet)
+    {
+        let what =
+            "a folder or a Parquet file cannot be compressed as a whole; leave .gz or .zst away";
+        return Err(Error::Usage(what.to_owned()));
+    }
+    Renderer::new(
+        &options.vocabulary,
+        options.format,
+        options.seed,
+        options.words,
+    )
+}
+
+fn stream(
+    options: &Options,
+    renderer: &Renderer<'_>,
+    output: Stream<'_>,
+    written: &AtomicU64,
+) -> io::Result<Summary> {
+    let packing = Packing::Stream(options.compression);
+    let sink = match (options.format, options.compression) {
+        (Format::Parquet, _) => Sink::Parquet(Box::new(Rows::new(output)?)),
+        (_, Compression::None) => Sink::Text(output),
+        _ => Sink::Packed(output),
+    };
+    let (summary, sink) = pipeline::run(renderer, options, &packing, sink, written)?;
+    unless_closed(sink.finish())?;
+    Ok(summary)
+}
+
+fn to_folder(options: &Options, path: &Path, written: &AtomicU64) -> Result<Summary> {
+    let renderer = prepare(options)?;
+    let folder = StagedFolder::create(path)?;
+    let packing = Packing::Files(folder.temporary().to_owned());
+    let (summary, _) = pipeline::run(&renderer, options, &packing, Sink::Files, written)
+        .map_err(Error::writing(path))?;
+    folder.rename()?;
+    Ok(summary)
+}

@@ -1,0 +1,107 @@
+//! Synthetic collections of any size, as the literature on inversion on GPUs measures with: document lengths are
+//! log-normal, and terms are drawn independently from the vocabulary of the web.
+//!
+//! Options come in, a collection in any [`Format`] goes out. The same options give the same bytes with any number of
+//! threads: a document is a function of the seed and its number.
+//!
+//! In `.terms`, the built-in vocabulary gives collections like the published ones (sizes in units of 10^6 bytes):
+//!
+//! | size | words | documents | distinct (term, document) | distinct terms |
+//! |---|---|---|---|---|
+//! | 100 MB | 17,881,505 | 24,411 | 11,029,756 | 447,663 |
+//! | 200 MB | 35,767,202 | 48,725 | 22,074,419 | 687,255 |
+//! | 300 MB | 53,651,412 | 73,163 | 33,119,396 | 882,477 |
+//! | 400 MB | 71,532,437 | 97,683 | 44,123,823 | 1,051,534 |
+//! | 500 MB | 89,409,102 | 122,178 | 55,165,752 | 1,203,716 |
+
+mod block;
+mod destination;
+mod format;
+mod law;
+mod pipeline;
+mod random;
+mod sampler;
+mod sink;
+mod vocabulary;
+mod words;
+
+pub use destination::{to_path, to_stream};
+pub use format::of_name;
+pub use vocabulary::{RANKS, Vocabulary};
+
+use crate::corpus::Format;
+use tokapi_storage::compress::Compression;
+
+/// Parameters of the log-normal document length, in words: 739 on average, unless another is given.
+const LENGTH_MU: f64 = 6.0;
+const LENGTH_SIGMA: f64 = 1.1;
+
+/// Where a collection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// After the document that reaches this many bytes of uncompressed output (in Parquet: of ids and contents).
+    Bytes(u64),
+    /// After this many documents.
+    Documents(u64),
+}
+
+impl Extent {
+    fn reached(self, total: &Summary) -> bool {
+        match self {
+            Self::Bytes(bytes) => total.bytes >= bytes,
+            Self::Documents(documents) => total.documents >= documents,
+        }
+    }
+}
+
+/// What to generate.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where the collection ends.
+    pub extent: Extent,
+    /// Other seeds give other documents of the same kind.
+    pub seed: u64,
+    /// The average number of words of a document, where it is not 739.
+    pub words: Option<f64>,
+    /// The terms.
+    pub vocabulary: Vocabulary,
+    /// The format.
+    pub format: Format,
+    /// The compression; only [`Compression::None`] for [`Format::Text`], and for [`Format::Parquet`], which
+    /// compresses its pages itself.
+    pub compression: Compression,
+    /// How many threads work; 0 counts as 1. The result does not depend on it.
+    pub threads: usize,
+}
+
+/// What was generated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Documents.
+    pub documents: u64,
+    /// Words, repetitions included.
+    pub words: u64,
+    /// Bytes of uncompressed output, counted as for [`Extent::Bytes`].
+    pub bytes: u64,
+}
+
+impl Summary {
+    fn of(block: &block::Block) -> Self {
+        let mut summary = Self::default();
+        for document in &block.documents {
+            summary.documents += 1;
+            summary.words += document.words;
+            summary.bytes += document.bytes;
+        }
+        summary
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.documents += other.documents;
+        self.words += other.words;
+        self.bytes += other.bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! Makes blocks in parallel and writes them in order.
+//!
+//! Every thread takes the next block's number, fills the block, waits for its turn to settle how much of it the
+//! collection still needs, packs it (compression), and waits for its turn to write. At most one block a thread is in
+//! memory, and a slow disk holds the threads back.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::block::{Block, Renderer};
+use super::sink::{Packing, Sink};
+use super::{Extent, Options, Summary};
+use tokapi_storage::whole::unless_closed;
+
+/// Documents in a block: 0.26 MB of text, which stays in the second-level cache until it is written.
+const BLOCK_DOCUMENTS: u64 = 64;
+
+/// Documents in a compressed block: each starts its compression anew, so that longer ones are smaller.
+const PACKED_BLOCK_DOCUMENTS: u64 = 256;
+
+/// Lets the holders of numbers 0, 1, 2, ... at a value in that order.
+struct Turns<T> {
+    state: Mutex<(Option<u64>, T)>,
+    changed: Condvar,
+}
+
+impl<T> Turns<T> {
+    fn new(value: T) -> Self {
+        Self {
+            state: Mutex::new((Some(0), value)),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Option<u64>, T)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` when all numbers before this one have had their turn; `None` once the turns have ended.
+    ///
+    /// When `work` breaks, its turn is the last: no later number gets in between.
+    fn take<R>(&self, number: u64, work: impl FnOnce(&mut T) -> ControlFlow<R, R>) -> Option<R> {
+        let waiting = |state: &mut (Option<u64>, T)| state.0.is_some_and(|turn| turn != number);
+        let guard = self.changed.wait_while(self.lock(), waiting);
+        let mut guard = guard.unwrap_or_else(PoisonError::into_inner);
+        guard.0?;
+        let result = match work(&mut guard.1) {
+            ControlFlow::Continue(result) => {
+                guard.0 = Some(number + 1);
+                result
+            }
+            ControlFlow::Break(result) => {
+                guard.0 = None;
+                result
+            }
+        };
+        drop(guard);
+        self.changed.notify_all();
+        Some(result)
+    }
+
+    /// Ends the turns: whoever waits, now or later, gets `None`.
+    fn end(&self) {
+        self.lock().0 = None;
+        self.changed.notify_all();
+    }
+
+    fn into_value(self) -> T {
+        self.state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .1
+    }
+}
+
+/// Does something when its thread panics: nobody is left waiting for a turn that never comes.
+struct OnPanic<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
+/// Writes the collection to `sink`; `written` counts its bytes before compression.
+///
+/// # Errors
+/// What the sink said; a reader that has closed its end of a pipe just ends the collection.
+pub(super) fn run<'a>(
+    renderer: &Renderer<'_>,
+    options: &Options,
+    packing: &Packing,
+    sink: Sink<'a>,
+    written: &AtomicU64,
+) -> io::Result<(Summary, Sink<'a>)> {
+    let extent = options.extent;
+    let block_documents = if packing.compresses() {
+        PACKED_BLOCK_DOCUMENTS
+    } else {
+        BLOCK_DOCUMENTS
+    };
+    let next_block = AtomicU64::new(0);
+    let settled = Turns::new(Summary::default());
+    let output = Turns::new((sink, Summary::default()));
+    let failure = Mutex::new(None);
+
+    let end = || {
+        settled.end();
+        output.end();
+    };
+    let work = || {
+        let _end = OnPanic(end);
+        let mut block = Block::default();
+        let mut packed = Vec::new();
+        loop {
+            let number = next_block.fetch_add(1, Ordering::Relaxed);
+            let first = number.saturating_mul(block_documents);
+            let count = match extent {
+                Extent::Documents(documents) => {
+                    documents.saturating_sub(first).min(block_documents)
+                }
+                Extent::Bytes(_) => block_documents,
+            };
+            if count > 0 {
+                renderer.fill(&mut block, first, count);
+            } else {
+                block.documents.clear();
+            }
+            let settle = |total: &mut Summary| settle(&mut block, extent, total);
+            let Some(last) = settled.take(number, settle) else {
+                return;
+            };
+            let result = packing.pack(&block, &mut packed).and_then(|()| {
+                let write =
+                    |(sink, done): &mut (Sink<'a>, Summary)| match sink.write(&block, &packed) {
+                        Ok(()) => {
+                            let part = Summary::of(&block);
+                            done.add(&part);
+                            written.fetch_add(part.bytes, Ordering::Relaxed);
+                            ControlFlow::Continue(Ok(()))
+                        }
+                        Err(error) => ControlFlow::Break(Err(error)),
+                    };
+                output.take(number, write).unwrap_or(Ok(()))
+            });
+            if let Err(error) = result {
+                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                failure.get_or_insert(error);
+                end();
+            }
+            if last {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..options.threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+
+    let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    unless_closed(failure.map_or(Ok(()), Err))?;
+    let (sink, done) = output.into_value();
+    Ok((done, sink))
+}
+
+/// Drops the documents beyond the extent; tells whether this block is the last, and breaks if so.
+fn settle(block: &mut Block, extent: Extent, total: &mut Summary) -> ControlFlow<bool, bool> {
+    let mut kept = 0;
+    for document in &block.documents {
+        if extent.reached(total) {
+            break;
+        }
+        total.documents += 1;
+        total.words += document.words;
+        total.bytes += document.bytes;
+        kept += 1;
+    }
+    block.documents.truncate(kept);
+    if extent.reached(total) {
+        ControlFlow::Break(true)
+    } else {
+        ControlFlow::Continue(false)
+    }
+}

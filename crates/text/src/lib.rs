@@ -1,0 +1,6 @@
+//! Documents from files, and terms from their text.
+
+pub mod analyze;
+pub mod corpus;
+pub mod generate;
+pub mod parquet_error;

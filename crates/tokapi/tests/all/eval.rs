@@ -1,0 +1,103 @@
+//! The measures of the reference runs are those published with them, and bad files are named.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tokapi::eval::{Evaluation, Judgments, Run};
+
+fn data(collection: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../data")
+        .join(collection)
+}
+
+/// nDCG@10, P@10 and R@100 of the reference run; it has too few documents for the published AP.
+fn measured(collection: &str) -> [f64; 3] {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let packed = fs::read(data(collection).join("bm25s-lucene.run.zst")).unwrap();
+    fs::write(&path, zstd::decode_all(&packed[..]).unwrap()).unwrap();
+    let judgments = Judgments::read(&data(collection).join("qrels.txt")).unwrap();
+    let mean = Evaluation::new(&Run::read(&path).unwrap(), &judgments, false).mean;
+    [mean.ndcg_10, mean.p_10, mean.r_100]
+}
+
+#[test]
+fn reference_runs_have_the_published_measures() {
+    for (collection, published) in [
+        ("cranfield", [0.3344, 0.2164, 0.6960]),
+        ("scifact", [0.6634, 0.0870, 0.8826]),
+    ] {
+        let measured = measured(collection);
+        for (measured, published) in measured.into_iter().zip(published) {
+            assert!(
+                (measured - published).abs() < 0.5e-4,
+                "{collection}: {measured}"
+            );
+        }
+    }
+}
+
+#[test]
+fn queries_without_results_count_only_where_all_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, qrels) = (folder.path().join("run"), folder.path().join("qrels"));
+    fs::write(&run, "1 Q0 a 1 2.5 x\n\n7 Q0 a 1 2.5 x\n").unwrap();
+    fs::write(&qrels, "1 0 a 1\n2 0 a 1\n").unwrap();
+    let (run, judgments) = (Run::read(&run).unwrap(), Judgments::read(&qrels).unwrap());
+    let mean = |all| Evaluation::new(&run, &judgments, all).mean.ap;
+    assert_eq!([mean(false), mean(true)], [1.0, 0.5]);
+}
+
+#[test]
+fn judgments_of_beir_are_those_of_trec() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("qrels");
+    let read = |text: &str| {
+        fs::write(&path, text).unwrap();
+        Judgments::read(&path)
+    };
+    let trec = read("1 0 a 2\n1 0 b 0\n2 0 a 1\n").unwrap();
+    let columns = "1\ta\t2\n1\tb\t0\n2\ta\t1\n";
+    assert_eq!(read(columns).unwrap(), trec);
+    let header = "query-id\tcorpus-id\tscore\n";
+    assert_eq!(read(&format!("{header}{columns}")).unwrap(), trec);
+    assert_eq!(read(&format!("\u{feff}{header}{columns}")).unwrap(), trec);
+    for text in [
+        format!("{columns}{header}"),
+        format!("{columns}1 0 c 1\n"),
+        format!("{header}1\ta\tx\n"),
+    ] {
+        let said = read(&text).unwrap_err().to_string();
+        assert!(said.contains("query document relevance"), "{said}");
+    }
+}
+
+#[test]
+fn bad_lines_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let run_error = |text: &str| {
+        fs::write(&path, text).unwrap();
+        Run::read(&path).unwrap_err().to_string()
+    };
+    for (text, said) in [
+        (
+            "1 Q0 a 1 2.5 x\n1 Q0 a 1 x\n",
+            "line 2: it is not `query Q0",
+        ),
+        ("1 Q0 a 1 nan x\n", "line 1: it is not"),
+        (
+            "1 Q0 a 1 2 x\n1 Q0 a 2 1 x\n",
+            "line 2: query 1 has document a twice",
+        ),
+    ] {
+        let error = run_error(text);
+        assert!(error.contains(said), "{error}");
+    }
+    fs::write(&path, b"1 0 \xff 1\n").unwrap();
+    assert!(Judgments::read(&path).is_err());
+    fs::write(&path, "1 0 a much\n").unwrap();
+    let error = Judgments::read(&path).unwrap_err().to_string();
+    assert!(error.contains("line 1: it is not `query 0"), "{error}");
+}

@@ -1,0 +1,384 @@
+//! Laws of an index of impacts: every weight is the nearest of 255, every way to search gives what adding
+//! all of them up gives, and what cannot be done with it is refused.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+use crate::random::{Random, Shape, query, shapes, text};
+use proptest::prelude::*;
+use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::collection::{Storage, Stored, Weights};
+use tokapi::eval::{Evaluation, Judgments, Run};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep};
+use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
+use tokapi::scratch::ScratchOptions;
+use tokapi::weigh::Formula;
+use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Result};
+
+fn corpus(folder: &Path, text: &str) -> Corpus {
+    let path = folder.join("docs.tsv");
+    std::fs::write(&path, text).unwrap();
+    let options = CorpusOptions {
+        chunk_bytes: Some(20_000),
+        ..Default::default()
+    };
+    Corpus::open(&[path], options).unwrap()
+}
+
+fn collection(folder: &Path, text: &str) -> Collection {
+    let options = BuildOptions::default();
+    Collection::build(corpus(folder, text), &Analyzer::default(), &options).unwrap()
+}
+
+/// An index of the impacts of `text` by `bm25`.
+fn build(folder: &Path, text: &str, bm25: &Bm25) -> Result<PathBuf> {
+    let path = folder.join("index");
+    let built = collection(folder, text);
+    Index::build_with(
+        built,
+        &Analyzer::default(),
+        &path,
+        IndexOptions {
+            impacts: Some(*bm25),
+            ..Default::default()
+        },
+    )?;
+    Ok(path)
+}
+
+/// The formulas under which no term weighs less than something.
+const ABOVE_ZERO: [Formula; 3] = [Formula::Lucene, Formula::Bm25L, Formula::Bm25Plus];
+
+fn bm25(random: &mut Random) -> Bm25 {
+    Bm25 {
+        formula: ABOVE_ZERO[random.below(3)],
+        k1: [0.0, 0.9, 1.2, 5.0][random.below(4)],
+        b: [0.0, 0.4, 0.75, 1.0][random.below(4)],
+        ..Bm25::default()
+    }
+}
+
+/// What `index` has of a term: the weight of every document with it.
+fn weights_of(index: &Index, term: &str) -> HashMap<u64, f32> {
+    let options = SearchOptions {
+        k: usize::MAX,
+        algorithm: Algorithm::Exhaustive,
+        ..SearchOptions::default()
+    };
+    let hits = index.search(&Query::any([term]), &options).unwrap();
+    hits.iter().map(|hit| (hit.document, hit.score)).collect()
+}
+
+/// Checks every weight of `index` against the true ones.
+fn are_nearest(index: &Index, weights: &Weights) {
+    let scale = index.impacts().unwrap().scale;
+    let most = weights.weights.iter().copied().fold(0.0, f32::max);
+    if most > 0.0 {
+        assert_eq!(scale, f64::from(most) / 255.0);
+    }
+    for (number, term) in weights.lexicon.terms.iter().enumerate() {
+        let term = std::str::from_utf8(term).unwrap();
+        let found = weights_of(index, term);
+        assert_eq!(found.len(), weights.range(number).len(), "{term}");
+        for posting in weights.range(number) {
+            let document = u64::from(weights.posting_documents[posting]);
+            let (found, weight) = (found[&document], f64::from(weights.weights[posting]));
+            let impact = f64::from(found) / scale;
+            assert!((impact - impact.round()).abs() < 1e-4, "{impact}");
+            assert!((1.0..=255.0).contains(&impact.round()), "{impact}");
+            // Half a step and what single precision takes off; what is below half a step is raised to one.
+            let off = (f64::from(found) - weight.max(scale / 2.0)).abs();
+            assert!(off <= scale * 0.5001, "{term}: {found} for {weight}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn search_equals_adding_up_all_impacts(shape in shapes()) {
+        let folder = tempfile::tempdir().unwrap();
+        let text = text(&shape);
+        let mut random = Random(shape.seed | 1);
+        let bm25 = bm25(&mut random);
+        let index = Index::open(build(folder.path(), &text, &bm25).unwrap()).unwrap();
+        prop_assert_eq!(index.check().unwrap().documents, shape.documents as u64);
+        prop_assert_eq!(index.impacts().unwrap().bm25, bm25);
+        are_nearest(&index, &collection(folder.path(), &text).weigh(&bm25).unwrap());
+        for _ in 0..12 {
+            let query = query(&mut random, shape.terms + 1);
+            let k = [1, 3, 10, 100, 100_000][random.below(5)];
+            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let exhaustive = index.search(&query, &options).unwrap();
+            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let found = index.search(&query, &options).unwrap();
+            prop_assert_eq!(&found, &exhaustive, "{:?} {:?}", &query, options);
+            for hit in found.iter().take(3) {
+                let explained = index.explain(&query, &bm25, hit.document).unwrap();
+                prop_assert_eq!(explained.score, hit.score);
+                let sum: f64 = explained.terms.iter().map(|term| {
+                    f64::from(weights_of(&index, &term.term)[&hit.document]) * term.times
+                }).sum();
+                prop_assert_eq!(sum as f32, hit.score);
+            }
+        }
+    }
+}
+
+/// The bytes of every file of an index, by its name.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(self::files(&path)),
+            false => files.push((path.clone(), std::fs::read(&path).unwrap())),
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn bytes_depend_neither_on_memory_nor_on_threads() {
+    let shape = Shape {
+        documents: 60_000,
+        terms: 3000,
+        length: 60,
+        seed: 7,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (analyzer, text) = (Analyzer::default(), text(&shape));
+    let path = folder.path().join("index");
+    let mut same = Vec::new();
+    for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
+        let storage = Storage {
+            memory: Memory::new(500_000_000).unwrap().holding(held),
+            scratch: ScratchOptions::default(),
+            output: Some(path.clone()),
+        };
+        let options = BuildOptions {
+            threads,
+            ..BuildOptions::default()
+        };
+        let corpus = corpus(folder.path(), &text);
+        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        Index::build_with(
+            stored,
+            &analyzer,
+            &path,
+            IndexOptions {
+                impacts: Some(Bm25::default()),
+                ..Default::default()
+            },
+        )
+        .unwrap();
+        let checked = Index::open(&path).unwrap().check().unwrap();
+        // More than one share, so that lists go on from one to the next.
+        assert!(checked.postings > 1 << 20, "{checked:?}");
+        same.push(files(&path));
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+    assert!(same.iter().all(|files| *files == same[0]));
+}
+
+#[test]
+fn documents_without_terms_have_no_impacts() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in ["", "a\t\nb\t\n"] {
+        let path = build(folder.path(), text, &Bm25::default()).unwrap();
+        let index = Index::open(&path).unwrap();
+        assert_eq!(index.check().unwrap().postings, 0);
+        let hits = index.search(&Query::any(["a"]), &SearchOptions::default());
+        assert_eq!(hits.unwrap(), []);
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
+fn what_is_kept_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let docs = folder.path().join("docs.jsonl");
+    let mut text = String::new();
+    for number in 0..500 {
+        let order = ["red hen", "hen red"][number % 2];
+        let line =
+            serde_json::json!({ "id": number.to_string(), "text": order, "even": number % 2 == 0 });
+        writeln!(text, "{line}").unwrap();
+    }
+    std::fs::write(&docs, text).unwrap();
+    let path = folder.path().join("index");
+    let storage = Storage {
+        memory: Memory::new(500_000_000).unwrap(),
+        scratch: ScratchOptions::default(),
+        output: Some(path.clone()),
+    };
+    let (analyzer, options) = (Analyzer::default(), BuildOptions::default());
+    let mut corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
+    let keep = Keep {
+        text: true,
+        fields: vec!["even".into()],
+        positions: true,
+    };
+    corpus.keep_fields(&keep.fields).unwrap();
+    let contents = Contents::new(corpus.again(), keep, &options, &storage);
+    let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+    let by = Bm25::default();
+    Index::build_with(
+        stored,
+        &analyzer,
+        &path,
+        IndexOptions {
+            impacts: Some(by),
+            contents: Some(contents),
+            ..Default::default()
+        },
+    )
+    .unwrap();
+    let index = Index::open(&path).unwrap();
+    index.check().unwrap();
+    assert_eq!(index.count(&Query::phrase(["red", "hen"])).unwrap(), 250);
+    let mut query = Query::any(["hen"]);
+    query
+        .filters
+        .push(Filter::parse("-even:true", &index).unwrap());
+    assert_eq!(index.count(&query).unwrap(), 250);
+    let hit = index.search(&query, &SearchOptions::default()).unwrap()[0];
+    let document = index.document(hit.document).unwrap();
+    assert_eq!(document.text.as_deref(), Some("hen red"));
+    let snippet = index.highlighter(&query).unwrap().snippet("a hen", 50);
+    assert_eq!(snippet.highlights.first(), Some(&(2..5)));
+}
+
+#[test]
+fn what_would_make_weights_wrong_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "a\tred hen\nb\tred fox\nc\tred\n";
+    for formula in Formula::ALL {
+        let bm25 = Bm25 {
+            formula,
+            ..Bm25::default()
+        };
+        let built = build(folder.path(), text, &bm25);
+        if ABOVE_ZERO.contains(&formula) {
+            std::fs::remove_dir_all(built.unwrap()).unwrap();
+            continue;
+        }
+        let error = built.unwrap_err().to_string();
+        let said = format!("by {formula} the term \"red\", in 3 of 3 documents");
+        assert!(error.starts_with(&said), "{error}");
+    }
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 1, "only docs.tsv is there");
+    let by = Bm25 {
+        k1: 0.9,
+        ..Bm25::default()
+    };
+    let path = build(folder.path(), text, &by).unwrap();
+    let index = Index::open(&path).unwrap();
+    let said = "computed by lucene, k1 0.9, b 0.75";
+    let error = IndexWriter::open(&path, 1).err().unwrap().to_string();
+    assert!(error.contains(said), "{error}");
+    let (to, done) = (folder.path().join("bm25s"), AtomicU64::new(0));
+    let error = index.export_bm25s(&by, &to, &done).unwrap_err().to_string();
+    assert!(error.contains(said), "{error}");
+    let search = |bm25| {
+        let options = SearchOptions {
+            bm25,
+            ..SearchOptions::default()
+        };
+        index.search(&Query::any(["hen"]), &options)
+    };
+    assert_eq!(search(by).unwrap(), search(Bm25::default()).unwrap());
+    let error = search(Bm25 { k1: 2.0, ..by }).unwrap_err().to_string();
+    assert!(error.contains(said), "{error}");
+}
+
+#[test]
+fn impacts_are_exported_as_frequencies() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, done) = ("a\tred red hen\nb\tred fox\nc\t\n", AtomicU64::new(0));
+    let path = build(folder.path(), text, &Bm25::default()).unwrap();
+    let (file, again) = (folder.path().join("a.ciff"), folder.path().join("again"));
+    let index = Index::open(&path).unwrap();
+    index.export_ciff(&file, &done).unwrap();
+    Index::import_ciff(
+        &file,
+        &Analyzer::default(),
+        1,
+        &Memory::available(),
+        &again,
+        None,
+        &done,
+    )
+    .unwrap();
+    let imported = Index::open(&again).unwrap();
+    let by = Bm25::default();
+    let query = Query::any(["red", "hen", "fox"]);
+    for document in 0..2 {
+        let impacts = |index: &Index| -> Vec<u32> {
+            let explained = index.explain(&query, &by, document).unwrap();
+            explained.terms.iter().map(|term| term.tf).collect()
+        };
+        assert_eq!(impacts(&imported), impacts(&index));
+        assert!(impacts(&index).iter().all(|&impact| impact > 3));
+    }
+}
+
+fn data(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/cranfield");
+    path.join(name)
+}
+
+/// nDCG@10 of the queries of Cranfield over an index.
+fn ndcg(index: &Index, folder: &Path) -> f64 {
+    let queries = std::fs::read_to_string(data("queries.tsv")).unwrap();
+    let mut run = String::new();
+    for line in queries.lines() {
+        let (number, text) = line.split_once('\t').unwrap();
+        let query = Query::any(index.analyzer().terms(text));
+        let hits = index.search(&query, &SearchOptions::default()).unwrap();
+        for (rank, hit) in hits.iter().enumerate() {
+            let id = index.id(hit.document).unwrap();
+            writeln!(run, "{number} Q0 {id} {rank} {} x", hit.score).unwrap();
+        }
+    }
+    let path = folder.join("run");
+    std::fs::write(&path, run).unwrap();
+    let judgments = Judgments::read(&data("qrels.txt")).unwrap();
+    let evaluation = Evaluation::new(&Run::read(&path).unwrap(), &judgments, false);
+    evaluation.mean.ndcg_10
+}
+
+#[test]
+fn rankings_are_as_good_as_exact_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let analyzer = Analyzer::new(&AnalyzerOptions {
+        cut: Cut::Python,
+        ..Default::default()
+    })
+    .unwrap();
+    let build = || {
+        let corpus = Corpus::open(&[data("docs.jsonl.zst")], CorpusOptions::default()).unwrap();
+        Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap()
+    };
+    let (exact, impacts) = (folder.path().join("exact"), folder.path().join("impacts"));
+    Index::build(build(), &analyzer, &exact).unwrap();
+    Index::build_with(
+        build(),
+        &analyzer,
+        &impacts,
+        IndexOptions {
+            impacts: Some(Bm25::default()),
+            ..Default::default()
+        },
+    )
+    .unwrap();
+    let [exact, impacts] =
+        [exact, impacts].map(|path| ndcg(&Index::open(path).unwrap(), folder.path()));
+    assert!((exact - 0.3344).abs() < 0.0005, "{exact}");
+    assert!((impacts - exact).abs() < 0.005, "{impacts}, not {exact}");
+}

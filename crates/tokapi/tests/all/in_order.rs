@@ -1,0 +1,251 @@
+//! Laws of many queries in order: whatever a device has, lacks or loses, answers are those of the index, one for every
+//! query, in the order of the queries.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::random::{Random, kept, query, with_digits};
+use tokapi::analyze::Analyzer;
+use tokapi::cooperate::{Accelerator, InOrder, SchedulerOptions, Shares};
+use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, MOST_RANKED};
+use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated};
+use tokapi::query::{Algorithm, Filter, Hit, Query, SearchOptions};
+use tokapi::{Error, Index};
+
+/// The build of the kernels that is tested: that for GPUs where the tests are built with it.
+#[cfg(feature = "cuda")]
+const BUILD: Build = Build::Cuda;
+#[cfg(not(feature = "cuda"))]
+const BUILD: Build = Build::Host;
+
+const TERMS: usize = 40;
+
+/// An index with positions and a field, in two parts, of which some documents are deleted.
+fn index(folder: &Path) -> Arc<Index> {
+    let mut random = Random(9);
+    let path = folder.join("index");
+    let mut part = |name: &str| {
+        let texts: Vec<(String, String)> = (0..1500)
+            .map(|number| {
+                let mut term = || random.below(TERMS).min(random.below(TERMS));
+                let terms: Vec<String> = (0..12).map(|_| format!("t{}", term())).collect();
+                (format!("{name}{number}"), terms.join(" "))
+            })
+            .collect();
+        with_digits(texts.iter().map(|(id, text)| (&**id, &**text)))
+    };
+    kept(&part("d"), &["digit"], |collection, contents| {
+        let options = IndexOptions {
+            contents: Some(contents),
+            ..Default::default()
+        };
+        Index::build_with(collection, &Analyzer::default(), &path, options).unwrap();
+    });
+    let mut writer = IndexWriter::open(&path, 1).unwrap();
+    kept(&part("e"), &["digit"], |collection, contents| {
+        writer
+            .append(collection, Some(contents), Repeated::Stop)
+            .unwrap();
+    });
+    let ids: Vec<String> = (0..150).map(|number| format!("d{}", number * 7)).collect();
+    writer
+        .delete(ids.iter().map(|id| &**id), Missing::Ignore)
+        .unwrap();
+    writer.wait().unwrap();
+    drop(writer);
+    Arc::new(Index::open(&path).unwrap())
+}
+
+/// Random queries, some of which have filters or phrases, or nothing at all.
+fn queries(count: usize) -> Vec<Query> {
+    let mut random = Random(5);
+    let of = |random: &mut Random| {
+        let mut sought = query(random, TERMS);
+        match random.below(8) {
+            0 => sought.filters.push(Filter {
+                field: "digit".into(),
+                value: random.below(10).to_string(),
+                not: random.below(3) == 0,
+            }),
+            1 => sought = Query::phrase(["t1", "t2"]),
+            2 if random.below(8) == 0 => sought = Query::default(),
+            _ => {}
+        }
+        sought
+    };
+    (0..count).map(|_| of(&mut random)).collect()
+}
+
+fn on_device(index: &Arc<Index>, options: &GpuIndexOptions, log: &[Query]) -> Arc<dyn Accelerator> {
+    let on_device = GpuIndex::new(Arc::clone(index), options, log).unwrap();
+    Arc::new(Arc::new(on_device))
+}
+
+fn bits(hits: &[Hit]) -> Vec<(u64, u32)> {
+    let bits = |hit: &Hit| (hit.document, hit.score.to_bits());
+    hits.iter().map(bits).collect()
+}
+
+/// Asks `queries` in two lots, so that lanes are used again, and compares. Gives who answered, and what was lost.
+fn equals_the_index(
+    index: &Arc<Index>,
+    accelerator: Option<Arc<dyn Accelerator>>,
+    queries: &[Query],
+    options: &SchedulerOptions,
+) -> (Shares, Option<String>) {
+    let mut in_order = InOrder::new(Arc::clone(index), accelerator, options).unwrap();
+    let (one, other) = queries.split_at(queries.len() / 3);
+    for lot in [one, other] {
+        let taken = Cell::new(0);
+        let source = lot.iter().cloned().inspect(|_| taken.set(taken.get() + 1));
+        let mut given = 0;
+        for (query, answer) in lot.iter().zip(in_order.answers(source)) {
+            let expected = index.search(query, &options.search).unwrap();
+            assert_eq!(bits(&answer.unwrap()), bits(&expected), "{query:?}");
+            // As many are under way as may be, and no more.
+            assert_eq!(taken.get(), lot.len().min(given + options.queue));
+            given += 1;
+        }
+        assert_eq!(given, lot.len());
+    }
+    let shares = in_order.shares();
+    assert_eq!(shares.gpu + shares.cpu(), queries.len() as u64);
+    (shares, in_order.lost())
+}
+
+fn options(queue: usize) -> SchedulerOptions {
+    SchedulerOptions {
+        threads: 2,
+        lanes: 3,
+        queue,
+        response: Duration::from_micros(200),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn filters_and_phrases_are_left_to_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = index(folder.path());
+    let queries = queries(600);
+    let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &queries);
+    let filters = queries.iter().filter(|query| !query.filters.is_empty());
+    let phrases = queries.iter().filter(|query| !query.phrases.is_empty());
+    let (filters, phrases) = (filters.count() as u64, phrases.count() as u64);
+    assert!(filters > 0 && phrases > 0);
+    for queue in [1, 7, 1000] {
+        let (shares, lost) =
+            equals_the_index(&index, Some(Arc::clone(&gpu)), &queries, &options(queue));
+        let expected = Shares {
+            gpu: queries.len() as u64 - filters - phrases,
+            filters,
+            phrases,
+            ..Shares::default()
+        };
+        assert_eq!((shares, lost), (expected, None));
+    }
+    let (shares, _) = equals_the_index(&index, Some(gpu), &queries[..1], &options(10));
+    assert_eq!(shares.gpu + shares.cpu(), 1);
+}
+
+#[test]
+fn lists_that_do_not_fit_are_left_to_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = index(folder.path());
+    let queries = queries(300);
+    let whole = GpuIndex::fit_of(&index, &GpuIndexOptions::new(BUILD)).unwrap();
+    for memory_bytes in [0, whole.bytes - 50_000] {
+        let little = GpuIndexOptions {
+            memory_bytes: Some(memory_bytes),
+            ..GpuIndexOptions::new(BUILD)
+        };
+        let gpu = on_device(&index, &little, &queries);
+        let (shares, lost) = equals_the_index(&index, Some(gpu), &queries, &options(50));
+        assert!(shares.lists > 0 && lost.is_none(), "{shares:?}");
+        // Queries of no terms need no list.
+        assert_eq!(shares.gpu > 10, memory_bytes > 0, "{shares:?}");
+    }
+}
+
+#[test]
+fn the_cpu_goes_on_without_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = index(folder.path());
+    let queries = queries(600);
+    for fail_after in [0, 2] {
+        let failing = GpuIndexOptions {
+            fail_after: Some(fail_after),
+            ..GpuIndexOptions::new(BUILD)
+        };
+        let gpu = on_device(&index, &failing, &[]);
+        let (shares, lost) = equals_the_index(&index, Some(gpu), &queries, &options(20));
+        assert!(shares.lost > 0, "{shares:?}");
+        assert!(shares.gpu > 0 || fail_after == 0, "{shares:?}");
+        assert!(lost.unwrap().contains("lost"));
+    }
+    let (shares, lost) = equals_the_index(&index, None, &queries, &options(20));
+    assert_eq!((shares.gpu, lost), (0, None));
+}
+
+#[test]
+fn options_that_no_device_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = index(folder.path());
+    let queries = queries(60);
+    let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &[]);
+    for (k, algorithm) in [
+        (MOST_RANKED, Algorithm::Auto),
+        (MOST_RANKED + 1, Algorithm::Auto),
+        (10, Algorithm::Exhaustive),
+    ] {
+        let search = SearchOptions {
+            k,
+            algorithm,
+            ..Default::default()
+        };
+        let options = SchedulerOptions {
+            search,
+            ..options(10)
+        };
+        let (shares, _) = equals_the_index(&index, Some(Arc::clone(&gpu)), &queries, &options);
+        let may = queries
+            .iter()
+            .filter(|query| GpuIndex::may_answer(query, &search));
+        assert_eq!(shares.gpu, may.count() as u64);
+        assert_eq!(shares.options > 0, shares.gpu == 0);
+    }
+}
+
+#[test]
+fn errors_are_those_of_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = index(folder.path());
+    let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &[]);
+    let mut queries = queries(20);
+    queries[7].filters.push(Filter {
+        field: "colour".into(),
+        value: "red".into(),
+        not: false,
+    });
+    let mut in_order = InOrder::new(Arc::clone(&index), Some(gpu), &options(10)).unwrap();
+    let answers: Vec<_> = in_order.answers(queries.clone()).collect();
+    for (number, answer) in answers.iter().enumerate() {
+        assert_eq!(answer.is_err(), number == 7);
+    }
+    assert!(matches!(answers[7], Err(Error::Usage(_))));
+    // Who wants no more may go.
+    assert!(in_order.answers(queries).next().is_some());
+}
+
+#[test]
+fn lists_are_brought_for_many_queries() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = index(folder.path());
+    // 3,000 documents take a thread 16 us a query, and half a second is the least that lists take.
+    assert!(!GpuIndex::pays(&index, 10_000, 1));
+    assert!(GpuIndex::pays(&index, 100_000, 1));
+    assert!(!GpuIndex::pays(&index, 100_000, 16));
+    assert!(!GpuIndex::pays(&index, 0, 0));
+}

@@ -1,0 +1,82 @@
+//! The engines of a local pass: one for each thread.
+
+use std::sync::Mutex;
+
+use super::{BuildOptions, Engine};
+use crate::invert::{Cpu, Fallback, Invert, Reference, Verified};
+use tokapi_storage::error::Result;
+use tokapi_text::analyze::Analyzer;
+use tokapi_text::corpus::Corpus;
+
+/// What the engines have in common.
+pub(super) struct Engines<'a> {
+    analyzer: &'a Analyzer,
+    kind: Kind,
+    options: &'a BuildOptions,
+    /// Why the CPU took over, if it did.
+    fallback: &'a Mutex<Option<String>>,
+}
+
+enum Kind {
+    Cpu,
+    Reference,
+    #[cfg(feature = "kernels")]
+    Gpu(std::sync::Arc<crate::gpu::Lanes>),
+}
+
+impl<'a> Engines<'a> {
+    /// Finds the device, if the engine needs one.
+    pub(super) fn open(
+        corpus: &Corpus,
+        analyzer: &'a Analyzer,
+        options: &'a BuildOptions,
+        pool: &rayon::ThreadPool,
+        fallback: &'a Mutex<Option<String>>,
+    ) -> Result<Self> {
+        let kind = match &options.engine {
+            Engine::Cpu => Kind::Cpu,
+            Engine::Reference => Kind::Reference,
+            #[cfg(feature = "kernels")]
+            Engine::Gpu(gpu) => {
+                let chunk_bytes = corpus.chunk_bytes() as u64;
+                let threads = pool.current_num_threads();
+                match crate::gpu::Lanes::open(gpu, analyzer, threads, chunk_bytes) {
+                    Ok(lanes) => Kind::Gpu(std::sync::Arc::new(lanes)),
+                    Err(tokapi_storage::error::Error::Device(why)) if options.or_cpu => {
+                        *fallback.lock().unwrap_or_else(|lock| lock.into_inner()) = Some(why);
+                        Kind::Cpu
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        #[cfg(not(feature = "kernels"))]
+        let _ = (corpus, pool);
+        Ok(Engines {
+            analyzer,
+            kind,
+            options,
+            fallback,
+        })
+    }
+
+    /// An engine for one thread.
+    pub(super) fn one(&self) -> Box<dyn Invert + '_> {
+        let mut engine: Box<dyn Invert + '_> = match &self.kind {
+            Kind::Cpu => return Box::new(Cpu::new(self.analyzer)),
+            Kind::Reference => Box::new(Reference::new(self.analyzer)),
+            #[cfg(feature = "kernels")]
+            Kind::Gpu(lanes) => {
+                let lanes = std::sync::Arc::clone(lanes);
+                Box::new(crate::invert::Gpu::new(self.analyzer, lanes))
+            }
+        };
+        if self.options.verify {
+            engine = Box::new(Verified::new(engine, self.analyzer));
+        }
+        if self.options.or_cpu {
+            engine = Box::new(Fallback::new(engine, self.analyzer, self.fallback));
+        }
+        engine
+    }
+}

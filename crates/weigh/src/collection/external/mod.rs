@@ -1,0 +1,301 @@
+//! A collection larger than memory: runs on scratch, and the global pass over them.
+//!
+//! The local pass has left a run a chunk ([`spill`]). By term, the runs are cut into buckets
+//! ([`buckets`]) that are merged into row groups ([`tasks`]) and weighed, on all threads; by
+//! document, every run is weighed for itself, once the df of its terms is known ([`lexicon`],
+//! [`rows`]). All that is in memory is bounded by the budget.
+
+mod buckets;
+mod documents;
+mod reduce;
+mod repeated;
+mod rows;
+mod spill;
+mod tasks;
+mod terms;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use documents::DocumentTable;
+pub(crate) use spill::Spill;
+pub use tasks::{Merged, Task, Tasks};
+pub(crate) use terms::{TermReader, TermWriter};
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::collection::run::Run;
+use crate::collection::{ChunkNote, Documents, Weights, repeated_id};
+use crate::formula::Bm25;
+use crate::formula::Statistics;
+use crate::postings::Frequencies;
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::memory::Memory;
+use tokapi_storage::pipeline::{StageTimes, Stages};
+use tokapi_storage::ranks::Ranks;
+use tokapi_storage::scratch::Scratch;
+use tokapi_text::corpus::{OnError, Skipped};
+
+/// An inverted collection on scratch.
+pub struct External {
+    runs: Vec<Run>,
+    /// The number of the first document of every run.
+    firsts: Vec<u32>,
+    documents: DocumentTable,
+    statistics: Statistics,
+    note: ChunkNote,
+    scratch: Scratch,
+    memory: Memory,
+    threads: usize,
+    no_overlap: bool,
+    /// Whether the runs are others than those that the journal knows.
+    rewritten: bool,
+    /// The postings that the global pass has come to.
+    pub(crate) dealt: Arc<AtomicU64>,
+    pub(crate) fallback: Option<String>,
+    pub(crate) times: StageTimes,
+}
+
+impl External {
+    /// The collection that the local pass has put on scratch.
+    ///
+    /// # Errors
+    /// A run cannot be read; scratch cannot be written.
+    pub(crate) fn new(mut spill: Spill, threads: usize, no_overlap: bool) -> Result<Self> {
+        spill.end()?;
+        let (memory, runs, note, scratch) = spill.into_parts()?;
+        let mut external = External {
+            documents: DocumentTable::open(&runs, memory.documents_bytes())?,
+            statistics: Statistics::default(),
+            firsts: Vec::new(),
+            runs,
+            note,
+            scratch,
+            memory,
+            threads,
+            no_overlap,
+            rewritten: false,
+            dealt: Arc::default(),
+            fallback: None,
+            times: StageTimes::default(),
+        };
+        external.count();
+        log::info!("{:?}", external.statistics);
+        Ok(external)
+    }
+
+    /// Numbers and counts the documents.
+    fn count(&mut self) {
+        self.firsts.clear();
+        self.statistics = Statistics::default();
+        for run in &self.runs {
+            // All together are fewer than 2^32.
+            self.firsts.push(self.statistics.documents as u32);
+            self.statistics.documents += run.documents;
+            self.statistics.total_length += run.total_length;
+        }
+    }
+
+    /// Removes the documents whose id an earlier one has, where such are skipped.
+    ///
+    /// # Errors
+    /// The first of them, where errors stop; a run cannot be read; scratch cannot be written.
+    pub(crate) fn remove_repeated(&mut self, on_error: OnError) -> Result<()> {
+        let memory_bytes = self.memory.documents_bytes();
+        let repeated = repeated::repeated(&self.runs, &self.documents, memory_bytes)?;
+        for &(repeat, of) in &repeated {
+            match on_error {
+                OnError::Stop => return Err(self.repeated_id(repeat, of)),
+                OnError::Skip => {
+                    let mut skipped = std::mem::take(&mut self.note.skipped);
+                    skipped.add(|| self.repeated_id(repeat, of));
+                    self.note.skipped = skipped;
+                }
+            }
+        }
+        if repeated.is_empty() {
+            return Ok(());
+        }
+        let gone: Vec<u32> = repeated.iter().map(|&(repeat, _)| repeat).collect();
+        for (run, &first) in self.runs.iter_mut().zip(&self.firsts) {
+            // All documents together are fewer than 2^32.
+            let end = first + run.documents as u32;
+            let from = gone.partition_point(|&document| document < first);
+            let to = gone.partition_point(|&document| document < end);
+            let gone: Vec<u32> = gone[from..to].iter().map(|gone| gone - first).collect();
+            if !gone.is_empty() {
+                let mut loaded = run.load(1 << 20)?;
+                loaded.remove(&gone);
+                let stamp = self.scratch.stamp();
+                *run = loaded
+                    .encode(stamp)
+                    .write(&self.scratch, Some(&run.file.path))?;
+            }
+        }
+        self.rewritten = true;
+        self.count();
+        self.documents = DocumentTable::open(&self.runs, memory_bytes)?;
+        Ok(())
+    }
+
+    /// Merges runs until there are few enough to be merged by term within the memory. They are then
+    /// too large to be taken document by document.
+    ///
+    /// # Errors
+    /// A run cannot be read; scratch cannot be written.
+    pub fn reduce(&mut self) -> Result<()> {
+        if self.runs.len() > self.memory.merged_runs() {
+            self.reduce_runs()?;
+            self.count();
+            self.documents = DocumentTable::open(&self.runs, self.memory.documents_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The error that document `repeat` has the id of document `of`.
+    fn repeated_id(&self, repeat: u32, of: u32) -> Error {
+        let run = self.firsts.partition_point(|&first| first <= repeat) - 1;
+        let in_run = u64::from(repeat - self.firsts[run]);
+        let path = self.runs[run].file_of(in_run).unwrap_or_default();
+        let documents = self.documents.fetch(1, [repeat as usize].into_iter());
+        let id = documents.map_or(String::new(), |documents| {
+            documents.ids.text(0).into_owned()
+        });
+        repeated_id(path, &id, repeat, of)
+    }
+
+    /// N and the total length.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// The number of postings.
+    pub fn postings_count(&self) -> u64 {
+        self.runs.iter().map(|run| run.postings).sum()
+    }
+
+    /// The bytes of text that were read, decompressed.
+    pub fn bytes(&self) -> u64 {
+        self.note.bytes
+    }
+
+    /// What was left out.
+    pub fn skipped(&self) -> &Skipped {
+        &self.note.skipped
+    }
+
+    /// How the global pass runs.
+    pub fn stages(&self) -> Stages {
+        self.memory
+            .encoding_stages(self.threads, 0, !self.no_overlap)
+    }
+
+    /// How row groups of whole runs are encoded.
+    pub(crate) fn run_encoding_stages(&self) -> Stages {
+        // Weighed, without what weighing needed: measured.
+        let held_bytes = self.largest_run_bytes() / 2;
+        self.memory
+            .encoding_stages(self.threads, held_bytes, !self.no_overlap)
+    }
+
+    /// How a pass runs that has a whole run in memory on every thread.
+    pub(crate) fn run_stages(&self) -> Stages {
+        let run_bytes = self.largest_run_bytes();
+        self.memory
+            .rows_stages(self.threads, run_bytes, !self.no_overlap)
+    }
+
+    /// What the largest run takes in memory, weighed by document.
+    fn largest_run_bytes(&self) -> u64 {
+        // Measured: 40 bytes a posting, and for every byte of terms in the file six.
+        let run_bytes = |run: &Run| 40 * run.postings + 6 * run.file.length;
+        self.runs.iter().map(run_bytes).max().unwrap_or(0)
+    }
+
+    /// All postings by term, then by document, `rows` at a time.
+    pub fn tasks(&self, rows: usize) -> Result<Tasks> {
+        let buffer_bytes = self.memory.read_buffer_bytes(self.runs.len());
+        Tasks::new(&self.runs, rows, buffer_bytes, Arc::clone(&self.dealt))
+    }
+
+    /// Merges the postings of a task; documents are numbered as in the whole collection.
+    pub fn merge(&self, task: Task) -> Result<Merged> {
+        task.merge(&self.runs, &self.firsts)
+    }
+
+    /// Merges and weighs the postings of a task. The documents are only those that it has, numbered
+    /// from 0. Gives also which of the terms do not belong to an earlier task.
+    pub(crate) fn weigh(
+        &self,
+        task: Task,
+        bm25: &Bm25,
+    ) -> Result<(Weights, std::ops::Range<usize>)> {
+        let merged = self.merge(task)?;
+        // Fewer than 2^32.
+        let ranks = Ranks::new(&merged.documents, self.statistics.documents as usize);
+        let documents = self.documents.fetch(ranks.len(), ranks.members())?;
+        let norms = documents.norms(bm25, &self.statistics);
+        let Merged {
+            lexicon,
+            offsets,
+            documents: mut posting_documents,
+            tfs,
+            new_terms,
+        } = merged;
+        for document in &mut posting_documents {
+            *document = ranks.rank(*document);
+        }
+        let mut weights = vec![0.0; tfs.len()];
+        for (bounds, &df) in offsets.windows(2).zip(&lexicon.df) {
+            let range = bounds[0] as usize..bounds[1] as usize;
+            if range.is_empty() {
+                continue;
+            }
+            bm25.weigh(
+                bm25.idf(self.statistics.documents, df),
+                &posting_documents[range.clone()],
+                &tfs[range.clone()],
+                &norms,
+                &mut weights[range],
+            );
+        }
+        let weights = Weights {
+            lexicon,
+            documents,
+            statistics: self.statistics,
+            offsets,
+            posting_documents,
+            frequencies: tfs.into_iter().collect::<Frequencies>(),
+            weights,
+        };
+        Ok((weights, new_terms))
+    }
+
+    /// A list of terms on scratch, empty.
+    pub(crate) fn new_terms(&self) -> Result<TermWriter> {
+        Ok(TermWriter::new(self.scratch.create("terms", None)?))
+    }
+
+    /// The documents, some at a time.
+    pub fn document_batches(
+        &self,
+        rows: usize,
+    ) -> impl FnMut() -> Result<Option<Documents>> + Send + '_ {
+        let mut from = 0;
+        // Fewer than 2^32.
+        let all = self.statistics.documents as usize;
+        move || {
+            let batch = from..all.min(from + rows);
+            from = batch.end;
+            match batch.is_empty() {
+                true => Ok(None),
+                false => self.documents.fetch(batch.len(), batch).map(Some),
+            }
+        }
+    }
+
+    /// Removes everything from scratch.
+    pub fn remove(self) {
+        self.scratch.remove();
+    }
+}

@@ -1,0 +1,68 @@
+//! Runs merged into fewer and larger ones, where there are too many to be merged at once.
+
+use serde_json::json;
+
+use super::External;
+use super::buckets::{Bucket, Buckets};
+use super::tasks::Merged;
+use crate::collection::run::{Run, RunWriter};
+use tokapi_storage::error::Result;
+
+impl External {
+    /// Merges neighbours until at most as many runs are left as the memory allows.
+    pub(super) fn reduce_runs(&mut self) -> Result<()> {
+        let most = self.memory.merged_runs();
+        while self.runs.len() > most {
+            let mut from = 0;
+            while from < self.runs.len() {
+                let to = self.runs.len().min(from + most);
+                if to - from > 1 {
+                    let merged = self.merge_runs(&self.runs[from..to])?;
+                    self.replace(from..to, merged)?;
+                }
+                from += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a merged run in the place of those that it was merged from.
+    fn replace(&mut self, runs: std::ops::Range<usize>, merged: Run) -> Result<()> {
+        let entry = json!({"run": merged.entry(), "replaces": [runs.start, runs.end]});
+        let replaced: Vec<Run> = self.runs.splice(runs, [merged]).collect();
+        // Where the journal knows other runs than these, it is from them that the job goes on.
+        if !self.rewritten {
+            self.scratch.append(&entry)?;
+            for run in replaced {
+                // What cannot be removed is in nobody's way.
+                let _ = std::fs::remove_file(&run.file.path);
+            }
+        }
+        Ok(())
+    }
+
+    /// One run of several neighbours.
+    fn merge_runs(&self, runs: &[Run]) -> Result<Run> {
+        let mut firsts = Vec::with_capacity(runs.len());
+        let mut first = 0;
+        for run in runs {
+            firsts.push(first);
+            // All documents together are fewer than 2^32: they have been counted.
+            first += run.documents as u32;
+        }
+        let file = self.scratch.create("run", Some(&runs[0].file.path))?;
+        let mut writer = RunWriter::new(file, runs)?;
+        let mut buckets = Buckets::new(runs, self.memory.read_buffer_bytes(runs.len()))?;
+        let worker = || {
+            |bucket: Bucket| {
+                let continues = bucket.piece.is_some_and(|piece| piece.continues);
+                let merged = Merged::of_bucket(&bucket, runs, &firsts)?;
+                Ok(merged.blocks(continues))
+            }
+        };
+        let push = |blocks| writer.push(&blocks);
+        let times = self.stages().run(|| buckets.next(), worker, push)?;
+        log::info!("{} runs merged: {times:?}", runs.len());
+        writer.finish()
+    }
+}

@@ -1,0 +1,79 @@
+//! Documents whose id an earlier one has, found within bounded memory.
+
+use std::hash::{DefaultHasher, Hasher};
+
+use super::documents::DocumentTable;
+use crate::collection::run::Run;
+use tokapi_storage::error::Result;
+
+/// Bytes of memory for every document that is looked at in one pass: its hash and its number.
+const DOCUMENT_BYTES: u64 = 16;
+
+/// Every document whose id an earlier one has, with the first that has it, ascending.
+///
+/// The ids are hashed, and those of one share of all hashes looked at in a pass over the runs: as
+/// many passes as `memory_bytes` make necessary, one for millions of documents.
+///
+/// # Errors
+/// A run cannot be read, or is damaged.
+pub(super) fn repeated(
+    runs: &[Run],
+    table: &DocumentTable,
+    memory_bytes: u64,
+) -> Result<Vec<(u32, u32)>> {
+    let mut repeated = Vec::new();
+    if !runs.iter().any(|run| run.has_ids) {
+        return Ok(repeated);
+    }
+    let documents: u64 = runs.iter().map(|run| run.documents).sum();
+    let passes = (documents * DOCUMENT_BYTES).div_ceil(memory_bytes.max(DOCUMENT_BYTES));
+    for pass in 0..passes {
+        let mut hashed: Vec<(u64, u32)> = Vec::new();
+        let mut number = 0;
+        for run in runs {
+            let mut frames = run.documents()?;
+            while let Some((_, frame)) = frames.next()? {
+                for id in frame.ids.iter() {
+                    let hash = match id {
+                        // Called by its number, which may be the id of another.
+                        b"" => hash(number.to_string().as_bytes()),
+                        id => hash(id),
+                    };
+                    if hash % passes == pass {
+                        hashed.push((hash, number));
+                    }
+                    number += 1;
+                }
+            }
+        }
+        hashed.sort_unstable();
+        for group in hashed.chunk_by(|a, b| a.0 == b.0) {
+            if group.len() > 1 {
+                same_ids(group, table, &mut repeated)?;
+            }
+        }
+    }
+    repeated.sort_unstable();
+    Ok(repeated)
+}
+
+/// Adds those of a group of one hash that have the id of an earlier one.
+fn same_ids(
+    group: &[(u64, u32)],
+    table: &DocumentTable,
+    repeated: &mut Vec<(u32, u32)>,
+) -> Result<()> {
+    let members = group.iter().map(|&(_, document)| document as usize);
+    let ids = table.fetch(group.len(), members)?.ids;
+    for place in 1..group.len() {
+        let same = (0..place).find(|&earlier| ids.get(earlier) == ids.get(place));
+        repeated.extend(same.map(|earlier| (group[place].1, group[earlier].1)));
+    }
+    Ok(())
+}
+
+fn hash(id: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(id);
+    hasher.finish()
+}

@@ -1,0 +1,232 @@
+//! Buckets put together to tasks of so many postings, and merged.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::buckets::{Bucket, Buckets};
+use crate::collection::run::{EncodedBlocks, Run};
+use crate::lexicon;
+use crate::lexicon::Lexicon;
+use tokapi_storage::error::{Error, Result};
+
+/// Consecutive postings of the whole collection, by term, then by document.
+pub struct Task {
+    buckets: Vec<Arc<Bucket>>,
+    /// The postings of the first bucket that belong to the task before.
+    skip: u64,
+    /// The postings of this task.
+    rows: u64,
+    /// Whether the last bucket goes on in the next task.
+    shares_last: bool,
+}
+
+/// Tasks of so many postings each, but for the last.
+pub struct Tasks {
+    buckets: Buckets,
+    rows: u64,
+    /// What the last task left of its last bucket, and the postings that it took of it.
+    left: Option<(Arc<Bucket>, u64)>,
+    /// Counts what has been dealt out.
+    dealt: Arc<AtomicU64>,
+}
+
+impl Tasks {
+    /// The postings of `runs`, `rows` at a time.
+    ///
+    /// # Errors
+    /// A run cannot be read, or is damaged.
+    pub(crate) fn new(
+        runs: &[Run],
+        rows: usize,
+        buffer_bytes: usize,
+        dealt: Arc<AtomicU64>,
+    ) -> Result<Self> {
+        Ok(Tasks {
+            buckets: Buckets::new(runs, buffer_bytes)?,
+            rows: rows as u64,
+            left: None,
+            dealt,
+        })
+    }
+
+    /// The next task; none at the end.
+    ///
+    /// # Errors
+    /// A run cannot be read, or is damaged.
+    pub fn next(&mut self) -> Result<Option<Task>> {
+        let mut task = Task {
+            buckets: Vec::new(),
+            skip: 0,
+            rows: 0,
+            shares_last: false,
+        };
+        if let Some((bucket, taken)) = self.left.take() {
+            task.skip = taken;
+            task.rows = bucket.rows - taken;
+            task.buckets.push(bucket);
+        }
+        while task.rows < self.rows {
+            let Some(bucket) = self.buckets.next()? else {
+                break;
+            };
+            task.rows += bucket.rows;
+            task.buckets.push(Arc::new(bucket));
+        }
+        if let Some(over) = task.rows.checked_sub(self.rows)
+            && over > 0
+            && let Some(last) = task.buckets.last()
+        {
+            self.left = Some((Arc::clone(last), last.rows - over));
+            task.rows = self.rows;
+            task.shares_last = true;
+        }
+        self.dealt.fetch_add(task.rows, Ordering::Relaxed);
+        Ok((!task.buckets.is_empty()).then_some(task))
+    }
+}
+
+/// The merged postings of a task.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// The terms that have postings in the task; the first and the last may have more in others.
+    pub lexicon: Lexicon,
+    /// Postings `offsets[t]..offsets[t + 1]` belong to term `t`.
+    pub offsets: Vec<u64>,
+    pub documents: Vec<u32>,
+    pub tfs: Vec<u32>,
+    /// The terms of the task that do not belong to an earlier one.
+    pub new_terms: std::ops::Range<usize>,
+}
+
+impl Task {
+    /// Merges the buckets. Run `r` has the documents from `firsts[r]` on.
+    ///
+    /// # Errors
+    /// A run is damaged.
+    pub(crate) fn merge(mut self, runs: &[Run], firsts: &[u32]) -> Result<Merged> {
+        let mut merged = Merged {
+            offsets: vec![0],
+            ..Merged::default()
+        };
+        let mut continued = 0;
+        // Each is dropped when it has been merged.
+        for bucket in std::mem::take(&mut self.buckets) {
+            merged.append(&bucket, runs, firsts, &mut continued)?;
+        }
+        merged.clip(&self, continued);
+        Ok(merged)
+    }
+}
+
+impl Merged {
+    /// The merged postings of one bucket.
+    ///
+    /// # Errors
+    /// A run is damaged.
+    pub(super) fn of_bucket(bucket: &Bucket, runs: &[Run], firsts: &[u32]) -> Result<Self> {
+        let mut merged = Merged {
+            offsets: vec![0],
+            ..Merged::default()
+        };
+        merged.append(bucket, runs, firsts, &mut 0)?;
+        Ok(merged)
+    }
+
+    /// As blocks of a run; where `continues`, the last term has more postings.
+    pub(super) fn blocks(&self, continues: bool) -> EncodedBlocks {
+        let terms = (0..self.lexicon.df.len()).map(|term| {
+            // In memory, so it fits.
+            let range = self.offsets[term] as usize..self.offsets[term + 1] as usize;
+            (
+                self.lexicon.terms.get(term),
+                self.lexicon.df[term],
+                &self.documents[range.clone()],
+                &self.tfs[range],
+            )
+        });
+        EncodedBlocks::new(terms, continues)
+    }
+
+    /// Adds the postings of a bucket. Counts in `continued` the terms at the front that an earlier
+    /// task has begun.
+    fn append(
+        &mut self,
+        bucket: &Bucket,
+        runs: &[Run],
+        firsts: &[u32],
+        continued: &mut usize,
+    ) -> Result<()> {
+        let mut terms = lexicon::Bucket::merge(&bucket.term_slices(), |slice, term| {
+            u64::from(bucket.slices[slice].block.df[term])
+        });
+        if let Some(piece) = bucket.piece {
+            terms.df = vec![piece.df];
+            // Goes on with the last term, or is the first here of one that was begun before.
+            match piece.first || self.lexicon.df.is_empty() {
+                true => *continued += usize::from(!piece.first),
+                false => {
+                    terms.terms.clear();
+                    terms.df.clear();
+                    self.offsets.pop();
+                }
+            }
+        }
+        let start = self.documents.len();
+        // Where the postings of every term go, then where the next of them go.
+        let mut cursors = vec![0u64; terms.ids.len().max(1)];
+        for (slice, ends) in bucket.slices.iter().zip(terms.ends.windows(2)) {
+            for (&id, term) in terms.ids[ends[0]..ends[1]].iter().zip(slice.terms.clone()) {
+                cursors[id as usize] += slice.block.count(term..term + 1);
+            }
+        }
+        let distinct = terms.df.len().max(1);
+        let mut next = start as u64;
+        for cursor in &mut cursors[..distinct] {
+            next += std::mem::replace(cursor, next);
+            self.offsets.push(next);
+        }
+        // A bucket is in memory, so its postings can be counted.
+        self.documents.resize(next as usize, 0);
+        self.tfs.resize(next as usize, 0);
+        for (slice, ends) in bucket.slices.iter().zip(terms.ends.windows(2)) {
+            for (&id, term) in terms.ids[ends[0]..ends[1]].iter().zip(slice.terms.clone()) {
+                let cursor = &mut cursors[id as usize];
+                let to = *cursor + slice.block.count(term..term + 1);
+                let range = std::mem::replace(cursor, to) as usize..to as usize;
+                let (documents, tfs) = (&mut self.documents[range.clone()], &mut self.tfs[range]);
+                slice
+                    .block
+                    .postings(term, firsts[slice.run], documents, tfs)
+                    .ok_or_else(|| damaged(&runs[slice.run]))?;
+            }
+        }
+        self.lexicon.terms.append(&terms.terms);
+        self.lexicon.df.append(&mut terms.df);
+        Ok(())
+    }
+
+    /// Leaves only the postings of the task, and the terms that have some.
+    fn clip(&mut self, task: &Task, continued: usize) {
+        let (from, to) = (task.skip, task.skip + task.rows);
+        // A term belongs to the task that it begins in.
+        let begins = |offset: u64| offset >= from && (offset < to || !task.shares_last);
+        let starts = &self.offsets[..self.offsets.len() - 1];
+        let first = starts.iter().take_while(|&&offset| offset < from).count();
+        let end = starts
+            .iter()
+            .take_while(|&&offset| offset < from || begins(offset));
+        self.new_terms = first.max(continued)..end.count().max(first.max(continued));
+        for offset in &mut self.offsets {
+            *offset = (*offset).clamp(from, to) - from;
+        }
+        // Both are within the documents in memory.
+        self.documents.truncate(to as usize);
+        self.documents.drain(..from as usize);
+        self.tfs.truncate(to as usize);
+        self.tfs.drain(..from as usize);
+    }
+}
+
+fn damaged(run: &Run) -> Error {
+    run.file.corrupt("a list is not what was written")
+}

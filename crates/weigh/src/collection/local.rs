@@ -1,0 +1,238 @@
+//! The local pass: chunks are read, inverted and kept, each stage on its own threads.
+//!
+//! Inverted chunks stay in memory while they fit; from then on each goes to scratch as a run.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::engines::Engines;
+use super::{BuildOptions, Documents};
+use crate::collection::external::Spill;
+use crate::collection::run::EncodedRun;
+use crate::invert::Inverted;
+use crate::lexicon::PartTerms;
+use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::pipeline::{StageTimes, Stages};
+use tokapi_storage::strings::Strings;
+use tokapi_text::analyze::Analyzer;
+use tokapi_text::corpus::{Block, Chunk, Corpus, Skipped};
+
+/// An inverted chunk.
+pub(crate) struct LocalChunk {
+    pub(crate) inverted: Inverted,
+    pub(crate) ids: Strings,
+    pub(crate) files: Vec<(usize, Arc<Path>)>,
+    pub(crate) note: ChunkNote,
+}
+
+/// What is to be known of a chunk beside its postings.
+#[derive(Debug, Default)]
+pub struct ChunkNote {
+    pub(crate) skipped: Skipped,
+    /// The bytes of text that were read.
+    pub(crate) bytes: u64,
+}
+
+impl LocalChunk {
+    pub(super) fn terms(&self) -> PartTerms<'_> {
+        let postings = &self.inverted.postings;
+        PartTerms {
+            terms: &postings.terms,
+            offsets: &postings.offsets,
+        }
+    }
+
+    /// As a run, for the job of `stamp`.
+    pub(crate) fn encode(&self, stamp: u64) -> EncodedRun {
+        let Inverted { postings, lengths } = &self.inverted;
+        EncodedRun::new(stamp, postings, None, lengths, &self.ids, &self.files)
+    }
+
+    /// The memory that it takes.
+    fn memory_bytes(&self) -> u64 {
+        let postings = &self.inverted.postings;
+        let terms = &postings.terms;
+        let bytes = 5 * postings.len()
+            + 16 * terms.len()
+            + terms.byte_count()
+            + 12 * self.ids.len()
+            + self.ids.byte_count();
+        bytes as u64
+    }
+}
+
+/// What the local pass leaves in memory, in input order.
+#[derive(Default)]
+pub(super) struct Local {
+    pub(super) chunks: Vec<LocalChunk>,
+    pub(super) note: ChunkNote,
+    /// Why the CPU took over, if it did.
+    pub(super) fallback: Option<String>,
+    pub(super) times: StageTimes,
+    held_bytes: u64,
+}
+
+/// A chunk on its way from the workers to where it is kept.
+enum Made {
+    Inverted(LocalChunk),
+    Run(EncodedRun, ChunkNote),
+}
+
+/// Inverts the whole corpus. What does not fit into memory goes to `spill`, if there is one.
+pub(super) fn pass(
+    mut corpus: Corpus,
+    analyzer: &Analyzer,
+    options: &BuildOptions,
+    pool: &rayon::ThreadPool,
+    mut spill: Option<&mut Spill>,
+) -> Result<Local> {
+    let fallback = Mutex::new(None);
+    let engines = Engines::open(&corpus, analyzer, options, pool, &fallback)?;
+    let stages = Stages::new(pool.current_num_threads(), !options.no_overlap);
+    let chunk_bytes = corpus.chunk_bytes();
+    if let Some(spill) = &spill {
+        spill.go_on(&mut corpus)?;
+    }
+    // The stamp of the job once chunks go to scratch, 0 before.
+    let stamp = AtomicU64::new(spill.as_ref().map_or(0, |spill| spill.stamp()));
+    let load = spill.is_some();
+    let spare = Mutex::new(Vec::new());
+    let read = || {
+        let mut block: Block = lock(&spare).pop().unwrap_or_default();
+        if !corpus.fill(&mut block)? {
+            return Ok(None);
+        }
+        if load {
+            block.load()?;
+        }
+        Ok(Some(block))
+    };
+    // A document larger than a chunk has the memory for itself.
+    let alone = RwLock::new(());
+    let worker = || {
+        let mut engine = engines.one();
+        let mut chunk = Chunk::default();
+        let (alone, stamp, spare) = (&alone, &stamp, &spare);
+        move |mut block: Block| {
+            let bytes = block.len();
+            let (_shared, _alone);
+            match load && bytes > chunk_bytes {
+                true => _alone = alone.write(),
+                false => _shared = alone.read(),
+            }
+            let skipped = block.parse(&mut chunk)?;
+            let inverted = engine.invert(&mut chunk)?;
+            match load && bytes > chunk_bytes {
+                true => chunk.text = Vec::new(),
+                false => lock(spare).push(block),
+            }
+            let local = LocalChunk {
+                inverted,
+                ids: std::mem::take(&mut chunk.ids),
+                files: std::mem::take(&mut chunk.files),
+                note: ChunkNote {
+                    skipped,
+                    bytes: bytes as u64,
+                },
+            };
+            Ok(match stamp.load(Ordering::Relaxed) {
+                0 => Made::Inverted(local),
+                stamp => Made::Run(local.encode(stamp), local.note),
+            })
+        }
+    };
+    let mut local = Local::default();
+    let write = |made: Made| match (made, &mut spill) {
+        (Made::Run(run, note), Some(spill)) => spill.write(run, note),
+        (Made::Inverted(chunk), Some(spill)) if spill.stamp() != 0 => {
+            spill.write(chunk.encode(spill.stamp()), chunk.note)
+        }
+        (Made::Inverted(chunk), Some(spill)) => {
+            local.keep(chunk);
+            if local.held_bytes > spill.held_bytes() {
+                stamp.store(spill.begin(chunk_bytes)?, Ordering::Relaxed);
+                for chunk in std::mem::take(&mut local.chunks) {
+                    spill.write(chunk.encode(spill.stamp()), chunk.note)?;
+                }
+            }
+            Ok(())
+        }
+        (Made::Inverted(chunk), None) => {
+            local.keep(chunk);
+            Ok(())
+        }
+        // Only a spill gives a stamp.
+        (Made::Run(..), None) => Ok(()),
+    };
+    let times = stages.run(read, worker, write)?;
+    log::info!("local pass: {times:?}");
+    for chunk in &mut local.chunks {
+        local.note.append(std::mem::take(&mut chunk.note));
+    }
+    local.times = times;
+    local.fallback = lock(&fallback).take();
+    Ok(local)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ChunkNote {
+    /// Adds that of a later chunk.
+    pub(crate) fn append(&mut self, later: ChunkNote) {
+        self.bytes += later.bytes;
+        self.skipped.append(later.skipped);
+    }
+}
+
+/// The error that document `repeat`, which stands in `path`, has the id of document `of`.
+pub fn repeated_id(path: PathBuf, id: &str, repeat: u32, of: u32) -> Error {
+    Error::Input {
+        place: Place {
+            path,
+            position: Position::Whole,
+        },
+        what: format!(
+            "document {} of the input has the id `{id}` of document {}; ids must differ",
+            u64::from(repeat) + 1,
+            u64::from(of) + 1
+        ),
+    }
+}
+
+impl Local {
+    fn keep(&mut self, chunk: LocalChunk) {
+        self.held_bytes += chunk.memory_bytes();
+        self.chunks.push(chunk);
+    }
+
+    /// The error that document `repeat` has the id of document `of`.
+    pub fn repeated_id(&self, documents: &Documents, repeat: u32, of: u32) -> Error {
+        let mut first = 0;
+        let mut path = PathBuf::new();
+        for chunk in &self.chunks {
+            for (in_chunk, file) in &chunk.files {
+                if first + in_chunk <= repeat as usize {
+                    path = file.to_path_buf();
+                }
+            }
+            first += chunk.ids.len();
+        }
+        repeated_id(path, &documents.ids.text(repeat as usize), repeat, of)
+    }
+
+    /// Removes the documents numbered `gone`, ascending.
+    pub(super) fn remove(&mut self, gone: &[u32]) {
+        let mut first = 0;
+        for chunk in &mut self.chunks {
+            let count = chunk.ids.len() as u32;
+            let from = gone.partition_point(|&document| document < first);
+            let to = gone.partition_point(|&document| document < first + count);
+            let gone: Vec<u32> = gone[from..to].iter().map(|gone| gone - first).collect();
+            chunk.inverted.remove(&gone);
+            first += count;
+        }
+    }
+}

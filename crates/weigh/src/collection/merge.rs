@@ -1,0 +1,258 @@
+//! The global pass by term: the parts' postings merged and weighed.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::{Collection, Documents, Part, Weigher};
+use crate::formula::Bm25;
+use crate::formula::Statistics;
+use crate::lexicon::Lexicon;
+use crate::postings::Frequencies;
+use tokapi_storage::error::Result;
+
+/// Postings that one thread merges at a time: with cursors and weights they fit into a
+/// second-level cache.
+const RANGE_POSTINGS: u64 = 1 << 16;
+
+/// The weight of every posting of a collection, by term and then by document.
+///
+/// Costs 9 bytes a posting, the lexicon and the documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// The terms, ascending by bytes, with their df in the whole collection.
+    pub lexicon: Lexicon,
+    /// Ids and lengths of the documents.
+    pub documents: Documents,
+    /// N and the total length.
+    pub statistics: Statistics,
+    /// Postings `offsets[t]..offsets[t + 1]` belong to term `t`.
+    pub offsets: Vec<u64>,
+    /// The document of every posting.
+    pub posting_documents: Vec<u32>,
+    /// Its term frequency.
+    pub frequencies: Frequencies,
+    /// Its weight.
+    pub weights: Vec<f32>,
+}
+
+impl Weights {
+    /// The number of postings.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// The postings of term `term`, as a range.
+    pub fn range(&self, term: usize) -> std::ops::Range<usize> {
+        self.offsets[term] as usize..self.offsets[term + 1] as usize
+    }
+
+    /// Weighs every posting anew, by another formula or other parameters, on all cores.
+    ///
+    /// # Errors
+    /// Parameters out of range; the weights stay as they are then.
+    pub fn reweigh(&mut self, bm25: &Bm25) -> Result<()> {
+        bm25.check()?;
+        let started = Instant::now();
+        let norms = self.documents.norms(bm25, &self.statistics);
+        let weigher = Weigher {
+            bm25,
+            norms: &norms,
+            df: &self.lexicon.df,
+            statistics: &self.statistics,
+        };
+        let mut ranges = Vec::new();
+        let mut left = &mut self.weights[..];
+        for (first_term, offsets) in ranges_of(&self.offsets) {
+            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
+            let (weights, rest) = std::mem::take(&mut left).split_at_mut(length);
+            left = rest;
+            ranges.push((first_term, offsets, weights));
+        }
+        let (documents, frequencies) = (&self.posting_documents, &self.frequencies);
+        ranges
+            .into_par_iter()
+            .for_each(|(first_term, offsets, weights)| {
+                let whole = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
+                let tfs = frequencies.expand(whole.clone());
+                let documents = &documents[whole];
+                for (term, bounds) in (first_term..).zip(offsets.windows(2)) {
+                    let range =
+                        (bounds[0] - offsets[0]) as usize..(bounds[1] - offsets[0]) as usize;
+                    let (documents, tfs) = (&documents[range.clone()], &tfs[range.clone()]);
+                    let weights = &mut weights[range];
+                    bm25.weigh(weigher.idf(term), documents, tfs, weigher.norms, weights);
+                }
+            });
+        log::info!("weigh: {bm25:?} in {:.3?}", started.elapsed());
+        Ok(())
+    }
+
+    /// Every (term, document id, tf, weight), by term, then by document.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8], u32, f32)> + '_ {
+        (0..self.lexicon.terms.len()).flat_map(move |term| {
+            self.range(term).map(move |posting| {
+                let id = self
+                    .documents
+                    .ids
+                    .get(self.posting_documents[posting] as usize);
+                (
+                    self.lexicon.terms.get(term),
+                    id,
+                    self.frequencies.get(posting),
+                    self.weights[posting],
+                )
+            })
+        })
+    }
+}
+
+/// The merged postings of the terms from `first_term` on, as slices of the whole.
+struct Range<'a> {
+    first_term: usize,
+    /// One more than there are terms.
+    offsets: &'a [u64],
+    documents: &'a mut [u32],
+    tfs: &'a mut [u8],
+}
+
+impl Collection {
+    /// Merges the parts and weighs every posting.
+    ///
+    /// Peak memory: 10 bytes a posting and the parts' terms while merging, 9 bytes after.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    pub fn weigh(self, bm25: &Bm25) -> Result<Weights> {
+        bm25.check()?;
+        let pool = self.pool();
+        let mut weights = self.merge();
+        weights.weights = vec![0.0; weights.posting_documents.len()];
+        pool.install(|| weights.reweigh(bm25))?;
+        Ok(weights)
+    }
+
+    /// Merges the parts; there are no weights yet.
+    pub fn merge(self) -> Weights {
+        let started = Instant::now();
+        let offsets = self.offsets();
+        let count = offsets[offsets.len() - 1] as usize;
+        let (mut documents, mut small) = (vec![0; count], vec![0; count]);
+        let mut ranges = Vec::new();
+        let (mut documents_left, mut small_left) = (&mut documents[..], &mut small[..]);
+        for (first_term, offsets) in ranges_of(&offsets) {
+            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
+            let (documents, rest) = std::mem::take(&mut documents_left).split_at_mut(length);
+            documents_left = rest;
+            let (tfs, rest) = std::mem::take(&mut small_left).split_at_mut(length);
+            small_left = rest;
+            ranges.push(Range {
+                first_term,
+                offsets,
+                documents,
+                tfs,
+            });
+        }
+        let large: Vec<Vec<(u64, u32)>> = self.pool.install(|| {
+            ranges
+                .into_par_iter()
+                .map(|range| range.merge(&self.parts))
+                .collect()
+        });
+        let frequencies = Frequencies::from_raw(small, large.concat());
+        log::info!("merge: {count} postings in {:.3?}", started.elapsed());
+        Weights {
+            lexicon: self.lexicon,
+            documents: self.documents,
+            statistics: self.statistics,
+            offsets,
+            posting_documents: documents,
+            frequencies,
+            weights: Vec::new(),
+        }
+    }
+
+    /// Where every term's merged postings begin; one entry more than there are terms.
+    fn offsets(&self) -> Vec<u64> {
+        let mut offsets = vec![0; self.lexicon.terms.len() + 1];
+        for part in &self.parts {
+            for (term, &id) in part.term_ids.iter().enumerate() {
+                offsets[id as usize + 1] += part.postings.range(term).len() as u64;
+            }
+        }
+        for term in 1..offsets.len() {
+            offsets[term] += offsets[term - 1];
+        }
+        offsets
+    }
+}
+
+/// Cuts the terms into ranges of about [`RANGE_POSTINGS`]: the first term of each and its
+/// offsets, one more than it has terms.
+fn ranges_of(offsets: &[u64]) -> impl Iterator<Item = (usize, &[u64])> {
+    let terms = offsets.len() - 1;
+    let mut first = 0;
+    std::iter::from_fn(move || {
+        if first == terms {
+            return None;
+        }
+        let full = offsets[first] + RANGE_POSTINGS;
+        let end = (first + offsets[first..].partition_point(|&offset| offset < full))
+            .clamp(first + 1, terms);
+        let range = (first, &offsets[first..=end]);
+        first = end;
+        Some(range)
+    })
+}
+
+impl Range<'_> {
+    /// Copies the range's postings from all parts, which come in the order of their documents.
+    /// Gives the large frequencies by their position in the whole.
+    fn merge(self, parts: &[Part]) -> Vec<(u64, u32)> {
+        let start = self.offsets[0];
+        let terms = self.offsets.len() - 1;
+        let mut cursors: Vec<usize> = self.offsets[..terms]
+            .iter()
+            .map(|offset| (offset - start) as usize)
+            .collect();
+        let mut large = Vec::new();
+        let end_term = self.first_term + terms;
+        for part in parts {
+            let postings = &part.postings;
+            let first = part
+                .term_ids
+                .partition_point(|&id| (id as usize) < self.first_term);
+            let count = part.term_ids[first..].partition_point(|&id| (id as usize) < end_term);
+            let ids = &part.term_ids[first..first + count];
+            let from = postings.offsets[first] as usize;
+            let all = from..postings.offsets[first + count] as usize;
+            let (tfs, large_tfs) = postings.frequencies.raw(all.clone());
+            let documents = &postings.documents[all];
+            let bounds = &postings.offsets[first..=first + count];
+            for &(at, tf) in large_tfs {
+                // The term of the posting at `at`, and the place its postings are going to.
+                let term = bounds.partition_point(|&bound| bound <= at) - 1;
+                let to = cursors[ids[term] as usize - self.first_term] as u64;
+                large.push((start + to + (at - bounds[term]), tf));
+            }
+            for (&id, bounds) in ids.iter().zip(bounds.windows(2)) {
+                let of_term = bounds[0] as usize - from..bounds[1] as usize - from;
+                let cursor = &mut cursors[id as usize - self.first_term];
+                let to = *cursor..*cursor + of_term.len();
+                *cursor = to.end;
+                let into = self.documents[to.clone()].iter_mut();
+                for (into, document) in into.zip(&documents[of_term.clone()]) {
+                    *into = part.first + document;
+                }
+                self.tfs[to].copy_from_slice(&tfs[of_term]);
+            }
+        }
+        large.sort_unstable();
+        large
+    }
+}

@@ -1,0 +1,314 @@
+//! A collection in memory: the local pass over its chunks, then the global pass that weighs it.
+//!
+//! The local pass inverts chunk after chunk, on all threads; every chunk leaves one part, its
+//! postings sorted by term. When the last is done, N, the lengths and the lexicon with df are
+//! merged. The global pass then weighs: by term over the whole collection ([`Collection::weigh`])
+//! or document by document within each part ([`Collection::rows`]).
+
+mod documents;
+mod engines;
+pub mod external;
+mod local;
+mod merge;
+mod rows;
+pub mod run;
+mod stored;
+
+pub use documents::Documents;
+pub use local::{ChunkNote, repeated_id};
+pub use merge::Weights;
+pub(crate) use rows::ByDocument;
+pub use rows::Rows;
+pub use stored::{Storage, Stored, WeighedDocument, Written};
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::formula::{Bm25, Prune, Statistics};
+use crate::invert::Inverted;
+use crate::lexicon::{Lexicon, PartTerms};
+use crate::postings::Postings;
+use local::Local;
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::pipeline::StageTimes;
+use tokapi_storage::tune::Model;
+use tokapi_text::analyze::Analyzer;
+use tokapi_text::corpus::{Corpus, OnError, Skipped};
+
+/// Which engine inverts the chunks.
+#[derive(Clone, Default)]
+pub enum Engine {
+    /// The fast one, on all cores.
+    #[default]
+    Cpu,
+    /// The definition, slow and plain.
+    Reference,
+    /// A GPU.
+    #[cfg(feature = "kernels")]
+    Gpu(crate::gpu::GpuOptions),
+}
+
+impl Engine {
+    /// What tells it from others where constants are kept ([`tokapi_storage::tune`]).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Engine::Cpu => "cpu",
+            Engine::Reference => "reference",
+            #[cfg(feature = "kernels")]
+            Engine::Gpu(options) => match options.method {
+                crate::gpu::Method::Hash => "gpu hash",
+                crate::gpu::Method::Pp => "gpu pp",
+                crate::gpu::Method::Ppd => "gpu ppd",
+                crate::gpu::Method::Mars => "gpu mars",
+            },
+        }
+    }
+
+    /// In what the terms that it gives differ from those of others.
+    fn terms_description(&self) -> &'static str {
+        match self {
+            #[cfg(feature = "kernels")]
+            Engine::Gpu(options) if options.unknown == crate::gpu::Unknown::One => {
+                "terms outside of the dictionary are one"
+            }
+            _ => "exact",
+        }
+    }
+}
+
+/// How a collection is built.
+#[derive(Clone, Default)]
+pub struct BuildOptions {
+    /// The engine.
+    pub engine: Engine,
+    /// The number of threads; as many as there are cores where 0.
+    pub threads: usize,
+    /// Whether some of a GPU's chunks are computed again on the CPU and compared.
+    pub verify: bool,
+    /// Whether the CPU takes over where a GPU cannot be used or fails; the collection says so then.
+    pub or_cpu: bool,
+    /// Whether input, computation and output wait for each other: for comparison.
+    pub no_overlap: bool,
+    /// What has been measured on this machine: what goes to scratch does so in the chunks that this
+    /// predicts to be the best, where no size was asked for.
+    pub tuned: Option<Arc<Model>>,
+}
+
+/// One chunk's share of a collection.
+struct Part {
+    postings: Postings,
+    /// The number of its first document in the collection.
+    first: u32,
+    documents: usize,
+    /// The id in the lexicon of each of its terms.
+    term_ids: Vec<u32>,
+}
+
+/// An inverted collection.
+pub struct Collection {
+    parts: Vec<Part>,
+    documents: Documents,
+    lexicon: Lexicon,
+    statistics: Statistics,
+    bytes: u64,
+    skipped: Skipped,
+    fallback: Option<String>,
+    times: StageTimes,
+    pool: Arc<rayon::ThreadPool>,
+}
+
+impl Collection {
+    /// Reads and inverts a whole corpus.
+    ///
+    /// # Errors
+    /// The first document that cannot be read, unless such are skipped; an id that occurs twice,
+    /// likewise; 2^32 or more documents or distinct terms.
+    pub fn build(mut corpus: Corpus, analyzer: &Analyzer, options: &BuildOptions) -> Result<Self> {
+        let pool = thread_pool(options)?;
+        corpus.share_among(pool.current_num_threads());
+        let on_error = corpus.on_error();
+        let local = local::pass(corpus, analyzer, options, &pool, None)?;
+        Collection::of_local(local, on_error, pool)
+    }
+
+    /// Puts together what the local pass has left in memory.
+    fn of_local(mut local: Local, on_error: OnError, pool: rayon::ThreadPool) -> Result<Self> {
+        let mut documents = Documents::gather(&local.chunks)?;
+        let repeated = pool.install(|| documents.repeated());
+        for &(repeat, of) in &repeated {
+            match on_error {
+                OnError::Stop => return Err(local.repeated_id(&documents, repeat, of)),
+                OnError::Skip => {
+                    let mut skipped = std::mem::take(&mut local.note.skipped);
+                    skipped.add(|| local.repeated_id(&documents, repeat, of));
+                    local.note.skipped = skipped;
+                }
+            }
+        }
+        if !repeated.is_empty() {
+            let gone: Vec<u32> = repeated.iter().map(|&(repeat, _)| repeat).collect();
+            documents.remove(&gone);
+            local.remove(&gone);
+        }
+        let started = Instant::now();
+        let views: Vec<PartTerms<'_>> = local.chunks.iter().map(|chunk| chunk.terms()).collect();
+        let (lexicon, ids) = pool.install(|| Lexicon::merge(&views))?;
+        log::info!(
+            "lexicon: {} terms in {:.3?}",
+            lexicon.terms.len(),
+            started.elapsed()
+        );
+        let mut first = 0;
+        let parts = local.chunks.into_iter().zip(ids).map(|(chunk, term_ids)| {
+            let Inverted { postings, lengths } = chunk.inverted;
+            let part = Part {
+                postings,
+                first,
+                documents: lengths.len(),
+                term_ids,
+            };
+            // All documents together are fewer than 2^32: `Documents::gather` counted them.
+            first += lengths.len() as u32;
+            part
+        });
+        let parts: Vec<Part> = parts.collect();
+        let statistics = documents.statistics();
+        log::info!("{statistics:?}");
+        Ok(Collection {
+            parts,
+            documents,
+            lexicon,
+            statistics,
+            bytes: local.note.bytes,
+            skipped: local.note.skipped,
+            fallback: local.fallback,
+            times: local.times,
+            pool: Arc::new(pool),
+        })
+    }
+
+    /// The documents: ids and lengths.
+    pub fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    /// The distinct terms with their df.
+    pub fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
+    }
+
+    /// N and the total length.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// The number of postings: distinct (term, document) pairs.
+    pub fn postings_count(&self) -> u64 {
+        self.parts
+            .iter()
+            .map(|part| part.postings.len() as u64)
+            .sum()
+    }
+
+    /// The bytes of text that were read, decompressed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What was left out.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// Why the CPU took over from a GPU, if it did.
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
+    /// The threads that work on this collection.
+    pub fn pool(&self) -> Arc<rayon::ThreadPool> {
+        Arc::clone(&self.pool)
+    }
+
+    /// Keeps only the postings that `prune` keeps under `bm25`; df and lengths stay as they are.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    pub fn prune(&mut self, bm25: &Bm25, prune: &Prune) -> Result<()> {
+        bm25.check()?;
+        if prune.keeps_all() {
+            return Ok(());
+        }
+        let norms = self.norms(bm25);
+        let Collection {
+            parts,
+            lexicon,
+            statistics,
+            pool,
+            ..
+        } = self;
+        let weigher = Weigher {
+            bm25,
+            norms: &norms,
+            df: &lexicon.df,
+            statistics,
+        };
+        pool.install(|| {
+            parts.par_iter_mut().for_each(|part| {
+                let weights = weigher.part(part);
+                let keep = prune.mask(&part.postings, &weights, part.documents);
+                part.postings.retain(&keep);
+            });
+        });
+        Ok(())
+    }
+
+    /// L of every document.
+    fn norms(&self, bm25: &Bm25) -> Vec<f64> {
+        self.documents.norms(bm25, &self.statistics)
+    }
+}
+
+/// The threads of a collection.
+pub fn thread_pool(options: &BuildOptions) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build()
+        .map_err(|error| Error::Limit(format!("cannot start threads: {error}")))
+}
+
+/// All that a weight depends on beside the posting itself.
+struct Weigher<'a> {
+    bm25: &'a Bm25,
+    norms: &'a [f64],
+    df: &'a [u64],
+    statistics: &'a Statistics,
+}
+
+impl Weigher<'_> {
+    fn idf(&self, term: usize) -> f64 {
+        self.bm25.idf(self.statistics.documents, self.df[term])
+    }
+
+    /// The weight of every posting of a part.
+    fn part(&self, part: &Part) -> Vec<f32> {
+        let postings = &part.postings;
+        let tfs = postings.frequencies.expand(0..postings.len());
+        let norms = &self.norms[part.first as usize..];
+        let mut weights = vec![0.0; postings.len()];
+        for (term, &id) in part.term_ids.iter().enumerate() {
+            let range = postings.range(term);
+            let (documents, tfs) = (&postings.documents[range.clone()], &tfs[range.clone()]);
+            self.bm25.weigh(
+                self.idf(id as usize),
+                documents,
+                tfs,
+                norms,
+                &mut weights[range],
+            );
+        }
+        weights
+    }
+}

@@ -1,0 +1,184 @@
+//! The global pass by document: the terms of every document with their weights.
+
+use super::{Collection, Weigher};
+use crate::formula::Bm25;
+use crate::formula::by_document;
+use crate::postings::Postings;
+use tokapi_storage::error::Result;
+use tokapi_storage::pipeline::Stages;
+use tokapi_storage::strings::Strings;
+
+/// The weighed terms of consecutive documents, as rows of a sparse matrix.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rows {
+    /// The number of the first document.
+    pub first: usize,
+    /// The ids of the documents.
+    pub ids: Strings,
+    /// Entries `starts[d]..starts[d + 1]` are those of document `first + d`.
+    pub starts: Vec<usize>,
+    /// The term of every entry, as its place in `names`; ascending within a document.
+    pub terms: Vec<u32>,
+    /// Its term frequency.
+    pub frequencies: Vec<u32>,
+    /// Its weight.
+    pub weights: Vec<f32>,
+    /// The terms of these documents, and perhaps others, ascending by bytes.
+    pub names: Strings,
+    /// The id of each of them in the lexicon of the collection.
+    pub term_ids: Vec<u32>,
+}
+
+impl Rows {
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id in the lexicon of the term of entry `entry`.
+    pub fn term_id(&self, entry: usize) -> u32 {
+        self.term_ids[self.terms[entry] as usize]
+    }
+
+    /// The term of entry `entry`.
+    pub fn term(&self, entry: usize) -> &[u8] {
+        self.names.get(self.terms[entry] as usize)
+    }
+
+    /// Puts the weighed postings of a part in the order of documents, of which it has as many as
+    /// `ids`.
+    pub(crate) fn of_postings(
+        first: usize,
+        ids: Strings,
+        postings: &Postings,
+        weights: &[f32],
+        names: Strings,
+        term_ids: Vec<u32>,
+    ) -> Self {
+        let (starts, order) = by_document(postings, ids.len());
+        let tfs = postings.frequencies.expand(0..postings.len());
+        let mut term_of = Vec::with_capacity(postings.len());
+        for term in 0..term_ids.len() {
+            // Places in a part's list of terms, of which there are fewer than 2^32.
+            term_of.resize(term_of.len() + postings.range(term).len(), term as u32);
+        }
+        Rows {
+            first,
+            ids,
+            starts,
+            terms: order.iter().map(|&posting| term_of[posting]).collect(),
+            frequencies: order.iter().map(|&posting| tfs[posting]).collect(),
+            weights: order.iter().map(|&posting| weights[posting]).collect(),
+            names,
+            term_ids,
+        }
+    }
+}
+
+/// A collection, document by document: what the writers of rows need.
+pub(crate) trait ByDocument: Sync {
+    /// The number of parts.
+    fn part_count(&self) -> usize;
+
+    /// The rows of a part; those of all parts follow on each other.
+    ///
+    /// # Errors
+    /// What is on scratch cannot be read.
+    fn rows(&self, part: usize) -> Result<Rows>;
+
+    /// The number of documents, of terms, and of entries in all rows.
+    fn shape(&self) -> [u64; 3];
+
+    /// How the pass over the parts runs.
+    fn stages(&self) -> Stages;
+
+    /// How groups of their entries are encoded.
+    fn encoding_stages(&self) -> Stages;
+}
+
+/// A collection in memory, weighed by document.
+pub(crate) struct MemoryRows<'a> {
+    collection: &'a Collection,
+    bm25: Bm25,
+    norms: Vec<f64>,
+}
+
+impl ByDocument for MemoryRows<'_> {
+    fn part_count(&self) -> usize {
+        self.collection.parts.len()
+    }
+
+    fn rows(&self, part: usize) -> Result<Rows> {
+        Ok(self.of_part(part))
+    }
+
+    fn shape(&self) -> [u64; 3] {
+        [
+            self.collection.documents.len() as u64,
+            self.collection.lexicon.terms.len() as u64,
+            self.collection.postings_count(),
+        ]
+    }
+
+    fn stages(&self) -> Stages {
+        Stages::new(self.collection.pool.current_num_threads(), true)
+    }
+
+    fn encoding_stages(&self) -> Stages {
+        self.stages()
+    }
+}
+
+impl MemoryRows<'_> {
+    fn of_part(&self, number: usize) -> Rows {
+        let part = &self.collection.parts[number];
+        let weights = Weigher {
+            bm25: &self.bm25,
+            norms: &self.norms,
+            df: &self.collection.lexicon.df,
+            statistics: &self.collection.statistics,
+        }
+        .part(part);
+        let first = part.first as usize;
+        let ids = &self.collection.documents.ids;
+        let ids = (first..first + part.documents).map(|document| ids.get(document));
+        Rows::of_postings(
+            first,
+            ids.collect(),
+            &part.postings,
+            &weights,
+            part.postings.terms.clone(),
+            part.term_ids.clone(),
+        )
+    }
+}
+
+impl Collection {
+    /// The number of parts, each of which [`Collection::rows`] gives.
+    pub fn part_count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// A function from a part's number to its documents' rows under `bm25`, in input order.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    pub fn rows(&self, bm25: &Bm25) -> Result<impl Fn(usize) -> Rows + Sync> {
+        let rows = self.by_document(bm25)?;
+        Ok(move |part| rows.of_part(part))
+    }
+
+    pub(crate) fn by_document(&self, bm25: &Bm25) -> Result<MemoryRows<'_>> {
+        bm25.check()?;
+        Ok(MemoryRows {
+            collection: self,
+            bm25: *bm25,
+            norms: self.norms(bm25),
+        })
+    }
+}

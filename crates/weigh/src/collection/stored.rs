@@ -1,0 +1,403 @@
+//! A collection wherever there is room for it: in memory while it fits, else on scratch.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use serde_json::Value;
+
+use super::{BuildOptions, ByDocument, Collection, local, thread_pool};
+use crate::collection::external::{External, Spill};
+use crate::formula::{Bm25, Prune, Statistics};
+use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::memory::Memory;
+use tokapi_storage::pipeline::StageTimes;
+use tokapi_storage::scratch::{Job, ScratchOptions};
+use tokapi_text::analyze::Analyzer;
+use tokapi_text::corpus::{Corpus, Input, Skipped};
+
+/// How much memory a collection may take, and where the rest goes.
+#[derive(Debug, Clone)]
+pub struct Storage {
+    /// The budget.
+    pub memory: Memory,
+    /// The scratch folders.
+    pub scratch: ScratchOptions,
+    /// The output that the collection is for: interrupted jobs are told apart by it, and scratch
+    /// files go beside it where no folder is named.
+    pub output: Option<PathBuf>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// The files, the one asked for first.
+    pub files: Vec<PathBuf>,
+    /// The number of distinct terms.
+    pub terms: u64,
+    /// Where the time of the local pass went.
+    pub local: StageTimes,
+    /// Where the time of the global pass went; in memory, only that of encoding and writing.
+    pub global: StageTimes,
+}
+
+/// An inverted collection.
+pub enum Stored {
+    /// In memory.
+    Memory(Collection),
+    /// On scratch.
+    Scratch(External),
+}
+
+impl From<Collection> for Stored {
+    fn from(collection: Collection) -> Self {
+        Stored::Memory(collection)
+    }
+}
+
+impl Stored {
+    /// Reads and inverts a whole corpus within the memory of `storage`.
+    ///
+    /// # Errors
+    /// As [`Collection::build`]; scratch files that cannot be written or read; an interrupted job
+    /// that is in the way, or cannot be continued.
+    pub fn build(
+        mut corpus: Corpus,
+        analyzer: &Analyzer,
+        options: &BuildOptions,
+        storage: &Storage,
+    ) -> Result<Self> {
+        let pool = thread_pool(options)?;
+        let threads = pool.current_num_threads();
+        let job = job(&corpus, analyzer, options, storage);
+        let inputs: Vec<Input> = corpus.inputs().cloned().collect();
+        if storage.scratch.resume && corpus.inputs().any(|input| input.is_stdin()) {
+            return Err(Error::Usage(
+                "what came from standard input cannot be read again; put it into a file to be able \
+                 to resume"
+                    .into(),
+            ));
+        }
+        let mut spill = Spill::open(storage.memory, job, &storage.scratch)?;
+        corpus.share_among(threads);
+        let most = storage.memory.chunk_bytes(threads);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let external = external_chunk_bytes(&corpus, options, &storage.memory, most);
+        let chunk_bytes = chunk_bytes(&corpus, spill.chunk_bytes(), external, most)?;
+        corpus.bound(chunk_bytes, storage.memory.document_bytes());
+        let described = corpus.description();
+        let on_error = corpus.on_error();
+        let local = local::pass(corpus, analyzer, options, &pool, Some(&mut spill));
+        let local = match local {
+            Ok(local) => local,
+            Err(error) => {
+                if !can_go_on(&error) {
+                    spill.abandon();
+                }
+                return Err(error);
+            }
+        };
+        if spill.stamp() == 0 {
+            return Ok(Stored::Memory(Collection::of_local(local, on_error, pool)?));
+        }
+        let changed = inputs
+            .iter()
+            .zip(described["inputs"].as_array().into_iter().flatten())
+            .find(|(input, before)| input.description() != **before);
+        if let Some((input, _)) = changed {
+            let path = input.path.clone();
+            spill.abandon();
+            return Err(Error::Input {
+                place: Place {
+                    path,
+                    position: Position::Whole,
+                },
+                what: "it has changed while it was read; begin again".into(),
+            });
+        }
+        let mut external = External::new(spill, threads, options.no_overlap)?;
+        if let Err(error) = external.remove_repeated(on_error) {
+            if !can_go_on(&error) {
+                external.remove();
+            }
+            return Err(error);
+        }
+        external.fallback = local.fallback;
+        external.times = local.times;
+        Ok(Stored::Scratch(external))
+    }
+
+    /// Where the time of the local pass went.
+    pub fn local_times(&self) -> StageTimes {
+        match self {
+            Stored::Memory(collection) => collection.times,
+            Stored::Scratch(external) => external.times,
+        }
+    }
+
+    /// The threads that work on it.
+    pub fn threads(&self) -> usize {
+        match self {
+            Stored::Memory(collection) => collection.pool().current_num_threads(),
+            Stored::Scratch(external) => external.stages().threads,
+        }
+    }
+
+    /// N and the total length.
+    pub fn statistics(&self) -> Statistics {
+        match self {
+            Stored::Memory(collection) => collection.statistics(),
+            Stored::Scratch(external) => external.statistics(),
+        }
+    }
+
+    /// The documents that were read, those that were left out among them.
+    pub fn documents_read(&self) -> u64 {
+        self.statistics().documents + self.skipped().count
+    }
+
+    /// The number of postings: distinct (term, document) pairs.
+    pub fn postings_count(&self) -> u64 {
+        match self {
+            Stored::Memory(collection) => collection.postings_count(),
+            Stored::Scratch(external) => external.postings_count(),
+        }
+    }
+
+    /// Follows the global pass, where it is long because the collection is on scratch: the postings
+    /// that it has come to.
+    pub fn dealt(&self) -> Option<Arc<AtomicU64>> {
+        match self {
+            Stored::Memory(_) => None,
+            Stored::Scratch(external) => Some(Arc::clone(&external.dealt)),
+        }
+    }
+
+    /// The bytes of text that were read, decompressed.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Stored::Memory(collection) => collection.bytes(),
+            Stored::Scratch(external) => external.bytes(),
+        }
+    }
+
+    /// What was left out.
+    pub fn skipped(&self) -> &Skipped {
+        match self {
+            Stored::Memory(collection) => collection.skipped(),
+            Stored::Scratch(external) => external.skipped(),
+        }
+    }
+
+    /// The number of distinct terms. On scratch, they are counted now.
+    ///
+    /// # Errors
+    /// Scratch cannot be read or written.
+    pub fn count_terms(self) -> Result<u64> {
+        match self {
+            Stored::Memory(collection) => Ok(collection.lexicon().terms.len() as u64),
+            Stored::Scratch(mut external) => {
+                external.reduce()?;
+                let (terms, _) = external.merge_terms()?;
+                external.remove();
+                Ok(terms.count)
+            }
+        }
+    }
+
+    /// Keeps only the postings that `prune` keeps under `bm25`; df and lengths stay as they are.
+    ///
+    /// # Errors
+    /// Parameters out of range; scratch cannot be read or written.
+    pub fn prune(&mut self, bm25: &Bm25, prune: &Prune) -> Result<()> {
+        match self {
+            Stored::Memory(collection) => collection.prune(bm25, prune),
+            Stored::Scratch(external) => external.prune(bm25, prune),
+        }
+    }
+
+    /// The first `count` documents, each with its terms, the heaviest first.
+    ///
+    /// # Errors
+    /// Parameters out of range; scratch cannot be read or written.
+    pub fn first_documents(&self, bm25: &Bm25, count: usize) -> Result<Vec<WeighedDocument>> {
+        match self {
+            Stored::Memory(collection) => first_documents(&collection.by_document(bm25)?, count),
+            Stored::Scratch(external) => {
+                let (terms, _) = external.merge_terms()?;
+                first_documents(&external.by_document(&terms, bm25)?, count)
+            }
+        }
+    }
+
+    /// Weighs every posting by `bm25` and writes nothing: for timing.
+    ///
+    /// # Errors
+    /// Parameters out of range; scratch cannot be read.
+    pub fn weigh_only(self, bm25: &Bm25) -> Result<Written> {
+        bm25.check()?;
+        let mut terms = 0;
+        let local = self.local_times();
+        let mut global = StageTimes::default();
+        match self {
+            Stored::Memory(collection) => {
+                let weights = collection.weigh(bm25)?;
+                terms = weights.lexicon.terms.len() as u64;
+            }
+            Stored::Scratch(mut external) => {
+                external.reduce()?;
+                let mut tasks = external.tasks(1 << 20)?;
+                let worker = || |task| Ok(external.weigh(task, bm25)?.1);
+                let count = |new_terms: std::ops::Range<usize>| {
+                    terms += new_terms.len() as u64;
+                    Ok(())
+                };
+                global = external.stages().run(|| tasks.next(), worker, count)?;
+                external.remove();
+            }
+        }
+        Ok(Written {
+            files: Vec::new(),
+            terms,
+            local,
+            global,
+        })
+    }
+
+    /// Why the CPU took over from a GPU, if it did.
+    pub fn fallback(&self) -> Option<&str> {
+        match self {
+            Stored::Memory(collection) => collection.fallback(),
+            Stored::Scratch(external) => external.fallback.as_deref(),
+        }
+    }
+}
+
+/// A document with the weights of its terms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeighedDocument {
+    /// Its id.
+    pub id: String,
+    /// Its terms, the heaviest first.
+    pub terms: Vec<(String, f32)>,
+}
+
+fn first_documents(rows: &impl ByDocument, count: usize) -> Result<Vec<WeighedDocument>> {
+    let mut documents = Vec::new();
+    for part in 0..rows.part_count() {
+        let rows = rows.rows(part)?;
+        for document in 0..rows.len() {
+            if documents.len() == count {
+                return Ok(documents);
+            }
+            let mut entries: Vec<usize> =
+                (rows.starts[document]..rows.starts[document + 1]).collect();
+            entries.sort_by(|&a, &b| rows.weights[b].total_cmp(&rows.weights[a]));
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            documents.push(WeighedDocument {
+                id: text(rows.ids.get(document)),
+                terms: entries
+                    .iter()
+                    .map(|&entry| (text(rows.term(entry)), rows.weights[entry]))
+                    .collect(),
+            });
+        }
+    }
+    Ok(documents)
+}
+
+/// Whether the job can be continued after this error, when its cause is mended.
+fn can_go_on(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Read { .. }
+            | Error::Scratch { .. }
+            | Error::Corrupt { .. }
+            | Error::Write { .. }
+            | Error::Device(_)
+    )
+}
+
+/// The size of chunks for what will go to scratch: on a machine that has been measured, that which is
+/// predicted to be the best; always so large that the runs can be merged at a time, if there is the
+/// memory.
+fn external_chunk_bytes(
+    corpus: &Corpus,
+    options: &BuildOptions,
+    memory: &Memory,
+    most: usize,
+) -> Option<usize> {
+    let bytes = corpus.total_bytes();
+    if corpus.asked_chunk_bytes().is_some() || !memory.spills(bytes) {
+        return None;
+    }
+    // More runs than can be merged at a time would be merged twice.
+    // Chunks end with a document, so that there are a few more than their size tells.
+    let least = bytes / (memory.merged_runs() as u64 * 19 / 20).max(1) + 1;
+    let Some(model) = options.tuned.as_deref() else {
+        let usual = corpus.chunk_bytes() as u64;
+        return usize::try_from(least.max(usual)).ok();
+    };
+    let most = model.range.1.min(most as u64);
+    let least = model.range.0.max(least).min(most);
+    let best = model.best(bytes, least, most);
+    log::info!(
+        "chunks of {best} bytes are the best by what was measured here: {:.1} s for {bytes} bytes",
+        model.predict(bytes, best).total
+    );
+    usize::try_from(best).ok()
+}
+
+/// The size of chunks: that of the interrupted job, that which was asked for, the one for scratch, or
+/// the usual one, as far as the memory allows.
+fn chunk_bytes(
+    corpus: &Corpus,
+    begun: Option<usize>,
+    external: Option<usize>,
+    most: usize,
+) -> Result<usize> {
+    let asked = corpus.asked_chunk_bytes();
+    match (begun, asked) {
+        (Some(begun), Some(asked)) if begun != asked => Err(Error::Usage(format!(
+            "the interrupted run had chunks of {begun} bytes; leave the size away to continue it"
+        ))),
+        (Some(begun), _) if begun > most => Err(Error::Usage(format!(
+            "the interrupted run had chunks of {begun} bytes, for which this is not enough memory"
+        ))),
+        (Some(begun), _) => Ok(begun),
+        // Of an input that is smaller there is no such chunk.
+        (None, Some(asked)) if asked > most && corpus.total_bytes() > most as u64 => {
+            Err(Error::Usage(format!(
+                "chunks of {asked} bytes need more memory; at most {most} bytes fit, or use fewer threads"
+            )))
+        }
+        (None, Some(asked)) => Ok(asked.min(most)),
+        (None, None) => Ok(external.unwrap_or(corpus.chunk_bytes()).min(most)),
+    }
+}
+
+fn job(corpus: &Corpus, analyzer: &Analyzer, options: &BuildOptions, storage: &Storage) -> Job {
+    let mut terms = corpus.description();
+    terms["analyzer"] = analyzer.journal_description().into();
+    terms["engine"] = options.engine.terms_description().into();
+    let output = storage
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    let folder = match output.and_then(Path::parent) {
+        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+        Some(folder) => folder.to_path_buf(),
+        None => std::env::temp_dir(),
+    };
+    let folder = folder.canonicalize().unwrap_or(folder);
+    let name = match output.and_then(Path::file_name) {
+        Some(name) => folder.join(name).display().to_string(),
+        None => Value::to_string(&terms["inputs"]),
+    };
+    Job {
+        name,
+        terms,
+        input: corpus.inputs().next().map(|input| input.path.clone()),
+        output: folder,
+    }
+}

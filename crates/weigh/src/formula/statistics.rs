@@ -1,0 +1,18 @@
+//! The numbers that weights depend on beside df.
+
+/// The numbers that weights depend on beside df.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Statistics {
+    /// N, the number of documents.
+    pub documents: u64,
+    /// The length of all documents together.
+    pub total_length: u64,
+}
+
+impl Statistics {
+    /// avdl, the average length of a document.
+    pub fn average_length(&self) -> f64 {
+        // Exact up to 2^53 terms.
+        self.total_length as f64 / self.documents as f64
+    }
+}

@@ -1,0 +1,11 @@
+//! From documents to BM25 weights: postings, lexicon, formulas, collections in memory and beyond, outputs.
+
+pub mod collection;
+pub mod dictionary;
+pub mod formula;
+#[cfg(feature = "kernels")]
+pub mod gpu;
+pub mod invert;
+pub mod lexicon;
+pub mod output;
+pub mod postings;

@@ -1,0 +1,269 @@
+//! Weights to files that other tools open.
+//!
+//! Every writer stages its files and commits them when all are whole ([`Staged`]).
+
+mod arrays;
+mod by_document;
+mod encode;
+mod npy;
+mod npz;
+mod parquet;
+mod pieces;
+#[cfg(test)]
+mod sample;
+mod tables;
+mod tsv;
+mod vectors;
+
+pub use npy::Npy;
+pub use tables::push_field;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::collection::external::External;
+use crate::collection::{ByDocument, Collection, Stored, Written};
+use crate::formula::Bm25;
+use tokapi_storage::compress::{Compression, stem};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::whole::{Staged, sync_folder};
+
+/// A format of weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Parquet with the columns `term`, `doc`, `tf` and `weight`, by term, then by document.
+    Parquet,
+    /// `term<TAB>doc<TAB>tf<TAB>weight`, in the same order; compressed if the name ends in `.gz`
+    /// or `.zst`.
+    Tsv,
+    /// A SciPy CSR matrix, a document a row and a term a column, with both named in files beside.
+    Npz,
+    /// One JSON object a document: `{"id", "indices", "values"}`; compressed likewise.
+    Vectors,
+}
+
+impl Target {
+    /// The target that a file's name tells.
+    ///
+    /// # Errors
+    /// A name that tells none.
+    pub fn of_name(path: &Path) -> Result<Target> {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_ascii_lowercase();
+        match stem(&name).rsplit_once('.') {
+            Some((_, "parquet" | "npz")) if Compression::of_name(path) != Compression::None => {
+                Err(Error::Usage(format!(
+                    "{}: Parquet and npz are not compressed as a whole; leave .gz or .zst away",
+                    path.display()
+                )))
+            }
+            Some((_, "parquet")) => Ok(Target::Parquet),
+            Some((_, "tsv")) => Ok(Target::Tsv),
+            Some((_, "npz")) => Ok(Target::Npz),
+            Some((_, "jsonl" | "ndjson" | "json")) => Ok(Target::Vectors),
+            _ => Err(Error::Usage(format!(
+                "{}: the name does not tell the format; end it in .parquet, .tsv, .npz or .jsonl, or name the format",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// In which order postings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// By term, then by document.
+    #[default]
+    Term,
+    /// By document, then by term; matrices and vectors always are.
+    Document,
+}
+
+/// What to write, and where.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The file; `-` is standard output, for TSV and vectors.
+    pub path: PathBuf,
+    /// Its format.
+    pub target: Target,
+    /// Whether to write the documents with their lengths and the terms with their df beside it.
+    pub tables: bool,
+    /// In which order.
+    pub order: Order,
+}
+
+impl Output {
+    /// Weighs `collection` by `bm25` and writes it.
+    ///
+    /// # Errors
+    /// A file that cannot be written, a target that cannot go to standard output, parameters out
+    /// of range. Nothing is left under a final name then.
+    pub fn write(&self, collection: impl Into<Stored>, bm25: &Bm25) -> Result<Written> {
+        self.check_target()?;
+        bm25.check()?;
+        let started = Instant::now();
+        let collection = collection.into();
+        let local = collection.local_times();
+        let (staged, terms, external) = match collection {
+            Stored::Memory(collection) => {
+                let terms = collection.lexicon().terms.len() as u64;
+                (self.stage(collection, bm25)?, terms, None)
+            }
+            Stored::Scratch(mut external) => {
+                if !self.is_by_document() {
+                    external.reduce()?;
+                }
+                let (staged, terms) = self.stage_external(&external, bm25)?;
+                (staged, terms, Some(external))
+            }
+        };
+        let files = staged
+            .iter()
+            .map(|file| file.path().to_path_buf())
+            .collect();
+        let mut global = staged[0].times;
+        log::info!("output: {global:?}, all in {:.3?}", started.elapsed());
+        let started = Instant::now();
+        // All are whole and on disk before any has its name; the one asked for comes last.
+        staged.iter().try_for_each(Staged::sync)?;
+        global.output += started.elapsed();
+        global.wall += started.elapsed();
+        log::info!("output: on disk after another {:.3?}", started.elapsed());
+        staged.into_iter().rev().try_for_each(Staged::rename)?;
+        if let Some(external) = external {
+            // The names are on disk before what they could be made from again is removed.
+            sync_folder(&self.path);
+            external.remove();
+        }
+        Ok(Written {
+            files,
+            terms,
+            local,
+            global,
+        })
+    }
+
+    fn stage(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<Staged>> {
+        let pool = collection.pool();
+        if !self.is_by_document() {
+            let weights = collection.weigh(bm25)?;
+            return pool.install(|| match self.target {
+                Target::Parquet => parquet::write(&weights, self),
+                _ => tsv::write(&weights, self),
+            });
+        }
+        pool.install(|| {
+            let mut staged = vec![self.stage_rows(&collection.by_document(bm25)?)?];
+            let (documents, lexicon) = (collection.documents(), collection.lexicon());
+            for table in self.tables() {
+                staged.push(match *table {
+                    "docs.tsv" => tables::documents(documents, self)?,
+                    "terms.tsv" => tables::terms(lexicon, self)?,
+                    "docs.parquet" => parquet::documents(documents, self)?,
+                    _ => parquet::terms(lexicon, self)?,
+                });
+            }
+            Ok(staged)
+        })
+    }
+
+    pub(crate) fn stage_external(
+        &self,
+        external: &External,
+        bm25: &Bm25,
+    ) -> Result<(Vec<Staged>, u64)> {
+        if !self.is_by_document() {
+            return match self.target {
+                Target::Parquet => parquet::write_external(external, bm25, self),
+                _ => tsv::write_external(external, bm25, self),
+            };
+        }
+        let (run_terms, terms) = external.merge_terms()?;
+        let mut terms = Some(terms);
+        let mut staged = vec![self.stage_rows(&external.by_document(&run_terms, bm25)?)?];
+        for table in self.tables() {
+            staged.push(match (*table, terms.take()) {
+                ("terms.tsv", Some(terms)) => {
+                    tables::external_terms(terms, external.stages(), self)?
+                }
+                ("terms.parquet", Some(terms)) => {
+                    parquet::external_terms(terms, external.stages(), self)?
+                }
+                (table, kept) => {
+                    terms = kept;
+                    match table {
+                        "docs.tsv" => tables::external_documents(external, self)?,
+                        _ => parquet::external_documents(external, self)?,
+                    }
+                }
+            });
+        }
+        Ok((staged, run_terms.count))
+    }
+
+    fn stage_rows(&self, rows: &impl ByDocument) -> Result<Staged> {
+        match self.target {
+            Target::Parquet => parquet::write_by_document(rows, self),
+            Target::Tsv => tsv::write_by_document(rows, self),
+            Target::Npz => npz::write(rows, self),
+            Target::Vectors => vectors::write(rows, self),
+        }
+    }
+
+    fn is_by_document(&self) -> bool {
+        matches!(self.target, Target::Npz | Target::Vectors) || self.order == Order::Document
+    }
+
+    /// Tells before the work begins whether its result can be written.
+    ///
+    /// # Errors
+    /// As [`Output::write`], as far as they can be foreseen.
+    pub fn check(&self) -> Result<()> {
+        self.check_target()?;
+        Staged::check(&self.path)
+    }
+
+    fn check_target(&self) -> Result<()> {
+        let to_stdout = self.path == Path::new("-");
+        if to_stdout && !matches!(self.target, Target::Tsv | Target::Vectors) {
+            return Err(Error::Usage(format!(
+                "{:?} cannot go to standard output; name a file",
+                self.target
+            )));
+        }
+        if to_stdout && self.tables {
+            return Err(Error::Usage(
+                "tables cannot stand beside standard output; name a file".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// All that [`Output::write`] writes, the file asked for first.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let beside = self.tables().iter().map(|name| self.beside(name));
+        [self.path.clone()].into_iter().chain(beside).collect()
+    }
+
+    /// The tables that are written beside.
+    fn tables(&self) -> &'static [&'static str] {
+        match (self.target, self.tables) {
+            _ if self.path == Path::new("-") => &[],
+            (Target::Npz, _) | (Target::Tsv | Target::Vectors, true) => &["docs.tsv", "terms.tsv"],
+            (Target::Vectors, false) => &["terms.tsv"],
+            (Target::Parquet, true) => &["docs.parquet", "terms.parquet"],
+            (Target::Tsv | Target::Parquet, false) => &[],
+        }
+    }
+
+    /// The name of a further file beside this one: `weights.npz` to `weights.docs.tsv`.
+    fn beside(&self, what: &str) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = stem(&name);
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        self.path.with_file_name(format!("{stem}.{what}"))
+    }
+}

@@ -1,0 +1,71 @@
+//! A NumPy array in a file of its own, whose length is known when it ends.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::Path;
+
+use super::arrays::header;
+
+/// What is written to the system at a time.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// An array of one dimension that is being written, as `numpy.load` opens it.
+pub struct Npy {
+    file: BufWriter<File>,
+    descr: &'static str,
+    count: u64,
+}
+
+impl Npy {
+    /// Begins the file `path`, of elements of type `descr`.
+    ///
+    /// # Errors
+    /// What the file's system says.
+    pub fn create(path: &Path, descr: &'static str) -> io::Result<Self> {
+        let mut file = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
+        // Of the same size whatever the length of the array.
+        file.write_all(&header(descr, &[0]))?;
+        Ok(Npy {
+            file,
+            descr,
+            count: 0,
+        })
+    }
+
+    /// Adds `elements`, little-endian.
+    ///
+    /// # Errors
+    /// What the file's system says.
+    pub fn write<T: bytemuck::Pod>(&mut self, elements: &[T]) -> io::Result<()> {
+        self.count += elements.len() as u64;
+        self.file.write_all(bytemuck::cast_slice(elements))
+    }
+
+    /// Ends the array and brings it to disk.
+    ///
+    /// # Errors
+    /// What the file's system says.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.file.rewind()?;
+        self.file.write_all(&header(self.descr, &[self.count]))?;
+        self.file.into_inner()?.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_is_that_of_what_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npy");
+        let mut array = Npy::create(&path, "<i4").unwrap();
+        array.write(&[1i32, 2]).unwrap();
+        array.write(&[3i32]).unwrap();
+        array.finish().unwrap();
+        let bytes = std::fs::read(path).unwrap();
+        assert_eq!(bytes[..128], header("<i4", &[3]));
+        assert_eq!(bytes[128..], [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+    }
+}

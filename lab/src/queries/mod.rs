@@ -1,0 +1,235 @@
+//! `tokapi bench queries`: queries by CPU and GPU, in batches and as they come.
+
+mod batches;
+mod draw;
+mod ramp;
+mod svg;
+mod variation;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, MOST_RANKED};
+use tokapi::query::{Occur, Query, SearchOptions};
+use tokapi::{Error, Index};
+
+use tokapi_cli::routing;
+use tokapi_cli::size;
+use tokapi_cli::summary::print;
+
+/// Time queries on the CPU, on a GPU, and on both together
+///
+/// Queries are read from a file, or drawn from the index: terms as often as documents have them, but no more
+/// frequent ones than --largest-share says.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi bench queries index
+  tokapi bench queries index --part batches --batch 4096 --batch 65536
+  tokapi bench queries index --queries queries.tsv --part router --part load --svg plots")]
+pub struct Args {
+    /// The folder of the index
+    index: PathBuf,
+
+    /// Queries, `id<TAB>text` or JSON lines with _id and text [default: drawn from the index]
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+
+    /// What to measure
+    #[arg(long, value_enum, default_values_t = [Part::Batches, Part::Variation, Part::Router, Part::Load])]
+    part: Vec<Part>,
+
+    /// How many queries to draw
+    #[arg(long, default_value_t = 65536)]
+    count: usize,
+
+    /// The least and the most terms of a query
+    #[arg(long, num_args = 2, default_values_t = [2, 4])]
+    terms: Vec<usize>,
+
+    /// Terms of a larger share of the documents are not drawn
+    #[arg(long, default_value_t = 0.02)]
+    largest_share: f64,
+
+    /// Other seeds draw other queries
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Queries in a batch
+    #[arg(long, default_values_t = [4096])]
+    batch: Vec<usize>,
+
+    /// Batches under way at a time
+    #[arg(long, default_value_t = 8)]
+    lanes: usize,
+
+    /// How many documents are sought
+    #[arg(short, default_value_t = 10)]
+    k: usize,
+
+    /// How often batches and loads are measured: the fastest counts of batches, that in the middle of loads
+    #[arg(long, default_value_t = 3)]
+    repeat: usize,
+
+    /// Seconds of every load
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+
+    /// Queries a second that come in at first; then twice as many, and so on
+    #[arg(long, default_value_t = 2000.0)]
+    first_load: f64,
+
+    /// The most queries a second
+    #[arg(long, default_value_t = 1_000_000.0)]
+    last_load: f64,
+
+    /// The GPU, counted from 0
+    #[arg(long, default_value_t = 0)]
+    device: u32,
+
+    /// The device memory for lists at most [default: seven eighths of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    device_memory: Option<u64>,
+
+    /// Draw what was measured to files in this folder
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Part {
+    /// How many queries a second batches answer
+    Batches,
+    /// How evenly batches take their time, by PART and by PARA
+    Variation,
+    /// Which processor answers a query sooner, and how well that is foreseen
+    Router,
+    /// How long queries take that come at random, at more and more a second
+    Load,
+}
+
+/// What is measured.
+struct Bench<'a> {
+    args: &'a Args,
+    threads: usize,
+    index: Arc<Index>,
+    on_device: Arc<GpuIndex>,
+    and: Vec<Query>,
+    or: Vec<Query>,
+    search: SearchOptions,
+}
+
+/// Text for people, JSON for programs.
+#[derive(Default)]
+struct Report {
+    text: String,
+    json: serde_json::Map<String, Value>,
+}
+
+impl Report {
+    /// Adds a part.
+    fn add(&mut self, name: &str, title: &str, text: &str, json: Value) {
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "\n{title}\n{text}");
+        self.json.insert(name.into(), json);
+    }
+}
+
+pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+    if args.k > MOST_RANKED {
+        return Err(Error::Usage(format!(
+            "-k can be {MOST_RANKED} at most: a GPU ranks no more"
+        )));
+    }
+    if !(args.first_load >= 1.0 && args.last_load.is_finite()) {
+        return Err(Error::Usage(
+            "loads begin with a query a second or more".into(),
+        ));
+    }
+    let index = Arc::new(Index::open(&args.index)?);
+    let terms = draw::queries(&index, args)?;
+    let of = |occur| terms.iter().map(move |terms| draw::query(terms, occur));
+    let (and, or): (Vec<Query>, Vec<Query>) =
+        (of(Occur::Must).collect(), of(Occur::Should).collect());
+    let options = GpuIndexOptions {
+        device: args.device,
+        memory_bytes: args.device_memory,
+        ..GpuIndexOptions::new(Build::Cuda)
+    };
+    let started = Instant::now();
+    let on_device = Arc::new(GpuIndex::new(Arc::clone(&index), &options, &or)?);
+    let fit = on_device.fit();
+    let bench = Bench {
+        args,
+        threads,
+        index,
+        on_device,
+        and,
+        or,
+        search: SearchOptions {
+            k: args.k,
+            ..SearchOptions::default()
+        },
+    };
+    let mut report = Report::default();
+    let _ = writeln!(
+        report.text,
+        "{}: {} of {} lists, {} of {} postings in {:.1} GB, brought there in {:.1} s",
+        Build::Cuda.device(args.device)?.name,
+        fit.fitting_lists,
+        fit.lists,
+        fit.fitting_postings,
+        fit.postings,
+        fit.bytes as f64 / 1e9,
+        started.elapsed().as_secs_f64()
+    );
+    report.json.insert("lists".into(), fit.fitting_lists.into());
+    report.json.insert("bytes".into(), fit.bytes.into());
+    let has = |part| args.part.contains(&part);
+    if has(Part::Batches) {
+        bench.batches(&mut report)?;
+    }
+    if has(Part::Variation) {
+        bench.variation(&mut report)?;
+    }
+    if has(Part::Router) || has(Part::Load) {
+        let mixed = bench.mixed();
+        let few: Vec<&Query> = mixed.iter().take(routing::MOST_QUERIES).collect();
+        let measured = routing::measure(&bench.on_device, &few, &bench.search)?;
+        let routed = routing::fit(&measured, bench.threads as u64);
+        if has(Part::Router) {
+            report.add(
+                "router",
+                "where a query is answered sooner",
+                &routed.text,
+                routed.json.clone(),
+            );
+            if let Some(folder) = &args.svg {
+                svg::router(&measured, routed.router.as_ref(), folder)?;
+            }
+        }
+        if has(Part::Load) {
+            bench.ramp(mixed, routed.router, &mut report)?;
+        }
+    }
+    match args.json {
+        true => print(format!("{}\n", json!(report.json)).as_bytes()),
+        false => print(report.text.as_bytes()),
+    }
+}
+
+impl Bench<'_> {
+    /// Queries of both kinds, one after the other.
+    fn mixed(&self) -> Vec<Query> {
+        let both = self.and.iter().zip(&self.or).enumerate();
+        both.map(|(number, (and, or))| if number % 2 == 0 { and } else { or }.clone())
+            .collect()
+    }
+}
