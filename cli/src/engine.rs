@@ -143,7 +143,7 @@ impl Args {
             return Ok(Engine::Cpu);
         }
         match self.gpu() {
-            Err(Error::Device(why)) => {
+            Err(Error::NoDevice(why) | Error::Device(why)) => {
                 // No news where the program never had a GPU engine.
                 match cfg!(feature = "cuda") {
                     true => note(&format!("tokapi: the CPU does all: {why}\n")),
@@ -170,9 +170,9 @@ impl Args {
 /// Why this program has no GPU engine.
 #[cfg(not(feature = "cuda"))]
 pub fn without_cuda() -> Error {
-    Error::Device(
+    Error::NoDevice(
         "this program was built without its GPU engine: build it with `cargo build --release \
-         --features cuda` (kernels/fetch-nvcc fetches the compiler), or do without the GPU"
+         --features cuda` (crates/kernels/fetch-nvcc fetches the compiler), or do without the GPU"
             .into(),
     )
 }

@@ -118,13 +118,36 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            note(&line(&error.to_string()));
-            ExitCode::from(if matches!(error, tokapi::Error::Usage(_)) {
-                2
-            } else {
-                1
-            })
+            note(&line(&format!("{error}{}", flag(&error))));
+            ExitCode::from(if is_wrong_usage(&error) { 2 } else { 1 })
         }
+    }
+}
+
+/// Whether another command line would do, so that the exit status is 2.
+fn is_wrong_usage(error: &tokapi::Error) -> bool {
+    use tokapi::Error;
+    matches!(
+        error,
+        Error::Usage(_)
+            | Error::NotKept(_)
+            | Error::Busy { .. }
+            | Error::Interrupted { .. }
+            | Error::Memory { .. }
+    )
+}
+
+/// The flag that mends an error, to be added to its message.
+fn flag(error: &tokapi::Error) -> String {
+    use tokapi::{Error, Kept};
+    match error {
+        Error::NotKept(Kept::Positions) => " (--positions)".into(),
+        Error::NotKept(Kept::Texts) => " (--store)".into(),
+        Error::NotKept(Kept::Field { name, .. }) => format!(" (--field {name})"),
+        Error::Interrupted { .. } => " (--resume)".into(),
+        Error::Memory { bytes, .. } => format!(" (--memory {}MB)", bytes.div_ceil(1_000_000)),
+        Error::NoDevice(_) => " (--engine cpu)".into(),
+        _ => String::new(),
     }
 }
 

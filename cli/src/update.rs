@@ -117,7 +117,7 @@ pub fn delete(args: &DeleteArgs, threads: usize) -> Result<(), Error> {
 /// Says how the documents that there are can be deleted.
 fn suggest_ignoring(error: Error, args: &DeleteArgs) -> Error {
     match error {
-        Error::Index { path, what } if path == args.index => Error::Index {
+        Error::Damaged { path, what } if path == args.index => Error::Damaged {
             path,
             what: match what.ends_with("nothing was deleted") {
                 true => what + " (--ignore-missing deletes those that there are)",

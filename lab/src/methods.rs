@@ -109,7 +109,7 @@ fn measure(args: &Args, generated: &Generated, threads: usize) -> Result<Vec<Mea
     match gpu::methods(args, generated, &weights) {
         Ok(methods) => all.extend(methods),
         // It has been said why.
-        Err(Error::Device(why)) if gpu::link(args.device).is_err() => log::info!("{why}"),
+        Err(Error::NoDevice(why)) if gpu::link(args.device).is_err() => log::info!("{why}"),
         Err(other) => return Err(other),
     }
     all.push(Measured {

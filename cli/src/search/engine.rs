@@ -55,7 +55,7 @@ impl EngineName {
                 Ok(None)
             }
             EngineName::Auto => match bring(index, queries, options, true) {
-                Err(Error::Device(why) | Error::Limit(why)) => {
+                Err(Error::NoDevice(why) | Error::Device(why) | Error::Limit(why)) => {
                     crate::summary::note(&format!("tokapi: the CPU does all: {why}\n"));
                     Ok(None)
                 }

@@ -331,7 +331,7 @@ fn read_footer(map: &[u8], kind: Kind, note: &FileNote) -> Result<usize, String>
 
 /// The error that a file of an index is not what was written to it.
 pub(crate) fn damaged(path: &Path, what: &str) -> Error {
-    Error::Index {
+    Error::Damaged {
         path: path.to_path_buf(),
         what: format!("the index is damaged: {what}; build it again"),
     }

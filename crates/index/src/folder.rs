@@ -64,10 +64,10 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            return Err(Error::Usage(format!(
-                "{}: another process is changing this index; try again when it has ended",
-                path.display()
-            )));
+            return Err(Error::Busy {
+                path: path.to_path_buf(),
+                what: "another process is changing this index; try again when it has ended".into(),
+            });
         }
         // Without one, two could change the index at a time and lose documents.
         Err(TryLockError::Error(source)) => return Err(Error::writing(&file)(source)),

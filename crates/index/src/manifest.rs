@@ -122,7 +122,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
         let text = std::fs::read(&path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::Index {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Error::Damaged {
                 path: folder.to_path_buf(),
                 what: "there is no index here; make one with `tokapi index`".into(),
             },
@@ -141,7 +141,7 @@ impl Manifest {
         let wrong = |error: serde_json::Error| file::damaged(&path, &error.to_string());
         let value: serde_json::Value = serde_json::from_slice(text).map_err(wrong)?;
         if value["format"] != INDEX_FORMAT || value["version"] != VERSION {
-            return Err(Error::Index {
+            return Err(Error::Damaged {
                 path,
                 what: format!(
                     "this is {} of version {}, and an index of version {VERSION} is read here",
@@ -152,7 +152,7 @@ impl Manifest {
         if let Some(cut) = value["analyzer"]["cut"].as_str()
             && Cut::deserialize(&value["analyzer"]["cut"]).is_err()
         {
-            return Err(Error::Index {
+            return Err(Error::Damaged {
                 path,
                 what: format!(
                     "its analyzer `{}` is unknown here: use the version of tokapi that wrote it, or \

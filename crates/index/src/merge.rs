@@ -94,7 +94,7 @@ pub(super) fn write(
     });
     match (note.documents, note.total_length) == (count, length) {
         true => Ok(note),
-        false => Err(Error::Index {
+        false => Err(Error::Damaged {
             path: folder.to_path_buf(),
             what: "the documents of the parts are not as many as their manifest tells".into(),
         }),

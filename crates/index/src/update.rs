@@ -92,7 +92,7 @@ impl IndexWriter {
     /// As [`IndexWriter::open`].
     pub fn open_within(path: &Path, threads: usize, memory: Memory) -> Result<Self> {
         if let Some(impacts) = Manifest::read(path)?.impacts {
-            return Err(Error::Index {
+            return Err(Error::Damaged {
                 path: path.to_path_buf(),
                 what: format!(
                     "its weights were computed by {} for all its documents, and would be others with other \
@@ -251,7 +251,7 @@ impl IndexWriter {
             deletion.documents += found.len() as u64;
         }
         if missing == Missing::Stop && !deletion.unknown.is_empty() {
-            return Err(Error::Index {
+            return Err(Error::Damaged {
                 path: shared.path.clone(),
                 what: format!(
                     "there is no document {}; nothing was deleted",

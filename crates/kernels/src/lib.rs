@@ -60,13 +60,14 @@ pub enum Error {
 
 impl From<Error> for tokapi_storage::error::Error {
     fn from(error: Error) -> Self {
-        let hint = match error {
+        use tokapi_storage::error::Error as Told;
+        match error {
+            Error::NoDevice(_) => Told::NoDevice(error.to_string()),
             Error::OutOfMemory(_) | Error::TooLarge(_) => {
-                "; use a smaller --chunk-size, or --engine cpu"
+                Told::Device(format!("{error}; use smaller chunks, or the CPU"))
             }
-            _ => "",
-        };
-        tokapi_storage::error::Error::Device(format!("{error}{hint}"))
+            Error::Failed(_) => Told::Device(error.to_string()),
+        }
     }
 }
 

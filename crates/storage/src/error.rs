@@ -5,64 +5,99 @@ use std::path::{Path, PathBuf};
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong between a document and its weights.
+/// Everything that can go wrong, each with its place and the way out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file could not be opened or read.
+    /// A file cannot be opened or read.
     #[error("{}: cannot read: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: std::io::Error,
     },
-    /// A file could not be created, written or renamed into place.
+    /// A file cannot be created, written or renamed into place.
     #[error("{}: cannot write: {source}; nothing was left under that name", path.display())]
     Write {
         /// The final name of the output.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: std::io::Error,
     },
-    /// A scratch file could not be written or read; the job can be continued when that is mended.
+    /// A scratch file cannot be written or read. The job can be resumed once the cause is mended.
     #[error("{}: scratch file: {source}", path.display())]
     Scratch {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: std::io::Error,
     },
-    /// A scratch file is not what was written to it.
-    #[error("{}: {what}; remove its folder and begin again", path.display())]
-    Corrupt {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        what: String,
-    },
-    /// A file of an index is not what was written to it.
+    /// A file that Tokapi wrote has changed since, or is cut off.
     #[error("{}: {what}", path.display())]
-    Index {
+    Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong and what to do.
+        /// The damage, and the way out.
         what: String,
     },
-    /// A document, a line or a whole file does not follow its format.
+    /// A document, a line or a whole file of the input does not follow its format.
     #[error("{place}: {what}")]
     Input {
         /// File, and line or document.
         place: Place,
-        /// What is wrong and what to do.
+        /// The fault, and the way out.
         what: String,
     },
+    /// An option, or a combination of options, that cannot be served.
+    #[error("{0}")]
+    Usage(String),
+    /// The index was built without something that the query needs.
+    #[error("the index keeps no {0}: build it again with them")]
+    NotKept(Kept),
+    /// Another process holds the index or the job.
+    #[error("{}: {what}", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+        /// The holder, and the way out.
+        what: String,
+    },
+    /// An interrupted run of the same job has left its scratch files.
+    #[error("{}: an interrupted run of this job left its work here: resume it, or remove the folder to begin again", path.display())]
+    Interrupted {
+        /// The folder of the interrupted run.
+        path: PathBuf,
+    },
+    /// The memory budget is too small.
+    #[error("{what} needs a memory budget of {} MB or more", bytes.div_ceil(1_000_000))]
+    Memory {
+        /// The work that needs more.
+        what: String,
+        /// The least budget.
+        bytes: u64,
+    },
+    /// The collection is larger than a limit of the engine or format.
+    #[error("{0}")]
+    Limit(String),
+    /// There is no GPU, no driver, or this build cannot use one.
+    #[error("{0}")]
+    NoDevice(String),
+    /// A GPU failed, or is too small for the work.
+    #[error("{0}")]
+    Device(String),
+    /// Two engines gave different results.
+    #[error("{0}")]
+    Verification(String),
+    /// The caller ended the operation ([`Progress::cancel`](crate::progress::Progress::cancel)).
+    #[error("cancelled; nothing was written")]
+    Cancelled,
     /// The map function of a job panicked.
     #[error("{input}: the map function failed: {what}")]
     Map {
-        /// The record at which it did.
+        /// The record.
         input: String,
-        /// What it said.
+        /// The message of the panic.
         what: String,
     },
     /// The reduce function of a job panicked.
@@ -70,7 +105,7 @@ pub enum Error {
     Reduce {
         /// The key, as it is stored.
         key: String,
-        /// What it said.
+        /// The message of the panic.
         what: String,
     },
     /// A worker process could not be started, or a task ended worker after worker.
@@ -78,21 +113,45 @@ pub enum Error {
     Worker {
         /// The program, or the task and its input.
         task: String,
-        /// What happened.
+        /// The failure.
         what: String,
     },
-    /// An option, or a combination of options, that cannot be served.
-    #[error("{0}")]
-    Usage(String),
-    /// A GPU cannot be used, or failed.
-    #[error("{0}")]
-    Device(String),
-    /// An engine gave a result that another one did not.
-    #[error("{0}")]
-    Verification(String),
-    /// The collection outgrew a limit of this engine.
-    #[error("{0}")]
-    Limit(String),
+}
+
+/// Content that an index keeps only if it was built with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kept {
+    /// Values of a field.
+    Field {
+        /// The field.
+        name: String,
+        /// The fields that the index does keep.
+        known: Vec<String>,
+    },
+    /// The positions of terms, which phrases need.
+    Positions,
+    /// The texts of documents.
+    Texts,
+}
+
+impl std::fmt::Display for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Kept::Field { name, known } if known.is_empty() => {
+                write!(f, "values of the field `{name}`, nor of others")
+            }
+            Kept::Field { name, known } => {
+                write!(
+                    f,
+                    "values of the field `{name}`, only of {}",
+                    known.join(", ")
+                )
+            }
+            Kept::Positions => write!(f, "positions of terms, which phrases need"),
+            Kept::Texts => write!(f, "texts of documents"),
+        }
+    }
 }
 
 impl Error {

@@ -9,6 +9,7 @@ pub mod memory;
 pub mod paths;
 pub mod pipeline;
 pub mod prefetch;
+pub mod progress;
 pub mod ranks;
 pub mod scratch;
 pub mod strings;

@@ -45,11 +45,10 @@ impl Memory {
                 held_bytes: None,
                 merged_runs: None,
             }),
-            false => Err(Error::Usage(format!(
-                "{} MB of memory are not enough; give {} MB or more",
-                bytes / 1_000_000,
-                Self::LEAST_BYTES.div_ceil(1_000_000)
-            ))),
+            false => Err(Error::Memory {
+                what: "any job".into(),
+                bytes: Self::LEAST_BYTES,
+            }),
         }
     }
 
@@ -147,11 +146,10 @@ impl Memory {
     pub fn check_per_document(&self, needed: u64, what: &str) -> Result<()> {
         match needed <= self.per_document_bytes() {
             true => Ok(()),
-            false => Err(Error::Limit(format!(
-                "{what} takes {} MB of memory besides the rest; give --memory {}MB or more",
-                needed.div_ceil(1_000_000),
-                (2 * needed + Self::BASE_BYTES).div_ceil(1_000_000) + 1
-            ))),
+            false => Err(Error::Memory {
+                what: what.to_owned(),
+                bytes: 2 * needed + Self::BASE_BYTES + 1_000_000,
+            }),
         }
     }
 
@@ -215,7 +213,6 @@ impl Memory {
     }
 }
 
-/// The memory that could be had without swapping; that of the control group where it is less.
 /// The files that this process has mapped, as far as they are in memory.
 #[derive(Debug)]
 pub struct MappedFiles {
@@ -252,6 +249,7 @@ impl MappedFiles {
     }
 }
 
+/// The memory that could be had without swapping; that of the control group where it is less.
 fn available_bytes() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let free = read("/proc/meminfo").and_then(|text| {

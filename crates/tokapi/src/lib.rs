@@ -66,7 +66,7 @@ pub mod weigh {
 pub use tokapi_index::Index;
 pub use tokapi_storage::apart::Paths;
 pub use tokapi_storage::compress::Compression;
-pub use tokapi_storage::error::{Error, Place, Position, Result};
+pub use tokapi_storage::error::{Error, Kept, Place, Position, Result};
 pub use tokapi_storage::memory::Memory;
 pub use tokapi_storage::pipeline::StageTimes;
 pub use tokapi_storage::strings::Strings;

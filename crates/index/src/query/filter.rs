@@ -3,7 +3,7 @@
 
 use super::{Filter, Query};
 use crate::{Codes, Cursor, Index, MOST_VALUE_BYTES, Part, Tokens, key};
-use tokapi_storage::error::{Error, Result};
+use tokapi_storage::error::{Error, Kept, Result};
 
 impl Filter {
     /// Reads what a person wrote: `field:value`, or `-field:value` for documents without the value.
@@ -39,22 +39,16 @@ impl Filter {
 
 /// The error that an index keeps no field of a name.
 fn no_field(field: &str, index: &Index) -> Error {
-    let known = match &index.keep().fields[..] {
-        [] => "none; build it with --field".to_owned(),
-        fields => fields.join(", "),
-    };
-    Error::Usage(format!(
-        "the index keeps no field `{field}`; it keeps {known}"
-    ))
+    Error::NotKept(Kept::Field {
+        name: field.to_owned(),
+        known: index.keep().fields.clone(),
+    })
 }
 
 /// Checks that an index can answer the filters and phrases of a query.
 pub(crate) fn check(index: &Index, query: &Query) -> Result<()> {
     if !query.phrases.is_empty() && !index.keep().positions {
-        return Err(Error::Usage(
-            "the index does not keep the order of terms, which phrases need; build it with --positions"
-                .into(),
-        ));
+        return Err(Error::NotKept(Kept::Positions));
     }
     for filter in &query.filters {
         if !index.keep().fields.contains(&filter.field) {

@@ -74,7 +74,7 @@ pub(super) enum Failure {
     Read(Io),
     Scratch(Io),
     /// A file that is not what was written.
-    Corrupt {
+    Damaged {
         #[serde(with = "tokapi_storage::paths")]
         path: PathBuf,
         what: String,
@@ -114,7 +114,7 @@ impl Failure {
     pub(super) fn may_pass(&self) -> bool {
         matches!(
             self,
-            Failure::Read(_) | Failure::Scratch(_) | Failure::Corrupt { .. }
+            Failure::Read(_) | Failure::Scratch(_) | Failure::Damaged { .. }
         )
     }
 }
@@ -131,7 +131,7 @@ impl From<Error> for Failure {
             },
             Error::Read { path, source } => Failure::Read(Io::new(path, &source)),
             Error::Scratch { path, source } => Failure::Scratch(Io::new(path, &source)),
-            Error::Corrupt { path, what } => Failure::Corrupt { path, what },
+            Error::Damaged { path, what } => Failure::Damaged { path, what },
             other => Failure::Other(other.to_string()),
         }
     }
@@ -158,7 +158,7 @@ impl From<Failure> for Error {
                 source: io.source(),
                 path: io.path,
             },
-            Failure::Corrupt { path, what } => Error::Corrupt { path, what },
+            Failure::Damaged { path, what } => Error::Damaged { path, what },
             Failure::Other(what) => Error::Verification(what),
         }
     }

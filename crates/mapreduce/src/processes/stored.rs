@@ -101,6 +101,6 @@ mod tests {
         bytes[1_500_000] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         let damaged = read::<Vec<u32>>(&path);
-        assert!(matches!(damaged, Err(Error::Corrupt { .. })));
+        assert!(matches!(damaged, Err(Error::Damaged { .. })));
     }
 }

@@ -172,9 +172,9 @@ impl FrameFile {
 
     /// The error that the file is damaged.
     pub fn corrupt(&self, what: &str) -> Error {
-        Error::Corrupt {
+        Error::Damaged {
             path: self.path.clone(),
-            what: what.to_owned(),
+            what: format!("{what}; remove its folder and begin again"),
         }
     }
 }
@@ -363,7 +363,7 @@ mod tests {
         for (number, at) in [(2, places[2]), (6, places[7] - 1)] {
             bytes[at as usize] ^= 1;
             std::fs::write(&path, &bytes).unwrap();
-            assert!(matches!(read(number), Err(Error::Corrupt { .. })));
+            assert!(matches!(read(number), Err(Error::Damaged { .. })));
         }
     }
 
@@ -379,11 +379,11 @@ mod tests {
             bad[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, &bad).unwrap();
             let error = all(&file, 4096).unwrap_err();
-            assert!(matches!(error, Error::Corrupt { .. }), "{bit}: {error}");
+            assert!(matches!(error, Error::Damaged { .. }), "{bit}: {error}");
         }
         for length in (0..good.len()).step_by(13) {
             std::fs::write(&path, &good[..length]).unwrap();
-            assert!(matches!(all(&file, 64), Err(Error::Corrupt { .. })));
+            assert!(matches!(all(&file, 64), Err(Error::Damaged { .. })));
         }
         written(&path, 2);
         let error = all(&file, 64).unwrap_err().to_string();

@@ -36,10 +36,11 @@ impl Journal {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Usage(format!(
-                    "{}: another process does the same job; let it end, or write to another name",
-                    path.display()
-                )));
+                return Err(Error::Busy {
+                    path: path.to_path_buf(),
+                    what: "another process does the same job; let it end, or write to another name"
+                        .into(),
+                });
             }
             // Some file systems have no locks.
             Err(TryLockError::Error(error)) => log::info!("{}: no lock: {error}", path.display()),
@@ -54,9 +55,12 @@ impl Journal {
                 // The last one may be torn, and is then as if it had never been.
                 None if good + line.len() == text.len() => break,
                 None => {
-                    return Err(Error::Corrupt {
+                    return Err(Error::Damaged {
                         path: path.to_path_buf(),
-                        what: format!("entry {} is damaged", entries.len() + 1),
+                        what: format!(
+                            "entry {} is damaged; remove its folder and begin again",
+                            entries.len() + 1
+                        ),
                     });
                 }
             }

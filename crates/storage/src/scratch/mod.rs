@@ -99,10 +99,9 @@ impl Job {
 const JOURNAL: &str = "journal";
 
 fn interrupted(folder: &Path) -> Error {
-    Error::Usage(format!(
-        "{}: here is what an interrupted run of this job has done; continue it with --resume, or remove the folder to begin again",
-        folder.display()
-    ))
+    Error::Interrupted {
+        path: folder.to_path_buf(),
+    }
 }
 
 impl Scratch {
@@ -131,9 +130,10 @@ impl Scratch {
             Some(_) if !options.resume => return Err(interrupted(&first)),
             Some(begun) => {
                 differs(&begun["terms"], &job.terms, &first)?;
-                let stamp = begun["stamp"].as_u64().ok_or_else(|| Error::Corrupt {
+                let stamp = begun["stamp"].as_u64().ok_or_else(|| Error::Damaged {
                     path: first.join(JOURNAL),
-                    what: "its first entry is not that of a job".into(),
+                    what: "its first entry is not that of a job; remove its folder and begin again"
+                        .into(),
                 })?;
                 entries.remove(0);
                 stamp

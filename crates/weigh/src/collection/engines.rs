@@ -42,7 +42,10 @@ impl<'a> Engines<'a> {
                 let threads = pool.current_num_threads();
                 match crate::gpu::Lanes::open(gpu, analyzer, threads, chunk_bytes) {
                     Ok(lanes) => Kind::Gpu(std::sync::Arc::new(lanes)),
-                    Err(tokapi_storage::error::Error::Device(why)) if options.or_cpu => {
+                    Err(
+                        tokapi_storage::error::Error::Device(why)
+                        | tokapi_storage::error::Error::NoDevice(why),
+                    ) if options.or_cpu => {
                         *fallback.lock().unwrap_or_else(|lock| lock.into_inner()) = Some(why);
                         Kind::Cpu
                     }

@@ -312,7 +312,7 @@ fn can_go_on(error: &Error) -> bool {
         error,
         Error::Read { .. }
             | Error::Scratch { .. }
-            | Error::Corrupt { .. }
+            | Error::Damaged { .. }
             | Error::Write { .. }
             | Error::Device(_)
     )

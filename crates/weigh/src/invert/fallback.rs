@@ -33,7 +33,7 @@ impl<'a> Fallback<'a> {
 impl Invert for Fallback<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
         match self.engine.invert(chunk) {
-            Err(Error::Device(why)) => {
+            Err(Error::Device(why) | Error::NoDevice(why)) => {
                 log::warn!("the CPU does a chunk: {why}");
                 if let Ok(mut reason) = self.reason.lock() {
                     reason.get_or_insert(why);

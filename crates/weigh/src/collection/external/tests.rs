@@ -87,7 +87,7 @@ fn flipped_bits_are_always_found() {
         let opened = DocumentTable::open(&external.runs, u64::MAX);
         let written = write(&external, folder.path(), order);
         let error = opened.map(drop).and(written).err();
-        let found = matches!(error, Some(Error::Corrupt { .. }));
+        let found = matches!(error, Some(Error::Damaged { .. }));
         assert!(found || bad == good, "trial {trial}: {error:?}");
         fs::write(path, &good).unwrap();
     }
