@@ -1,7 +1,7 @@
 //! `tokapi index`: documents or a CIFF file in, an index out.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -158,10 +158,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let write = || target.write(collection, contents, &analyzer, how.as_ref(), args);
     let written = match (&how, read, dealt) {
         (Some(_), _, _) => progress::with_reordering(&progress, write),
-        (None, Some(read), _) => {
-            let total = read.total_bytes.load(Ordering::Relaxed);
-            progress::with_bar((total > 0).then_some(total), &read.read_bytes, write)
-        }
+        (None, Some(read), _) => progress::show(&read, write),
         (None, None, Some(dealt)) => progress::with_postings_bar(postings, &dealt, write),
         (None, None, None) => write(),
     };

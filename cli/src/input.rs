@@ -1,7 +1,6 @@
 //! The options by which every verb reads documents and cuts terms.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use clap::ValueEnum;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
@@ -12,7 +11,7 @@ use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Paths, Stri
 
 use crate::engine;
 use crate::format::FormatName;
-use crate::progress::with_bar;
+use crate::progress::show;
 use crate::size;
 use crate::storage;
 use crate::summary::note;
@@ -180,7 +179,6 @@ impl Args {
             .corpus(Some(Format::Terms), self.reading.chunk_size)?;
         self.paths(&[output.to_path_buf()], &corpus).check()?;
         let progress = corpus.progress();
-        let total = progress.total_bytes.load(Ordering::Relaxed);
         let (mut lines, mut skipped) = (Strings::default(), Skipped::default());
         let read = || {
             while let Some((chunk, left_out)) = corpus.next_chunk()? {
@@ -196,8 +194,7 @@ impl Args {
             }
             Ok(())
         };
-        with_bar((total > 0).then_some(total), &progress.read_bytes, read)
-            .map_err(suggest_skipping)?;
+        show(&progress, read).map_err(suggest_skipping)?;
         Ok((lines, skipped))
     }
 
@@ -210,13 +207,10 @@ impl Args {
         let corpus = self.reading.corpus(None, self.reading.chunk_size)?;
         self.paths(outputs, &corpus).check()?;
         let progress = corpus.progress();
-        let total = progress.total_bytes.load(Ordering::Relaxed);
-        let options = self.engine.options(threads, total)?;
-        with_bar((total > 0).then_some(total), &progress.read_bytes, || {
-            build(corpus, options)
-        })
-        .map_err(suggest_skipping)
-        .map_err(storage::suggest_resuming)
+        let options = self.engine.options(threads, corpus.total_bytes())?;
+        show(&progress, || build(corpus, options))
+            .map_err(suggest_skipping)
+            .map_err(storage::suggest_resuming)
     }
 
     /// What is read to make `outputs` of `corpus`, and what is written.

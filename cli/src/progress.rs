@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tokapi::index::ReorderProgress;
+use tokapi::{Progress, Stage};
 
 /// A bar that counts runs of a benchmark, on a terminal.
 pub fn run_bar(runs: u64) -> ProgressBar {
@@ -14,6 +15,62 @@ pub fn run_bar(runs: u64) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+/// Runs `work` while a bar follows `progress`, stage by stage.
+pub fn show<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
+    let bar = ProgressBar::new(0);
+    let mut shown = None;
+    let draw = || {
+        let now = progress.snapshot();
+        if shown != Some((now.stage, now.total > 0)) {
+            shown = Some((now.stage, now.total > 0));
+            bar.reset();
+            bar.set_style(style(now.stage, now.total > 0));
+        }
+        bar.set_length(now.total);
+        bar.set_position(now.done);
+    };
+    redraw(&bar, draw, work)
+}
+
+fn style(stage: Stage, total_is_known: bool) -> ProgressStyle {
+    let (name, unit) = match stage {
+        Stage::Reading => ("", Unit::Bytes),
+        Stage::Merging => ("merging ", Unit::Bytes),
+        Stage::Writing => ("writing ", Unit::Items("postings")),
+        Stage::Graph => ("reordering: graph ", Unit::Items("postings")),
+        Stage::Bisecting => ("reordering: bisection ", Unit::Items("documents")),
+        Stage::Ids => ("ids ", Unit::Items("documents")),
+        _ => ("checking ", Unit::Bytes),
+    };
+    let template = match (unit, total_is_known) {
+        (Unit::Bytes, true) => format!(
+            "{name}{{wide_bar}} {{decimal_bytes}} of {{decimal_total_bytes}}, {{decimal_bytes_per_sec}}, {{eta}} left"
+        ),
+        (Unit::Bytes, false) => {
+            format!("{{spinner}} {name}{{decimal_bytes}}, {{decimal_bytes_per_sec}}")
+        }
+        (Unit::Items(unit), true) => format!(
+            "{name}{{wide_bar}} {{human_pos}} of {{human_len}} {unit}, {{millions}}, {{eta}} left"
+        ),
+        (Unit::Items(unit), false) => {
+            format!("{{spinner}} {name}{{human_pos}} {unit}, {{millions}}")
+        }
+    };
+    let millions = |state: &ProgressState, text: &mut dyn Write| {
+        // There is nobody to tell that a bar cannot be drawn.
+        let _ = write!(text, "{:.1} M/s", state.per_sec() / 1e6);
+    };
+    ProgressStyle::with_template(&template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .with_key("millions", millions)
+}
+
+/// The unit that a bar counts in.
+enum Unit {
+    Bytes,
+    Items(&'static str),
 }
 
 /// Runs `work` while a bar follows `done` towards `total` bytes, where that is known.

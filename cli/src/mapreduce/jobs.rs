@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tokapi::corpus::{Format, OnError};
 use tokapi::mapreduce::jobs::{
@@ -14,7 +13,7 @@ use tokapi::output::{Staged, StagedFolder};
 use tokapi::{Corpus, Error, Paths};
 
 use super::{Args, JobName};
-use crate::progress::with_bar;
+use crate::progress::show;
 
 /// Runs the job that `args` name, with `memory_bytes` for what is read and its pairs.
 pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Report, Error> {
@@ -131,10 +130,7 @@ fn write<J: TextJob>(
 /// Does `work` while a bar shows how much of the corpus has been read.
 fn followed<T>(corpus: Corpus, work: impl FnOnce(Corpus) -> Result<T, Error>) -> Result<T, Error> {
     let progress = corpus.progress();
-    let total = progress.total_bytes.load(Ordering::Relaxed);
-    with_bar((total > 0).then_some(total), &progress.read_bytes, || {
-        work(corpus)
-    })
+    show(&progress, || work(corpus))
 }
 
 impl Args {

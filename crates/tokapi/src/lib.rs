@@ -69,6 +69,7 @@ pub use tokapi_storage::compress::Compression;
 pub use tokapi_storage::error::{Error, Kept, Place, Position, Result};
 pub use tokapi_storage::memory::Memory;
 pub use tokapi_storage::pipeline::StageTimes;
+pub use tokapi_storage::progress::{Progress, Snapshot, Stage};
 pub use tokapi_storage::strings::Strings;
 pub use tokapi_text::corpus::{Corpus, CorpusOptions};
 pub use tokapi_weigh::collection::{BuildOptions, Collection};

@@ -3,14 +3,13 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::gzip::Members;
 use super::reader::{FileReader, Reader};
 use super::recognise::recognise;
-use super::{CorpusOptions, Format, Input, Progress};
+use super::{CorpusOptions, Format, Input};
 use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::progress::Progress;
 
 /// What is read from the system at a time.
 const READ_BYTES: usize = 1 << 18;
@@ -50,11 +49,7 @@ pub(super) fn failed(path: &Path, compressed: bool, at: u64, source: io::Error) 
 }
 
 /// Opens `input`; gzip and zstd are told from the first bytes, whatever the name.
-pub(super) fn open(
-    input: &Input,
-    options: &CorpusOptions,
-    progress: &Arc<Progress>,
-) -> Result<Decoded> {
+pub(super) fn open(input: &Input, options: &CorpusOptions, progress: &Progress) -> Result<Decoded> {
     let unread = |source| failed(&input.path, false, 0, source);
     let damaged = |source| failed(&input.path, true, 0, source);
     let file: Box<dyn Read + Send> = match &input.memory {
@@ -64,7 +59,7 @@ pub(super) fn open(
     };
     let counted = Counted {
         inner: file,
-        progress: Arc::clone(progress),
+        progress: progress.clone(),
     };
     // Folders of many small files are common: no more room than the file needs.
     let capacity = match input.bytes {
@@ -104,7 +99,7 @@ pub(super) fn open(
         Some(file) => {
             // What was looked at is read again.
             let seen = input.bytes.min(PEEK_BYTES);
-            progress.read_bytes.fetch_sub(seen, Ordering::Relaxed);
+            progress.take_back_bytes(seen);
             let at = if bom { 3 } else { 0 };
             let path = input.file().into();
             Reader::File(FileReader::new(file, path, at, input.bytes, progress))
@@ -191,15 +186,13 @@ impl Read for Failed {
 /// Counts the bytes that pass.
 struct Counted<R> {
     inner: R,
-    progress: Arc<Progress>,
+    progress: Progress,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        self.progress
-            .read_bytes
-            .fetch_add(count as u64, Ordering::Relaxed);
+        self.progress.add_bytes(count as u64);
         Ok(count)
     }
 }

@@ -42,7 +42,6 @@ pub use value::{FieldValue, ValueType};
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -50,6 +49,7 @@ use serde::{Deserialize, Serialize};
 use small::SmallFile;
 use source::Source;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::{Progress, Stage};
 
 /// The size of a chunk where none is asked for. Measured on 500 MB of generated text with two
 /// threads: smaller chunks repeat more terms, larger ones leave the cache.
@@ -86,21 +86,14 @@ impl Default for CorpusOptions {
     }
 }
 
-/// How far reading has come; shared with whoever shows it.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// The size of all inputs on disk, 0 while unknown.
-    pub total_bytes: AtomicU64,
-    /// The bytes of them read so far.
-    pub read_bytes: AtomicU64,
-}
-
 /// A collection of documents, read front to back.
 pub struct Corpus {
     inputs: VecDeque<Input>,
     current: Option<Source>,
     options: Arc<CorpusOptions>,
-    progress: Arc<Progress>,
+    progress: Progress,
+    /// The size of all inputs on disk, or of the sample that is read of them; 0 while unknown.
+    total_bytes: u64,
     /// The number of the next block.
     sequence: u64,
     chunk_bytes: usize,
@@ -135,16 +128,17 @@ impl Corpus {
     }
 
     fn new(inputs: Vec<Input>, options: CorpusOptions) -> Self {
-        let progress = Progress::default();
+        let progress = Progress::new();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        progress.total_bytes.store(total, Ordering::Relaxed);
+        progress.begin(Stage::Reading, total);
         log::info!("{} input files, {total} bytes", inputs.len());
         let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES).max(1);
         Corpus {
             inputs: inputs.into(),
             current: None,
             options: Arc::new(options),
-            progress: Arc::new(progress),
+            progress,
+            total_bytes: total,
             sequence: 0,
             chunk_bytes,
             document_bytes: usize::MAX,
@@ -178,8 +172,7 @@ impl Corpus {
     /// sample. The last document may go beyond.
     pub fn limit(&mut self, bytes: u64) {
         self.left_bytes = bytes;
-        let total = &self.progress.total_bytes;
-        total.fetch_min(bytes, Ordering::Relaxed);
+        self.set_total(self.total_bytes.min(bytes));
     }
 
     /// Makes chunks small enough, unless their size was given, that `threads` have enough of them
@@ -189,7 +182,7 @@ impl Corpus {
         const CHUNKS: u64 = 4;
         /// A smaller chunk is not worth its overhead.
         const LEAST_BYTES: u64 = 1 << 20;
-        let total = self.progress.total_bytes.load(Ordering::Relaxed);
+        let total = self.total_bytes;
         if self.options.chunk_bytes.is_none() && total > 0 {
             let share = total / (CHUNKS * threads as u64);
             let most = DEFAULT_CHUNK_BYTES as u64;
@@ -230,7 +223,7 @@ impl Corpus {
 
     /// The size of all inputs on disk, or of the sample that is read of them; 0 while unknown.
     pub fn total_bytes(&self) -> u64 {
-        self.progress.total_bytes.load(Ordering::Relaxed)
+        self.total_bytes
     }
 
     /// The size of chunks that was asked for.
@@ -241,7 +234,7 @@ impl Corpus {
     /// Counts a block as read.
     pub fn pass_over(&self, block: &Block) {
         let bytes = block.unread_bytes() as u64;
-        self.progress.read_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.progress.add_bytes(bytes);
     }
 
     /// What tells the documents that this corpus gives: inputs with their sizes and times, and how
@@ -272,9 +265,21 @@ impl Corpus {
         self.options.on_error
     }
 
-    /// How far reading has come.
-    pub fn progress(&self) -> Arc<Progress> {
-        Arc::clone(&self.progress)
+    /// How far reading has come, and the way to cancel it.
+    pub fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+
+    /// Reports to `progress`, and ends when that is cancelled.
+    pub fn with_progress(mut self, progress: Progress) -> Self {
+        progress.begin(Stage::Reading, self.total_bytes);
+        self.progress = progress;
+        self
+    }
+
+    fn set_total(&mut self, bytes: u64) {
+        self.total_bytes = bytes;
+        self.progress.set_total(bytes);
     }
 
     /// Fills `block` with the next records; false when there are none left.
@@ -283,6 +288,7 @@ impl Corpus {
     /// A file that cannot be read or decompressed; with [`OnError::Skip`] the rest of the file is
     /// left out instead and noted in the block.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        self.progress.check()?;
         let left = usize::try_from(self.left_bytes).unwrap_or(usize::MAX);
         block.start(
             self.sequence,

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Format, Progress};
+use super::Format;
+use tokapi_storage::progress::Progress;
 
 /// The end of the last record that fits is sought in so many bytes at first.
 const WINDOW_BYTES: usize = 1 << 16;
@@ -41,7 +41,7 @@ pub(super) struct FileReader {
     at: u64,
     /// The file's length when it was opened.
     length: u64,
-    progress: Arc<Progress>,
+    progress: Progress,
     /// The numbers of some lines, by where they begin: those that errors asked for.
     lines: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
@@ -72,7 +72,7 @@ impl From<FilePlace> for FileReader {
             path: place.path,
             at: place.at,
             length: place.length,
-            progress: Arc::default(),
+            progress: Progress::default(),
             lines: Arc::new(Mutex::new(BTreeMap::from([(0, 1)]))),
         }
     }
@@ -84,14 +84,14 @@ impl FileReader {
         path: Arc<Path>,
         at: u64,
         length: u64,
-        progress: &Arc<Progress>,
+        progress: &Progress,
     ) -> Self {
         FileReader {
             file: Arc::new(OnceLock::from(file)),
             path,
             at,
             length,
-            progress: Arc::clone(progress),
+            progress: progress.clone(),
             lines: Arc::new(Mutex::new(BTreeMap::from([(0, 1)]))),
         }
     }
@@ -109,9 +109,7 @@ impl FileReader {
     /// Goes back: the last `count` bytes will be read again.
     pub(super) fn unread(&mut self, count: usize) {
         self.at -= count as u64;
-        self.progress
-            .read_bytes
-            .fetch_sub(count as u64, Ordering::Relaxed);
+        self.progress.take_back_bytes(count as u64);
     }
 
     /// Splits off the whole records in the next `room` bytes, to be read by another thread. None
@@ -175,9 +173,7 @@ impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file()?.read_at(buffer, self.at)?;
         self.at += count as u64;
-        self.progress
-            .read_bytes
-            .fetch_add(count as u64, Ordering::Relaxed);
+        self.progress.add_bytes(count as u64);
         Ok(count)
     }
 }

@@ -2,15 +2,15 @@
 //! it, so the threads that parse do it side by side.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::block::Block;
 use super::source::Source;
-use super::{CorpusOptions, Input, Progress, decode};
+use super::{CorpusOptions, Input, decode};
 use tokapi_storage::compress::Compression;
 use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::progress::Progress;
 
 /// A larger file is read by the block.
 const SMALL_BYTES: u64 = 1 << 14;
@@ -25,12 +25,12 @@ pub(super) struct SmallFile {
     pub path: PathBuf,
     pub bytes: usize,
     #[serde(skip)]
-    progress: Arc<Progress>,
+    progress: Progress,
 }
 
 impl SmallFile {
     /// The file of `input`, if it is small and its name tells of no compression: Parquet is compressed inside.
-    pub fn of(input: &Input, progress: &Arc<Progress>) -> Option<Self> {
+    pub fn of(input: &Input, progress: &Progress) -> Option<Self> {
         let is_small = input.is_seekable() && input.bytes <= SMALL_BYTES;
         let is_parquet = input.path.extension().is_some_and(|end| end == "parquet");
         let is_plain = Compression::of_name(&input.path) == Compression::None && !is_parquet;
@@ -38,7 +38,7 @@ impl SmallFile {
             path: input.path.clone(),
             // At most `SMALL_BYTES`.
             bytes: input.bytes as usize,
-            progress: Arc::clone(progress),
+            progress: progress.clone(),
         })
     }
 

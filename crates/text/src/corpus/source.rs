@@ -10,8 +10,9 @@ use super::ends::Ends;
 use super::parquet::ParquetSource;
 use super::reader::Reader;
 use super::table::Table;
-use super::{CorpusOptions, Format, Input, Progress, json, recognise};
+use super::{CorpusOptions, Format, Input, json, recognise};
 use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::progress::Progress;
 
 /// The most memory that is asked for ahead of the text that fills it.
 const RESERVED_BYTES: usize = 64 << 20;
@@ -26,7 +27,7 @@ impl Source {
     pub(super) fn open(
         input: &Input,
         options: &CorpusOptions,
-        progress: &Arc<Progress>,
+        progress: &Progress,
     ) -> Result<Source> {
         let path: Arc<Path> = Arc::from(input.path.as_path());
         let mut decoded = decode::open(input, options, progress)?;

@@ -61,8 +61,7 @@ impl Corpus {
             spooled.files.push(file);
         }
         let total = self.inputs.iter().map(|input| input.bytes).sum();
-        let known = &self.progress.total_bytes;
-        known.store(total, std::sync::atomic::Ordering::Relaxed);
+        self.set_total(total);
         Ok(spooled)
     }
 }
