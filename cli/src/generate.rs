@@ -112,7 +112,11 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let extent = match (args.size, args.documents) {
         (Some(bytes), _) => Extent::Bytes(bytes),
         (None, Some(documents)) => Extent::Documents(documents),
-        (None, None) => return Err(Error::Usage("give --size or --documents".to_owned())),
+        (None, None) => {
+            return Err(Error::Usage(
+                "there is no extent: give --size or --documents".to_owned(),
+            ));
+        }
     };
     let options = Options {
         extent,
