@@ -9,6 +9,7 @@ use tokapi::{BuildOptions, Error};
 use crate::size;
 use crate::summary::note;
 
+/// The engine and its options.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {

@@ -15,7 +15,7 @@ use crate::progress::show;
 use crate::size;
 use crate::storage;
 use crate::summary::note;
-use crate::tune;
+use crate::tuned;
 
 /// The documents, the terms, and the engine.
 #[derive(Debug, clap::Args)]
@@ -160,7 +160,7 @@ impl Args {
             prepare(&mut corpus)?;
             options.no_overlap = storage.no_overlap;
             if let ChunkSize::Auto = self.reading.chunk_size {
-                options.tuned = tune::load(&options);
+                options.tuned = tuned::load(&options);
             }
             Stored::build(corpus, analyzer, &options, &storage_options)
         })?;

@@ -29,6 +29,7 @@ mod storage;
 pub mod summary;
 pub mod table;
 mod tune;
+mod tuned;
 mod update;
 mod weigh;
 

@@ -15,7 +15,7 @@ use crate::progress::with_bars;
 use crate::size;
 use crate::storage;
 use crate::summary::{grouped, note, peak_memory_bytes, print};
-use crate::tune;
+use crate::tuned;
 
 /// The options of sorting, of `tokapi sort` and `tokapi tune sort`.
 #[derive(Debug, clap::Args)]
@@ -130,7 +130,7 @@ pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
     let args = &verb.args;
     let mut options = args.options()?;
     if options.chunk_bytes.is_none() {
-        options.tuned = tune::load_sort(&args.engine_name(&options));
+        options.tuned = tuned::load_sort(&args.engine_name(&options));
     }
     let mut paths = Paths::default();
     paths.read(&args.input);
