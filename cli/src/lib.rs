@@ -3,6 +3,7 @@
 mod completions;
 mod devices;
 mod dictionary;
+pub mod drawing;
 pub mod engine;
 mod eval;
 mod export;
