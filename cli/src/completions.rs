@@ -1,8 +1,8 @@
-//! `tokapi completions`: what a shell needs to complete this program's command line.
+//! `tokapi completions`: the script by which a shell completes command lines.
 
 use clap_complete::Shell;
 
-/// Print the completions for a shell
+/// Print the completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,10 +1,10 @@
-//! `tokapi devices`: the GPUs there are, or why none can be used.
+//! `tokapi devices`: the GPUs, or the reason why none can be used.
 
 use std::path::PathBuf;
 
 use tokapi::Error;
 
-/// List the GPUs, or say why none can be used
+/// List the GPUs, or the reason why none can be used
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -12,11 +12,11 @@ Examples:
   tokapi devices --bandwidth --json
   tokapi devices --index index")]
 pub struct Args {
-    /// Measure how fast data goes to the device and back
+    /// Measure how fast data moves to each GPU and back
     #[arg(long)]
     bandwidth: bool,
 
-    /// Say how much of the lists of this index fits on each
+    /// Report how many of the lists of this index fit on each GPU
     #[arg(long, value_name = "DIR")]
     index: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! `tokapi dictionary`: terms to dense integers, ahead of time.
+//! `tokapi dictionary`: builds and reads dictionaries.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -13,7 +13,7 @@ use tokapi::{Dictionary, Error};
 use crate::input;
 use crate::summary::{grouped, note, print, skipped_text};
 
-/// Map terms to the integers 0 to n - 1 and back, by a succinct trie in a file
+/// Map n terms to the integers 0 to n - 1 and back, by a succinct trie in a file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,23 +41,23 @@ Examples:
   tokapi dictionary build --terms words.txt.zst -o words.dict
   cut -f1 weights.terms.tsv | tokapi dictionary build --terms - -o terms.dict --json")]
 struct BuildArgs {
-    #[command(flatten)]
-    input: input::Args,
-
     /// The file to write; - is standard output
     ///
     /// It appears under its name when it is whole.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// The inputs are lists, one term on every line, and are taken as they are
+    #[command(flatten)]
+    input: input::Args,
+
+    /// Read lists of terms, with a term on each line, instead of documents
     #[arg(long, help_heading = "Terms", conflicts_with_all = [
         "format", "id_field", "text_field", "analyzer", "stop_words", "stemmer", "min_length", "max_length", "engine",
         "min_df",
     ])]
     terms: bool,
 
-    /// Leave out terms that occur in fewer documents
+    /// Drop terms that occur in fewer documents
     #[arg(
         long,
         value_name = "COUNT",
@@ -67,11 +67,11 @@ struct BuildArgs {
     min_df: u64,
 
     /// Print the summary as one JSON object
-    #[arg(long, help_heading = "Output")]
+    #[arg(long)]
     json: bool,
 }
 
-/// Say how large a dictionary is
+/// Show the size of a dictionary
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -88,7 +88,7 @@ struct StatsArgs {
 
 /// Print the ids of terms, or the terms of ids
 ///
-/// Every line has what was asked for, a tab and the answer, - if there is none.
+/// Each line has the term or id that was given, a tab, and the answer; - if there is none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -99,15 +99,15 @@ struct LookupArgs {
     /// The dictionary
     file: PathBuf,
 
-    /// What to look up [default: the lines of standard input]
+    /// The terms or ids to look up [default: the lines of standard input]
     #[arg(value_name = "TERM")]
     terms: Vec<OsString>,
 
-    /// Look up ids, not terms
+    /// Look up ids instead of terms
     #[arg(long)]
     id: bool,
 
-    /// Print a JSON object for every line: the term and its id, null if there is none
+    /// Print a JSON object with the term and its id for each line; null if there is none
     #[arg(long)]
     json: bool,
 }
@@ -123,7 +123,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
 fn build(args: &BuildArgs, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
     Staged::check(&args.output)?;
-    // The only pool of this verb; where it cannot be set, one of all cores serves.
+    // The only pool of this command; if it cannot be set, one of all cores serves.
     let _ = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global();
@@ -222,7 +222,7 @@ fn lookup(args: &LookupArgs) -> Result<(), Error> {
             ),
         };
         output.write_all(&line).map_err(unwritten)?;
-        // Whoever asks line by line waits for the answer.
+        // A program that asks line by line waits for the answer.
         if flush { output.flush() } else { Ok(()) }.map_err(unwritten)
     };
     for asked in &args.terms {
@@ -238,7 +238,7 @@ fn lookup(args: &LookupArgs) -> Result<(), Error> {
     output.flush().map_err(unwritten)
 }
 
-/// A line of text: what was asked for and the answer.
+/// A line of text: the question and the answer.
 fn answer_line(asked: &[u8], answer: Option<Vec<u8>>) -> Vec<u8> {
     let answer = answer.unwrap_or_else(|| b"-".to_vec());
     [asked, b"\t", &answer, b"\n"].concat()
@@ -255,7 +255,7 @@ fn term_of(dictionary: &Dictionary, id: &[u8]) -> Result<(Value, Option<Vec<u8>>
     let text = String::from_utf8_lossy(id);
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Error::Usage(format!(
-            "`{text}` is no id; an id is a number"
+            "`{text}` is not an id: ids are numbers"
         )));
     }
     // A number that is too large is the id of no term.

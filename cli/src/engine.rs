@@ -1,4 +1,4 @@
-//! The options that choose and set up an engine.
+//! The options that choose and set up the engine of `tokapi weigh` and others that read text.
 
 use std::path::{Path, PathBuf};
 
@@ -9,26 +9,27 @@ use tokapi::{BuildOptions, Error};
 use crate::size;
 use crate::summary::note;
 
+/// The engine and its options.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// Who inverts
+    /// The engine that turns text into postings
     #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
     engine: EngineName,
 
-    /// How a GPU turns terms into integers
+    /// How a GPU numbers the terms
     #[arg(long, value_enum, default_value = "hash", help_heading = "Engine")]
     method: MethodName,
 
-    /// The dictionary of --method ppd, from `tokapi dictionary build`
+    /// The dictionary for --method ppd, made by `tokapi dictionary build`
     #[arg(long, value_name = "FILE", help_heading = "Engine")]
     dictionary: Option<PathBuf>,
 
-    /// What becomes of terms outside of the dictionary
+    /// How terms count that the dictionary does not have
     #[arg(long, value_enum, default_value = "exact", help_heading = "Engine")]
     unknown: UnknownName,
 
-    /// Which GPU, counted from 0 as `tokapi devices` lists them
+    /// The number of the GPU, as `tokapi devices` lists them
     #[arg(
         long,
         value_name = "NUMBER",
@@ -37,52 +38,52 @@ pub struct Args {
     )]
     device: u32,
 
-    /// The device memory to use at most [default: what is free]
+    /// The most memory to use on the GPU [default: all that is free]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Engine")]
     device_memory: Option<u64>,
 
-    /// Compute some of a GPU's chunks again on the CPU, and compare
+    /// Compute some of the GPU's chunks on the CPU too, and compare
     #[arg(long, help_heading = "Engine")]
     verify: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum EngineName {
-    /// A GPU, if there is one and the input is large; the CPU where it is missing or fails
+    /// A GPU for a large input if there is one, otherwise the CPU; if the GPU fails, the CPU takes over
     Auto,
     /// All cores of the CPU
     Cpu,
-    /// A GPU, or an error that says why not
+    /// A GPU; an error if none can be used
     Gpu,
-    /// The definition: slow and plain
+    /// The definition, slow and plain: for comparison
     Reference,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum MethodName {
-    /// A hash table on the device
+    /// By a hash table
     Hash,
-    /// Occurrences sorted as strings by data-parallel primitives
+    /// By sorting the occurrences as strings, with data-parallel primitives
     Pp,
-    /// The same with integers from a dictionary, a succinct trie
+    /// By sorting their numbers in a dictionary
     Ppd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum UnknownName {
-    /// They are terms as any others
+    /// As terms like any others
     Exact,
-    /// They count as one term, spelled ""
+    /// All as one term, spelled ""
     One,
 }
 
 impl Args {
-    /// The dictionary that is read.
+    /// The dictionary to read.
     pub fn dictionary(&self) -> Option<&Path> {
         self.dictionary.as_deref()
     }
 
-    /// How a collection of `bytes` is built; 0 where that is not known.
+    /// How to build a collection of `bytes`; 0 if the size is not known.
     pub fn options(&self, threads: usize, bytes: u64) -> Result<BuildOptions, Error> {
         let needs_ppd = match self {
             Args {
@@ -96,7 +97,7 @@ impl Args {
             _ => None,
         };
         if let (Some(option), false) = (needs_ppd, self.method == MethodName::Ppd) {
-            return Err(Error::Usage(format!("{option} goes with --method ppd")));
+            return Err(Error::Usage(format!("{option} needs --method ppd")));
         }
         if self.method == MethodName::Ppd && self.dictionary.is_none() {
             return Err(Error::Usage(
@@ -106,19 +107,18 @@ impl Args {
         let on_gpu = matches!(self.engine, EngineName::Gpu | EngineName::Auto);
         if self.method != MethodName::Hash && !on_gpu {
             return Err(Error::Usage(
-                "--method is how a GPU works: it goes with --engine gpu or auto".into(),
+                "--method is for a GPU: add --engine gpu or auto".into(),
             ));
         }
         if self.unknown == UnknownName::One && (self.engine != EngineName::Gpu || self.verify) {
             return Err(Error::Usage(
-                "--unknown one is what only --engine gpu can do, without --verify: other engines \
-                 tell all terms apart"
+                "--unknown one needs --engine gpu and no --verify: the other engines tell all terms apart"
                     .into(),
             ));
         }
         if self.verify && self.engine == EngineName::Cpu {
             return Err(Error::Usage(
-                "--verify compares with the CPU: it goes with another --engine".into(),
+                "--verify compares with the CPU: give another --engine than cpu".into(),
             ));
         }
         let engine = match self.engine {
@@ -136,7 +136,7 @@ impl Args {
         })
     }
 
-    /// A GPU where that pays.
+    /// A GPU if that pays.
     fn best(&self, bytes: u64) -> Result<Engine, Error> {
         if bytes < GPU_PAYS_BYTES {
             log::info!("engine cpu: a GPU would take longer to start");
@@ -144,9 +144,9 @@ impl Args {
         }
         match self.gpu() {
             Err(Error::NoDevice(why) | Error::Device(why)) => {
-                // No news where the program never had a GPU engine.
+                // No news if the program was built without its GPU engine.
                 match cfg!(feature = "cuda") {
-                    true => note(&format!("tokapi: the CPU does all: {why}\n")),
+                    true => note(&format!("tokapi: the CPU does all the work: {why}\n")),
                     false => log::info!("engine cpu: {why}"),
                 }
                 Ok(Engine::Cpu)
@@ -167,12 +167,12 @@ impl Args {
     }
 }
 
-/// Why this program has no GPU engine.
+/// The error of a program that was built without its GPU engine.
 #[cfg(not(feature = "cuda"))]
 pub fn without_cuda() -> Error {
     Error::NoDevice(
-        "this program was built without its GPU engine: build it with `cargo build --release \
-         --features cuda` (crates/kernels/fetch-nvcc fetches the compiler), or do without the GPU"
+        "this program was built without its GPU engine: use the CPU, or build with `cargo build --release --features \
+         cuda` (crates/kernels/fetch-nvcc fetches the compiler)"
             .into(),
     )
 }

@@ -1,4 +1,4 @@
-//! `tokapi eval`: how good a run is.
+//! `tokapi eval`: the quality of a run.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use tokapi::eval::{Evaluation, Judgments, Measures, Run};
 use crate::summary::print;
 use crate::table::Table;
 
-/// Measure a run against judgments: nDCG@10, AP, P@10, R@100 and RR, as trec_eval has them
+/// Measure a run against judgments: nDCG@10, AP, P@10, R@100 and RR, as trec_eval does
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,14 +19,14 @@ pub struct Args {
     /// The run: lines of `query Q0 document rank score tag`; - is standard input
     run: PathBuf,
 
-    /// The judgments: lines of `query 0 document relevance`, or BEIR's `query-id corpus-id score`
+    /// The judgments: lines of `query 0 document relevance`, or of `query-id corpus-id score` as in BEIR
     qrels: PathBuf,
 
-    /// Count queries without any result as failures (trec_eval -c)
+    /// Count queries without results as 0, as trec_eval -c does
     #[arg(long)]
     all: bool,
 
-    /// Print the measures of every query too
+    /// Print the measures of each query too
     #[arg(long)]
     queries: bool,
 

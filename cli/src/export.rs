@@ -1,4 +1,4 @@
-//! `tokapi export`: an index as other search engines read it.
+//! `tokapi export`: writes an index in the formats of other search engines.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -11,9 +11,9 @@ use tokapi::{Error, Index, Paths};
 use crate::formula;
 use crate::progress::with_postings_bar;
 use crate::storage::Budget;
-use crate::summary::{grouped, note, peak_memory_bytes, print};
+use crate::summary::{counted, note, peak_memory_bytes, print};
 
-/// Write an index as other search engines read it
+/// Write an index in a format of other search engines
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,11 +26,13 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     index: PathBuf,
 
-    /// What to write
-    #[arg(long, value_enum)]
+    /// The format
+    #[arg(long, value_enum, value_name = "FORMAT")]
     to: TargetName,
 
-    /// The file or folder to write; it appears under its name when it is whole. - is standard output, for ciff
+    /// The file or folder to write; - is standard output, for ciff
+    ///
+    /// It appears under its name when it is whole.
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
 
@@ -47,11 +49,9 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum TargetName {
-    /// The Common Index File Format, a file; compressed if its name ends in .gz or .zst. Impacts are
-    /// written as frequencies
+    /// A file in the Common Index File Format, compressed if its name ends in .gz or .zst; impacts become frequencies
     Ciff,
-    /// A folder of weights that the Python package bm25s loads, as it computes them: robertson without
-    /// the factor k1 + 1 and never below 0
+    /// A folder of weights for the Python package bm25s: robertson without the factor k1 + 1, and 0 at least
     Bm25s,
 }
 
@@ -60,12 +60,12 @@ pub fn run(args: &Args) -> Result<(), Error> {
     let to_stdout = args.output == Path::new("-");
     if to_stdout && args.json {
         return Err(Error::Usage(
-            "the summary and the index cannot both go to standard output; name a file".into(),
+            "the summary and the index cannot both go to standard output: give a file with -o, or drop --json".into(),
         ));
     }
     if to_stdout && args.to == TargetName::Bm25s {
         return Err(Error::Usage(
-            "what bm25s loads is a folder and cannot go to standard output; name one".into(),
+            "bm25s reads a folder, which cannot go to standard output: name one with -o".into(),
         ));
     }
     let mut paths = Paths::default();
@@ -91,11 +91,11 @@ pub fn run(args: &Args) -> Result<(), Error> {
         return print(format!("{object}\n").as_bytes());
     }
     note(&format!(
-        "wrote {}: {} documents, {} terms, {} postings in {seconds:.3} seconds\n",
+        "wrote {}: {}, {}, {} in {seconds:.3} seconds\n",
         args.output.display(),
-        grouped(exported.documents),
-        grouped(exported.terms),
-        grouped(exported.postings)
+        counted(exported.documents, "document"),
+        counted(exported.terms, "term"),
+        counted(exported.postings, "posting")
     ));
     Ok(())
 }

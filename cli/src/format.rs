@@ -1,24 +1,24 @@
-//! The name of a format of documents, as the options spell it.
+//! The names of the formats of documents.
 
 use tokapi::corpus::Format;
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum FormatName {
-    /// One JSON object on every line
+    /// A JSON object on each line
     Jsonl,
-    /// JSON objects in an array, or one after another, over any number of lines
+    /// JSON objects in an array, or one after the other, over any number of lines
     Json,
-    /// An id, a tab and the text on every line; or columns by name, if line 1 names an id and a text
+    /// An id, a tab and a text on each line; or columns with names, if line 1 names an id and a text
     Tsv,
-    /// CSV: columns by name; line 1 names them
+    /// Comma-separated columns; line 1 names them
     Csv,
     /// TREC SGML: elements DOC and DOCNO
     Trec,
-    /// Columns by name
+    /// Columns with names
     Parquet,
-    /// The whole file is a document, its path the id
+    /// Each file is a document, and its path is the id
     Text,
-    /// One term on every line, an empty line ends a document
+    /// A term on each line; an empty line ends a document
     Terms,
 }
 

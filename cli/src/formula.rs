@@ -1,4 +1,4 @@
-//! The options by which every verb weighs.
+//! The options of the formula.
 
 use clap::ValueEnum;
 use tokapi::Bm25;
@@ -7,24 +7,47 @@ use tokapi::weigh::Formula;
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// The formula [default: lucene]
-    #[arg(long, value_enum, help_heading = "Weights")]
+    /// The formula of the weights [default: lucene]
+    ///
+    /// tf: how often the term occurs in the document. df: the documents with the term, of N in all.
+    /// L = 1 - b + b * (length of the document) / avdl.
+    #[arg(long, value_enum)]
     formula: Option<FormulaName>,
 
-    /// How slowly repeated terms saturate [default: 1.2]
-    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
+    /// How much repetitions of a term add; the larger, the more [default: 1.2]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_negative_numbers = true,
+        help_heading = "Formula"
+    )]
     k1: Option<f64>,
 
-    /// How much the length of a document counts, 0 to 1 [default: 0.75]
-    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
+    /// How much the length of a document counts, from 0 to 1 [default: 0.75]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_negative_numbers = true,
+        help_heading = "Formula"
+    )]
     b: Option<f64>,
 
-    /// The lower bound of bm25l [default: 0.5] and bm25plus [default: 1]
-    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
+    /// The parameter delta of bm25l [default: 0.5] and bm25plus [default: 1]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_negative_numbers = true,
+        help_heading = "Formula"
+    )]
     delta: Option<f64>,
 
-    /// The average document length [default: that of the collection]
-    #[arg(long, allow_negative_numbers = true, help_heading = "Weights")]
+    /// The average length of a document [default: that of the collection]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_negative_numbers = true,
+        help_heading = "Formula"
+    )]
     avdl: Option<f64>,
 }
 
@@ -47,7 +70,7 @@ enum FormulaName {
 }
 
 impl Args {
-    /// Whether any of them was given.
+    /// Whether any of these options was given.
     pub fn is_given(&self) -> bool {
         let numbers = [self.k1, self.b, self.delta, self.avdl];
         self.formula.is_some() || numbers.iter().any(Option::is_some)

@@ -11,7 +11,7 @@ use tokapi::{Compression, Error, Paths};
 use crate::format::FormatName;
 use crate::progress::with_bar;
 use crate::size;
-use crate::summary::{grouped, note, print};
+use crate::summary::{counted, note, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,58 +31,63 @@ fn words(text: &str) -> Result<f64, String> {
     words.ok_or_else(|| "not a number of words from 1 to 1e9".into())
 }
 
-/// Make a synthetic collection: log-normal document lengths, words of a web vocabulary
+/// Make a synthetic collection of any size
 ///
-/// Documents have 739 words on average (log-normal, mu 6.0, sigma 1.1), drawn independently from 10 million terms. The
-/// same options give the same bytes, whatever the number of threads. The output appears under its name when it is whole.
+/// Lengths of documents are log-normal (mu 6.0, sigma 1.1), 739 words on average. Words are drawn independently from 10
+/// million terms, with the frequencies of the web. The same options give the same bytes, for any number of threads.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("extent").required(true).args(["size", "documents"]))]
 pub struct Args {
-    /// The file or folder to write; `-` is standard output
+    /// The file or folder to write; - is standard output
     ///
-    /// The ending tells the format: .terms, .jsonl, .tsv, .trec, .parquet, or a final / for a folder of plain text;
-    /// .gz or .zst after the first four compresses.
+    /// The ending of the name gives the format: .terms, .jsonl, .tsv, .trec or .parquet, or / for a folder of plain text. A
+    /// further .gz or .zst compresses the first four. The output appears under its name when it is whole.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Stop after the document that reaches this size, as 100MB or 2GB
+    /// Stop after the document that reaches this size, such as 100MB or 2GB
     ///
-    /// The uncompressed output counts; in Parquet, the ids and contents.
-    #[arg(long, value_parser = size::parse)]
+    /// The size is that of the uncompressed output; of Parquet, that of the ids and texts.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     size: Option<u64>,
 
     /// Stop after this many documents
     #[arg(long, value_name = "COUNT")]
     documents: Option<u64>,
 
-    /// The average number of words of a document [default: 739]
+    /// The average number of words in a document [default: 739]
     #[arg(long, value_name = "COUNT", value_parser = words)]
     words: Option<f64>,
 
-    /// Other seeds give other documents
-    #[arg(long, default_value_t = 1)]
+    /// The seed of the random numbers
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// The format, where the output's ending does not tell it [standard output: terms]
+    /// The format, if the ending of the name does not give it [default for standard output: terms]
     ///
-    /// JSON and Parquet have the fields id and contents; text is a folder with a file for every document.
+    /// JSON and Parquet have the fields id and contents; text is a folder with a file for each document.
     #[arg(long, value_enum)]
     format: Option<FormatName>,
 
-    /// Draw from a list, `term<TAB>count` on every line (also .gz, .zst), in place of the built-in made-up words
+    /// Draw words from a list, with a term, a tab and a count on each line, instead of made-up words
     ///
-    /// A list shorter than the vocabulary is extended by made-up words that are not in it, whose counts continue
-    /// the list's smallest: last * (rank / listed)^-1.443. See --list-only.
-    #[arg(long, value_name = "FILE")]
+    /// The list may be compressed (.gz, .zst). A list shorter than the vocabulary is extended by made-up words; their counts
+    /// continue the smallest count of the list: last * (rank / listed)^-1.443. --list-only does not extend it.
+    #[arg(long, value_name = "FILE", help_heading = "Vocabulary")]
     vocabulary: Option<PathBuf>,
 
-    /// How many terms to draw from; a longer list is cut after its most frequent ones
-    #[arg(long, value_name = "TERMS", default_value_t = RANKS)]
+    /// The number of terms to draw from; of a longer list, the most frequent ones
+    #[arg(long, value_name = "COUNT", default_value_t = RANKS, help_heading = "Vocabulary")]
     vocabulary_size: u32,
 
-    /// Draw from the terms of the list alone
-    #[arg(long, requires = "vocabulary", conflicts_with = "vocabulary_size")]
+    /// Draw only from the terms of the list
+    #[arg(
+        long,
+        requires = "vocabulary",
+        conflicts_with = "vocabulary_size",
+        help_heading = "Vocabulary"
+    )]
     list_only: bool,
 
     /// Print the summary as one JSON object
@@ -90,10 +95,10 @@ pub struct Args {
     json: bool,
 }
 
-/// Generates the collection; shows a bar on standard error where that is a terminal.
+/// Generates the collection; shows a bar on standard error if that is a terminal.
 ///
 /// # Errors
-/// As [`generate::to_path`] and [`Vocabulary::read`], and [`Error::Usage`] when the format cannot be told.
+/// As [`generate::to_path`] and [`Vocabulary::read`], and [`Error::Usage`] if the format is not known.
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let (format, compression) = format_of(&args)?;
     let mut paths = Paths::default();
@@ -107,7 +112,11 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let extent = match (args.size, args.documents) {
         (Some(bytes), _) => Extent::Bytes(bytes),
         (None, Some(documents)) => Extent::Documents(documents),
-        (None, None) => return Err(Error::Usage("give --size or --documents".to_owned())),
+        (None, None) => {
+            return Err(Error::Usage(
+                "there is no extent: give --size or --documents".to_owned(),
+            ));
+        }
     };
     let options = Options {
         extent,
@@ -130,7 +139,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
             "bytes": made.bytes,
         });
         let line = format!("{object}\n");
-        // The collection may stand on standard output.
+        // The collection may go to standard output.
         return match args.output == Path::new("-") {
             true => {
                 note(&line);
@@ -140,10 +149,10 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         };
     }
     note(&format!(
-        "{} documents, {} words, {} bytes\n",
-        grouped(made.documents),
-        grouped(made.words),
-        grouped(made.bytes)
+        "{}, {}, {}\n",
+        counted(made.documents, "document"),
+        counted(made.words, "word"),
+        counted(made.bytes, "byte")
     ));
     Ok(())
 }
@@ -159,7 +168,7 @@ fn format_of(args: &Args) -> Result<(Format, Compression), Error> {
         .ok_or_else(|| {
             let name = args.output.display();
             Error::Usage(format!(
-                "cannot tell the format of `{name}`; name it .terms, .jsonl, .tsv, .csv, .trec or .parquet, or give --format"
+                "the name `{name}` gives no format: end it in .terms, .jsonl, .tsv, .csv, .trec or .parquet, or add --format"
             ))
         })?;
     Ok((format, compression))

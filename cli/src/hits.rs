@@ -1,4 +1,4 @@
-//! What an index keeps of a document that was found, for people and for programs.
+//! Stored fields and snippets of the documents that a query found, for people and for programs.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -14,10 +14,10 @@ const SNIPPET_CHARACTERS: usize = 200;
 /// Characters of a field's value that are shown.
 const VALUE_CHARACTERS: usize = 80;
 
-/// Shows what is kept of the documents that a query found.
+/// Shows the stored content of the documents that a query found.
 pub struct Shower<'a> {
     index: &'a Index,
-    /// None, where there are no texts or no snippets are wanted.
+    /// None if the index keeps no texts, or no snippets are wanted.
     highlighter: Option<Highlighter<'a>>,
     bold: bool,
 }
@@ -37,7 +37,7 @@ impl<'a> Shower<'a> {
         })
     }
 
-    /// What is shown of a document: fields, and the text where a snippet or the text itself is wanted.
+    /// The fields of a document, with its text if that or a snippet is wanted.
     fn document(&self, document: u64, text: bool) -> Result<Option<StoredDocument>, Error> {
         match (
             self.highlighter.is_some() || text,
@@ -79,7 +79,7 @@ impl<'a> Shower<'a> {
         Ok(())
     }
 
-    /// A snippet with the terms in bold, on a terminal.
+    /// A snippet, with the terms in bold on a terminal.
     fn marked(&self, snippet: &Snippet) -> String {
         let mut marked = String::new();
         let mut from = 0;
@@ -91,7 +91,7 @@ impl<'a> Shower<'a> {
         marked + &snippet.text[from..]
     }
 
-    /// Adds what is kept of a document to its object; the whole text where it is wanted.
+    /// Adds the stored content of a document to its object; with `text`, the whole text too.
     pub fn push_json(&self, document: u64, text: bool, object: &mut Value) -> Result<(), Error> {
         let Some(mut stored) = self.document(document, text)? else {
             return Ok(());
@@ -129,14 +129,14 @@ fn values_json(values: Vec<StoredValue>) -> Value {
 fn value_json(value: StoredValue) -> Value {
     match value.kind {
         ValueType::Text => value.text.into(),
-        // What is no number in JSON, such as NaN, is a string.
+        // NaN and infinities, which JSON does not have, are strings.
         ValueType::Number | ValueType::Boolean => {
             serde_json::from_str(&value.text).unwrap_or(Value::String(value.text))
         }
     }
 }
 
-/// A value without control characters, and not too long.
+/// A value without control characters, cut if it is long.
 fn short(value: &str) -> String {
     let value = clean(value);
     match value.char_indices().nth(VALUE_CHARACTERS) {
@@ -145,7 +145,7 @@ fn short(value: &str) -> String {
     }
 }
 
-/// A text that cannot change what a terminal shows: control characters are spaces.
+/// A text that is safe on a terminal: control characters become spaces.
 pub fn clean(text: &str) -> String {
     let visible = |character: char| match character.is_control() {
         true => ' ',

@@ -1,4 +1,4 @@
-//! `tokapi index`: documents or a CIFF file in, an index out.
+//! `tokapi index`: makes an index of documents or of a CIFF file, or adds documents to one.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -14,10 +14,10 @@ use tokapi::index::{
 use tokapi::{BuildOptions, Compression, Corpus, Error, Index};
 
 use crate::reorder::Which;
-use crate::summary::{Summary, note, print};
+use crate::summary::{Summary, counted, note, print};
 use crate::{formula, input, progress, storage};
 
-/// Build an index that queries are answered from
+/// Build an index, or add documents to one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,83 +29,85 @@ Examples:
   tokapi index docs.jsonl -o index --store --field lang,year
   tokapi index docs.jsonl -o index --impacts --k1 0.9 --b 0.4
   tokapi index docs.jsonl -o index --reorder graph
-      smaller, and queries are faster; takes longer
+      a smaller index and faster queries; indexing takes longer
   tokapi index lucene.ciff.gz -o index --stemmer english
-      the index of another search engine; the options of terms say how queries are cut
+      imports an index of another search engine; the options of terms are for queries
   tokapi search index 'boundary layer flow'")]
 pub struct Args {
+    /// The folder of the index; it appears under its name when it is whole
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Replace the index in that folder; it answers queries until the new one is whole
+    ///
+    /// The folder must hold an index, or nothing. A program that has the old index open keeps it. There must be room for
+    /// both.
+    #[arg(long, conflicts_with = "append")]
+    overwrite: bool,
+
+    /// Add the documents to the index in that folder, all or none
+    ///
+    /// The analyzer, and the content that is kept of documents, are those of the index.
+    #[arg(long)]
+    append: bool,
+
+    /// Let new documents replace those with the same id
+    #[arg(long, requires = "append")]
+    replace: bool,
+
     #[command(flatten)]
     input: input::Args,
 
-    #[command(flatten)]
-    storage: storage::Args,
-
-    /// The folder to write; it appears under its name when it is whole
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    output: PathBuf,
-
-    /// Replace the index that is there: at one moment, when the new one is whole; until then it answers queries
+    /// Keep the text of every document, for snippets
     ///
-    /// What is there must be an index, or nothing. Whoever has it open goes on with what it was. Takes the room of both
-    /// meanwhile.
-    #[arg(long, conflicts_with = "append", help_heading = "Output")]
-    overwrite: bool,
-
-    /// Add the documents to the index that is there, all or none; terms are cut and documents kept as that index has
-    /// them
-    #[arg(long, help_heading = "Output")]
-    append: bool,
-
-    /// Let new documents take the place of those with the same id
-    #[arg(long, requires = "append", help_heading = "Output")]
-    replace: bool,
-
-    /// Put the documents in another order than they come in, so that the index is smaller and queries are faster
-    ///
-    /// Answers are the same, but that documents of the same score come in that order. It takes longer, and twice the
-    /// room meanwhile. Later, `tokapi merge --reorder` does it.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHICH",
-        conflicts_with = "append",
-        help_heading = "Output"
-    )]
-    reorder: Option<Which>,
-
-    /// Keep every document's text, for snippets
-    ///
-    /// The input is read twice where something is kept; what cannot be read twice goes to a file beside the output first.
-    #[arg(long, help_heading = "Kept")]
+    /// With --store, --field or --positions the input is read twice. Input that can be read only once is copied to a file
+    /// beside the output first.
+    #[arg(long, help_heading = "Kept content")]
     store: bool,
 
-    /// Fields, columns or elements to keep, for --filter and for display
+    /// Keep these fields, columns or elements, for --filter and for display
     ///
-    /// Values are strings, numbers, booleans and lists of these. Documents are found by values of up to 1024 bytes.
+    /// Values are strings, numbers, booleans and lists of these. A filter finds values of up to 1024 bytes.
     #[arg(
         long,
         value_name = "NAME",
         value_delimiter = ',',
-        help_heading = "Kept"
+        help_heading = "Kept content"
     )]
     field: Vec<String>,
 
-    /// Keep the order of every document's terms, for phrases
-    #[arg(long, help_heading = "Kept")]
+    /// Keep the order of the terms of every document, for phrases
+    #[arg(long, help_heading = "Kept content")]
     positions: bool,
 
-    /// Weigh every term in every document now, and keep the weights in 8 bits in the place of frequencies
+    /// Order the documents so that the index is smaller and queries are faster
     ///
-    /// Scores are sums of these then, near those of the formula; queries are somewhat faster and the index is larger. The
-    /// formula cannot be chosen with the query any more, and documents can be neither added nor deleted.
-    #[arg(long, conflicts_with = "append", help_heading = "Weights")]
+    /// Documents with equal scores come in the new order; apart from that, answers are the same. Indexing takes longer, and
+    /// twice the room on disk. `tokapi merge --reorder` does it later.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ORDER",
+        conflicts_with = "append",
+        help_heading = "Layout"
+    )]
+    reorder: Option<Which>,
+
+    /// Store the weight of every term in every document, in 8 bits, instead of its frequency
+    ///
+    /// Queries are somewhat faster, scores are approximate, and the index is larger. The formula is fixed, and documents can
+    /// be neither added nor deleted.
+    #[arg(long, conflicts_with = "append", help_heading = "Layout")]
     impacts: bool,
 
     #[command(flatten)]
     formula: formula::Args,
 
+    #[command(flatten)]
+    storage: storage::Args,
+
     /// Print the summary as one JSON object
-    #[arg(long, help_heading = "Output")]
+    #[arg(long)]
     json: bool,
 }
 
@@ -113,7 +115,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
     if args.formula.is_given() && !args.impacts {
         return Err(Error::Usage(
-            "an index is weighed when it is searched; give the formula there, or --impacts here"
+            "the formula of an index is chosen with the query: drop it here, or add --impacts"
                 .into(),
         ));
     }
@@ -166,6 +168,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let merged = target.wait();
     let info = Index::open(&args.output)?.info();
     summary.terms = info.terms;
+    summary.terms_of_index = args.append;
     say(args, &summary, &info, &done, more)?;
     merged
 }
@@ -175,13 +178,15 @@ fn import(args: &Args, file: &Path, threads: usize, target: Target) -> Result<()
     let started = Instant::now();
     if args.append || args.impacts || args.store || args.positions || !args.field.is_empty() {
         return Err(Error::Usage(
-            "a CIFF file makes a new index of postings alone; leave --append, --impacts, --store, --field and --positions away"
+            "a CIFF file makes a new index, and has only postings: drop --append, --impacts, --store, --field and \
+             --positions"
                 .into(),
         ));
     }
     if args.reorder.is_some() {
         return Err(Error::Usage(
-            "a CIFF file is indexed as it is; then reorder it with `tokapi merge --reorder`".into(),
+            "a CIFF file is imported in its own order: drop --reorder, then run `tokapi merge --reorder`"
+                .into(),
         ));
     }
     let mut paths = args.input.reading.paths(std::slice::from_ref(&args.output));
@@ -194,7 +199,7 @@ fn import(args: &Args, file: &Path, threads: usize, target: Target) -> Result<()
     let memory = args.storage.storage(None)?.memory;
     let analyzer = args.input.reading.analyzer()?;
     let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
-    // What a compressed file holds is not known yet.
+    // The size of the content of a compressed file is not known.
     let total = (Compression::of_name(file) == Compression::None).then_some(bytes);
     let read_bytes = AtomicU64::new(0);
     progress::with_bar(total, &read_bytes, || {
@@ -263,13 +268,13 @@ impl Target {
             return Ok(has);
         }
         Err(Error::Usage(format!(
-            "{} has terms by {}; leave the options of terms away to add such",
+            "{} uses the analyzer {}: drop the options of terms, or build a new index",
             args.output.display(),
             has.description()
         )))
     }
 
-    /// Waits until no parts are merged any more. If that fails, the documents are in the index all the same.
+    /// Waits for merges in the background. If one fails, the documents are in the index nevertheless.
     fn wait(&mut self) -> Result<(), Error> {
         match self {
             Target::New(_) => Ok(()),
@@ -277,7 +282,7 @@ impl Target {
         }
     }
 
-    /// What is kept of the documents.
+    /// The content that is kept of the documents.
     fn keep(&self, args: &Args) -> Result<Keep, Error> {
         let asked = Keep {
             text: args.store,
@@ -291,13 +296,13 @@ impl Target {
         match asked.is_nothing() || asked == has {
             true => Ok(has),
             false => Err(Error::Usage(format!(
-                "{} keeps {has}; leave --store, --field and --positions away to keep the same",
+                "{} keeps {has}: drop --store, --field and --positions, or build a new index",
                 args.output.display(),
             ))),
         }
     }
 
-    /// Gives what was done, in words and for programs.
+    /// Gives a report in words, and one for programs.
     fn write(
         &mut self,
         collection: Stored,
@@ -329,13 +334,16 @@ impl Target {
             .append(collection, contents, repeated)
             .map_err(suggest_replacing)?;
         let (documents, again) = (appended.documents, appended.repeated);
-        let what = match (again, args.replace) {
+        let repeats = match (again, args.replace) {
             (0, _) => String::new(),
-            (_, true) => format!(", {again} of them for others,"),
-            (_, false) => format!(", {again} left out that were there,"),
+            (_, true) => format!("; {} replaced", counted(again, "document")),
+            (_, false) => format!(
+                "; {} left out, their ids are taken",
+                counted(again, "document")
+            ),
         };
         Ok((
-            format!("added {documents} documents{what} to"),
+            format!("added {}{repeats}:", counted(documents, "document")),
             json!({ "added": documents, "repeated": again }),
         ))
     }
@@ -343,16 +351,19 @@ impl Target {
 
 fn suggest_overwriting(error: Error) -> Error {
     match error {
-        Error::Usage(what) => Error::Usage(what + ", or --append to an index, or --overwrite it"),
+        Error::Usage(what) => Error::Usage(what + ", or use --append or --overwrite"),
         other => other,
     }
 }
 
+/// A repeated id is a fault of the data; adds the ways on.
 fn suggest_replacing(error: Error) -> Error {
+    const WAYS: &str = " (--replace takes the new documents, --on-error skip the old ones)";
     match error {
-        Error::Usage(what) => {
-            Error::Usage(what + " (--replace replaces, --on-error skip keeps them)")
-        }
+        Error::Input { place, what } => Error::Input {
+            place,
+            what: what + WAYS,
+        },
         other => other,
     }
 }

@@ -15,9 +15,9 @@ use crate::progress::show;
 use crate::size;
 use crate::storage;
 use crate::summary::note;
-use crate::tune;
+use crate::tuned;
 
-/// The documents, the terms, and who inverts.
+/// The documents, the terms, and the engine.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
@@ -32,66 +32,73 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Reading {
-    /// Files, folders, globs, or - for standard input, in any mixture
+    /// Files, folders and patterns such as '*.tsv.gz'; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// The inputs' format [default: told from each name and its first bytes]
+    /// The format of the inputs [default: told from each file's name and first bytes]
     ///
-    /// Whatever the format, gzip and zstd are recognised.
-    #[arg(long, value_enum, help_heading = "Input")]
+    /// Compression by gzip or zstd is recognised in every format.
+    #[arg(long, value_enum)]
     format: Option<FormatName>,
 
-    /// The field, column or element that holds a document's id
+    /// The field, column or element with the id of a document
     ///
     /// [default: id, _id or docno; DOCNO in TREC]
-    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    #[arg(long, value_name = "NAME", help_heading = "Reading")]
     id_field: Option<String>,
 
-    /// The fields, columns or elements that hold the text, joined in this order
+    /// The fields, columns or elements with the text; several are joined in this order
     ///
     /// [default: contents, or title and text; all of a TREC document]
     #[arg(
         long,
         value_name = "NAME",
         value_delimiter = ',',
-        help_heading = "Input"
+        help_heading = "Reading"
     )]
     text_field: Vec<String>,
 
-    /// What to do with a document that cannot be read, or whose id is taken
-    #[arg(long, value_enum, default_value = "stop", help_heading = "Input")]
+    /// What to do with a document that cannot be read, or that repeats an id
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ACTION",
+        default_value = "stop",
+        help_heading = "Reading"
+    )]
     on_error: OnErrorName,
 
-    /// The text that a thread works on at a time, or auto
+    /// How much text a thread works on at a time, or auto
     ///
-    /// auto is what `tokapi tune` has found to be the best, for an input that does not fit into the memory; otherwise
-    /// 16MiB, and less for small inputs.
-    #[arg(long, value_name = "SIZE", value_parser = chunk_size, default_value = "auto", help_heading = "Input")]
+    /// auto is 16MiB, and less for small inputs. If the input does not fit into memory, auto is the best size that
+    /// `tokapi tune` has found.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = chunk_size,
+        default_value = "auto",
+        help_heading = "Memory and scratch"
+    )]
     chunk_size: ChunkSize,
 
     /// How text is cut into terms [default: unicode]
-    #[arg(long, value_enum, help_heading = "Terms")]
+    #[arg(long, value_enum)]
     analyzer: Option<CutName>,
 
-    /// Terms to drop: none, english (Lucene's 33), or a file with one on each line
-    #[arg(
-        long,
-        value_name = "WHICH",
-        default_value = "none",
-        help_heading = "Terms"
-    )]
+    /// The terms to drop: none, english (the 33 of Lucene), or a file with a term on each line
+    #[arg(long, value_name = "WHICH", default_value = "none")]
     stop_words: String,
 
-    /// The Snowball stemmer: none, english, german, ...
-    #[arg(long, value_name = "LANGUAGE", default_value = "none", value_parser = stemmers(), help_heading = "Terms")]
+    /// The language of the Snowball stemmer, or none
+    #[arg(long, value_name = "LANGUAGE", default_value = "none", value_parser = stemmers())]
     stemmer: String,
 
-    /// Drop terms of fewer characters
+    /// Drop terms with fewer characters
     #[arg(long, value_name = "COUNT", help_heading = "Terms")]
     min_length: Option<usize>,
 
-    /// Drop terms of more characters
+    /// Drop terms with more characters
     #[arg(long, value_name = "COUNT", help_heading = "Terms")]
     max_length: Option<usize>,
 }
@@ -111,21 +118,21 @@ fn chunk_size(text: &str) -> Result<ChunkSize, String> {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OnErrorName {
-    /// Stop with one line that says where
+    /// Stop with an error that names the place
     Stop,
-    /// Leave it out and count it
+    /// Leave the document out, and count it
     Skip,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CutName {
-    /// Words with their marks in any script, as runs of letters, marks, numbers and underscores; lower-cased, in NFC
+    /// Words of any script: runs of letters, marks, numbers and underscores; lower-cased, in NFC
     Unicode,
-    /// What \w+ matches in Python, lower-cased; marks part words
+    /// The matches of \w+ in Python, lower-cased; a combining mark ends a word
     Python,
-    /// Letters, digits and all beyond ASCII; ASCII is lower-cased
+    /// Runs of ASCII letters, digits and all characters beyond ASCII; only ASCII is lower-cased
     Plain,
-    /// Split at white space, nothing else
+    /// Text between white space, as it is
     Whitespace,
 }
 
@@ -139,7 +146,7 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 
 impl Args {
     /// Reads and inverts the whole input, cut by `analyzer`, for the files `outputs`, within the memory of `storage`;
-    /// shows how far it is. `prepare` may change how the input is read.
+    /// shows the progress. `prepare` may change how the input is read.
     pub fn read(
         &self,
         analyzer: &Analyzer,
@@ -153,7 +160,7 @@ impl Args {
             prepare(&mut corpus)?;
             options.no_overlap = storage.no_overlap;
             if let ChunkSize::Auto = self.reading.chunk_size {
-                options.tuned = tune::load(&options);
+                options.tuned = tuned::load(&options);
             }
             Stored::build(corpus, analyzer, &options, &storage_options)
         })?;
@@ -172,7 +179,7 @@ impl Args {
         Ok(collection)
     }
 
-    /// The lines of the whole input as they are, but for empty ones, and what was left out.
+    /// The lines of the whole input as they are, without the empty ones, and the documents that were left out.
     pub fn read_lines(&self, output: &Path) -> Result<(Strings, Skipped), Error> {
         let mut corpus = self
             .reading
@@ -213,7 +220,7 @@ impl Args {
             .map_err(storage::suggest_resuming)
     }
 
-    /// What is read to make `outputs` of `corpus`, and what is written.
+    /// All files that are read to make `outputs` of `corpus`, and the outputs.
     pub fn paths(&self, outputs: &[PathBuf], corpus: &Corpus) -> Paths {
         let mut paths = self.reading.paths(outputs);
         corpus.inputs().for_each(|input| paths.read(&input.path));
@@ -221,19 +228,18 @@ impl Args {
         paths
     }
 
-    /// What it takes to read the beginning of the input again and again.
-    ///
-    /// `outputs` must not overwrite it.
+    /// The beginning of the input, to be read again and again. `outputs` must not overwrite it.
     pub fn sample(&self, threads: usize, outputs: &[PathBuf]) -> Result<Sample<'_>, Error> {
         if let ChunkSize::Bytes(_) = self.reading.chunk_size {
             return Err(Error::Usage(
-                "--chunk-size is what is to be found; leave it away".into(),
+                "tune looks for the best chunk size: drop --chunk-size".into(),
             ));
         }
         let corpus = self.reading.corpus(None, ChunkSize::Auto)?;
         if corpus.inputs().any(|input| input.is_stdin()) {
             return Err(Error::Usage(
-                "standard input cannot be read again; put some of it into a file".into(),
+                "tune reads its input several times, and standard input can be read only once: save a part of it to a file"
+                    .into(),
             ));
         }
         self.paths(outputs, &corpus).check()?;
@@ -242,7 +248,7 @@ impl Args {
             args: self,
             analyzer: self.reading.analyzer()?,
             options: BuildOptions {
-                // What is measured is this engine, and no other.
+                // The measurement is of this engine alone.
                 or_cpu: false,
                 ..self.engine.options(threads, bytes)?
             },
@@ -257,24 +263,26 @@ impl Reading {
     pub fn index(&self) -> Result<&Path, Error> {
         match &self.inputs[..] {
             [index] => Ok(index),
-            _ => Err(Error::Usage("give one index".into())),
+            _ => Err(Error::Usage(
+                "this needs exactly one index as its input".into(),
+            )),
         }
     }
 
-    /// The input, where it is an index in the Common Index File Format.
+    /// The input, if it is an index in the Common Index File Format.
     pub fn ciff(&self) -> Result<Option<&Path>, Error> {
         let mut inputs = self.inputs.iter();
         match inputs.find(|input| self.format.is_none() && is_ciff(input)) {
             Some(file) if self.inputs.len() > 1 => Err(Error::Usage(format!(
-                "{}: a CIFF file becomes an index of its own; name it alone",
+                "{}: a CIFF file makes an index of its own: give it as the only input",
                 file.display()
             ))),
             file => Ok(file.map(PathBuf::as_path)),
         }
     }
 
-    /// Opens the inputs, all as `format` where one is named, in chunks of at most `most` bytes
-    /// unless their size is asked for.
+    /// Opens the inputs, all as `format` if it is given, in chunks of at most `most` bytes unless the user gave
+    /// their size.
     pub fn corpus_within(&self, most: u64, format: Option<Format>) -> Result<Corpus, Error> {
         let chunk_size = match self.chunk_size {
             ChunkSize::Auto if most < DEFAULT_CHUNK_BYTES as u64 => ChunkSize::Bytes(most),
@@ -283,11 +291,11 @@ impl Reading {
         self.corpus(format, chunk_size)
     }
 
-    /// Opens the inputs, all as `format` where one is named.
+    /// Opens the inputs, all as `format` if it is given.
     fn corpus(&self, format: Option<Format>, chunk_size: ChunkSize) -> Result<Corpus, Error> {
         if let Some(file) = self.ciff()? {
             return Err(Error::Usage(format!(
-                "{}: a CIFF file has no text; make an index of it with `tokapi index`",
+                "{}: a CIFF file has no text; import it with `tokapi index`",
                 file.display()
             )));
         }
@@ -308,7 +316,7 @@ impl Reading {
         Corpus::open(&self.inputs, options)
     }
 
-    /// What is read beside the documents to make `outputs`, and what is written.
+    /// All files that are read besides the documents, and the outputs.
     pub fn paths(&self, outputs: &[PathBuf]) -> Paths {
         let mut paths = Paths::default();
         outputs.iter().for_each(|output| paths.write(output));
@@ -318,7 +326,7 @@ impl Reading {
         paths
     }
 
-    /// Which terms are dropped.
+    /// The terms that are dropped.
     fn stop_words(&self) -> StopWords {
         match self.stop_words.as_str() {
             "none" => StopWords::None,
@@ -327,18 +335,18 @@ impl Reading {
         }
     }
 
-    /// Whether documents that cannot be had are left out.
+    /// Whether documents that cannot be read are left out.
     pub fn skips(&self) -> bool {
         matches!(self.on_error, OnErrorName::Skip)
     }
 
-    /// Whether the options of terms are all left away.
+    /// Whether none of the options of terms was given.
     pub fn has_usual_terms(&self) -> Result<bool, Error> {
         let usual = Analyzer::default().options();
         Ok(self.analyzer.is_none() && self.analyzer()?.options() == usual)
     }
 
-    /// What cuts text into terms.
+    /// The analyzer that cuts text into terms.
     pub fn analyzer(&self) -> Result<Analyzer, Error> {
         Analyzer::new(&AnalyzerOptions {
             cut: match self.analyzer.unwrap_or(CutName::Unicode) {
@@ -380,7 +388,7 @@ impl Sample<'_> {
 fn note_fallback(why: Option<&str>) {
     if let Some(why) = why {
         note(&format!(
-            "tokapi: the CPU did what the GPU could not: {why}\n"
+            "tokapi: the CPU did a part of the work of the GPU: {why}\n"
         ));
     }
 }

@@ -1,4 +1,4 @@
-//! `tokapi info` and `tokapi check`: what an index is, and whether it is whole.
+//! `tokapi info` and `tokapi check`: the size and content of an index, and whether it is whole.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,12 @@ use crate::storage::Budget;
 use crate::summary::{grouped, print};
 use crate::table::Table;
 
-/// Say how large an index is
+/// Show the size and the content of an index
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi info index
+  tokapi info index --json")]
 pub struct InfoArgs {
     /// The folder of the index
     #[arg(value_name = "DIR")]
@@ -21,8 +25,12 @@ pub struct InfoArgs {
     json: bool,
 }
 
-/// Verify every checksum and everything that must be so in an index
+/// Verify every checksum and the structure of an index
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi check index
+  tokapi check index --memory 500MB --json")]
 pub struct CheckArgs {
     /// The folder of the index
     #[arg(value_name = "DIR")]

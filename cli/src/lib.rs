@@ -1,8 +1,9 @@
-//! The program `tokapi`: one verb a capability, one file a verb.
+//! The program `tokapi`: one file for each command.
 
 mod completions;
 mod devices;
 mod dictionary;
+pub mod drawing;
 pub mod engine;
 mod eval;
 mod export;
@@ -29,6 +30,7 @@ mod storage;
 pub mod summary;
 pub mod table;
 mod tune;
+mod tuned;
 mod update;
 mod weigh;
 
@@ -40,15 +42,26 @@ use clap::{CommandFactory, Parser};
 
 use summary::note;
 
-/// BM25 weights of whole collections, exact, fast and in parallel
+/// BM25 weights of whole collections, and exact search in them: fast and in parallel
 #[derive(Parser)]
-#[command(name = "tokapi", version, about, propagate_version = true)]
+#[command(
+    name = "tokapi",
+    version,
+    about,
+    propagate_version = true,
+    after_help = "\
+Examples:
+  tokapi index docs.jsonl -o index
+  tokapi search index 'boundary layer flow'
+  tokapi weigh docs.jsonl -o weights.parquet
+  tokapi help search"
+)]
 struct Program {
-    /// How many threads to use [default: as many as there are cores]
+    /// The number of threads [default: the number of cores]
     #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Say on standard error what is decided and why; twice for more
+    /// Report decisions and times on standard error; -vv reports more
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 
@@ -111,7 +124,7 @@ pub fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read standard output wants no more.
+        // The reader of standard output has closed it.
         Err(tokapi::Error::Write { path, source })
             if path == Path::new("-") && source.kind() == io::ErrorKind::BrokenPipe =>
         {
@@ -124,7 +137,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether another command line would do, so that the exit status is 2.
+/// Whether another command line avoids the error: then the exit status is 2.
 fn is_wrong_usage(error: &tokapi::Error) -> bool {
     use tokapi::Error;
     matches!(
@@ -137,7 +150,7 @@ fn is_wrong_usage(error: &tokapi::Error) -> bool {
     )
 }
 
-/// The flag that mends an error, to be added to its message.
+/// The flag that avoids an error, to be added to its message.
 fn flag(error: &tokapi::Error) -> String {
     use tokapi::{Error, Kept};
     match error {
@@ -151,12 +164,12 @@ fn flag(error: &tokapi::Error) -> String {
     }
 }
 
-/// A line for standard error, whatever is in a file's name.
+/// A line for standard error, even if a file's name has line breaks.
 fn line(text: &str) -> String {
     format!("tokapi: {}\n", text.replace(['\n', '\r'], " "))
 }
 
-/// One line on a panic, none where the library makes an error of it.
+/// Prints one line on a panic, and none if the library makes an error of it.
 fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
     if !tokapi::corpus::catches_panic() && !tokapi::mapreduce::catches_panic() {
         note(&line(&format!("a bug, please report it: {panic}")));

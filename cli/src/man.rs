@@ -1,4 +1,4 @@
-//! `tokapi man`: the manual pages, from the same definitions as `--help`.
+//! `tokapi man`: the manual pages, made from the definitions of `--help`.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use tokapi::{Error, Paths};
 Examples:
   tokapi man -o ~/.local/share/man/man1 && man tokapi-weigh")]
 pub struct Args {
-    /// The folder, made if it is not there
-    #[arg(short, long, value_name = "FOLDER")]
+    /// The folder; it is created if it does not exist
+    #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! A bar with bytes, rate and time left, on a terminal; nothing in a pipe.
+//! Progress bars with amount, rate and time left: on a terminal only.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

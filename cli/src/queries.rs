@@ -1,4 +1,4 @@
-//! Small files of lines: queries, as `id<TAB>text` or as JSON with `_id` and `text` as BEIR has them.
+//! Files of queries: lines of `id<TAB>text`, or JSON lines with `_id` and `text` as in BEIR.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,7 +8,9 @@ use tokapi::{Error, Place, Position};
 
 /// A query of a file.
 pub struct NumberedQuery {
+    /// Its id in the file.
     pub id: String,
+    /// Its text.
     pub text: String,
 }
 
@@ -25,12 +27,13 @@ pub fn read(path: &Path) -> Result<Vec<NumberedQuery>, Error> {
             })
         });
         let query = query.ok_or_else(|| {
-            let what = "a query is an id, a tab and a text, or a JSON object with _id and text";
+            let what =
+                "this is not a query: write an id, a tab and a text, or a JSON object with _id and text";
             wrong(path, number, what)
         })?;
         if let Some(first) = lines.insert(query.id.clone(), number) {
             let what = format!(
-                "line {first} has the query id {} too; ids must differ",
+                "line {first} has the query id {} too: give each query its own id",
                 query.id
             );
             return Err(wrong(path, number, &what));

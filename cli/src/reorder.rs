@@ -1,4 +1,4 @@
-//! The option that puts the documents of an index in another order.
+//! The orders of documents that `--reorder` names.
 
 use clap::ValueEnum;
 use tokapi::Memory;
@@ -7,14 +7,14 @@ use tokapi::index::{Reorder, ReorderProgress, Reordering};
 /// An order of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Which {
-    /// Documents that share terms are neighbours, by recursive graph bisection
+    /// Documents that share terms next to each other, by recursive graph bisection
     Graph,
-    /// By id, as bytes: for URLs
+    /// By the bytes of the ids: good for URLs
     Id,
 }
 
 impl Which {
-    /// As the library has it.
+    /// The same for the library.
     pub fn reordering(
         self,
         memory: Memory,

@@ -1,5 +1,5 @@
-//! Queries on both processors, one at a time, and the line that foresees which is faster: for `tokapi tune
-//! --queries` and `tokapi bench queries`.
+//! Queries on both processors, one at a time, and the line that predicts which is faster: for `tokapi tune --queries`
+//! and the benchmark `queries` of the lab.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,20 +13,26 @@ use tokapi::query::{Query, SearchOptions};
 
 use crate::table::Table;
 
-/// Queries that are measured, at most.
+/// The most queries that are measured.
 pub const MOST_QUERIES: usize = 4000;
 
-/// How often each is; the fastest counts.
+/// How often each query is measured; the fastest time counts.
 const TURNS: usize = 3;
 
-/// A router, and what is known of it.
+/// A router, and a report of how well it predicts.
 pub struct Routed {
+    /// The router; none if there were too few queries.
     pub router: Option<Router>,
+    /// The report for people.
     pub text: String,
+    /// The report for programs.
     pub json: Value,
 }
 
-/// Answers each query by a thread of the CPU and by the GPU.
+/// Times each query on a thread of the CPU and on the GPU.
+///
+/// # Errors
+/// The index or the GPU fails.
 pub fn measure(
     on_device: &Arc<GpuIndex>,
     queries: &[&Query],

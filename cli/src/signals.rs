@@ -1,20 +1,20 @@
-//! What a signal that ends the program leaves: no workers, no temporary files, and an exit status that tells which
-//! signal it was.
+//! The end of the program by a signal: without leaving workers or temporary files, and with an exit status that names
+//! the signal.
 
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, pthread_sigmask, signal};
 
-/// Those that ask a program to end.
+/// The signals that ask a program to end.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// Ends the program in good order from now on when it is asked to. To be called before there are other threads: they
-/// leave the signals to the one that waits for them.
+/// From now on, ends the program in good order when a signal asks for it. Must be called before other threads start,
+/// so that they leave the signals to the thread that waits for them.
 pub fn end_in_order() {
     let mut waited_for = SigSet::empty();
     ENDING
         .into_iter()
         .filter(|&signal| !is_ignored(signal))
         .for_each(|signal| waited_for.add(signal));
-    // Where that cannot be done, a signal leaves a hidden temporary file, as a kill does; the next run removes it.
+    // Without this, a signal leaves a hidden temporary file, as a kill does; the next run removes it.
     if pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&waited_for), None).is_err() {
         return;
     }
@@ -22,7 +22,7 @@ pub fn end_in_order() {
         if let Ok(signal) = waited_for.wait() {
             tokapi::mapreduce::end_workers();
             tokapi::output::remove_unfinished();
-            // As shells have it.
+            // The convention of shells.
             std::process::exit(128 + signal as i32);
         }
     };
@@ -31,7 +31,7 @@ pub fn end_in_order() {
     }
 }
 
-/// Whether whoever started the program, as `nohup` does, wants a signal to be ignored.
+/// Whether the program was started with this signal ignored, as `nohup` does.
 fn is_ignored(which: Signal) -> bool {
     // SAFETY: neither of these is a handler, so that none runs.
     unsafe {

@@ -1,4 +1,4 @@
-//! `tokapi sort`: numbers in, the same numbers in order out.
+//! `tokapi sort`: sorts a file of numbers.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -15,9 +15,9 @@ use crate::progress::with_bars;
 use crate::size;
 use crate::storage;
 use crate::summary::{grouped, note, peak_memory_bytes, print};
-use crate::tune;
+use crate::tuned;
 
-/// What is sorted, and how.
+/// The options of sorting, of `tokapi sort` and `tokapi tune sort`.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
@@ -25,35 +25,35 @@ pub struct Args {
     #[arg(value_name = "INPUT")]
     pub input: PathBuf,
 
-    /// The file to write, in the layout of the input; - is standard output
+    /// The file to write; - is standard output
     ///
-    /// The file appears under its name when it is whole.
+    /// It has the layout of the input, and appears under its name when it is whole.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// The type of the keys [default: told from the name of the input, such as keys.u32]
+    /// The type of the keys: u8, u16, u32, u64, i32, i64, f32 or f64 [default: the ending of the input's name]
     ///
-    /// Floats are ordered as IEEE 754 has it: -0 before 0, NaNs beyond the infinities.
+    /// Floats are in the total order of IEEE 754: -0 before 0, NaNs beyond the infinities.
     #[arg(long = "type", value_name = "TYPE", value_parser = key_type)]
     key_type: Option<KeyType>,
 
-    /// How numbers stand in the file [default: text where the name ends in .txt or .tsv]
+    /// The layout of the file [default: text if its name ends in .txt or .tsv, otherwise binary]
     #[arg(long, value_enum)]
     layout: Option<LayoutName>,
 
-    /// Every key has a payload of the same width behind it; equal keys keep their order
+    /// Sort pairs: a payload of the same width follows each key; equal keys keep their order
     #[arg(long)]
     pairs: bool,
 
-    /// Who sorts
+    /// The engine that sorts
     #[arg(long, value_enum, default_value = "cpu", help_heading = "Engine")]
     engine: EngineName,
 
-    /// How a GPU sorts
+    /// The algorithm of a GPU
     #[arg(long, value_enum, default_value = "radix", help_heading = "Engine")]
     algorithm: AlgorithmName,
 
-    /// Which GPU, counted from 0 as `tokapi devices` lists them
+    /// The number of the GPU, as `tokapi devices` lists them
     #[arg(
         long,
         value_name = "NUMBER",
@@ -62,8 +62,13 @@ pub struct Args {
     )]
     device: u32,
 
-    /// What is sorted at a time, where not all fits into memory [default: as much as fits]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Memory")]
+    /// How much is sorted at a time if not all fits into memory [default: as much as fits]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = size::parse,
+        help_heading = "Memory and scratch"
+    )]
     chunk_size: Option<u64>,
 
     #[command(flatten)]
@@ -89,9 +94,9 @@ pub struct Verb {
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum LayoutName {
-    /// Little-endian, one after the other
+    /// Little-endian numbers, one after the other
     Binary,
-    /// A line each; key, tab and payload with --pairs
+    /// A number on each line; with --pairs a key, a tab and a payload
     Text,
 }
 
@@ -99,19 +104,19 @@ enum LayoutName {
 enum EngineName {
     /// All cores of the CPU
     Cpu,
-    /// A GPU, or an error that says why not
+    /// A GPU; an error if none can be used
     Gpu,
-    /// The definition: slow and plain
+    /// The definition, slow and plain: for comparison
     Reference,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum AlgorithmName {
-    /// By digits
+    /// Radix sort
     Radix,
-    /// By merging
+    /// Merge sort
     Merge,
-    /// By a bitonic network
+    /// Bitonic sort
     Bitonic,
 }
 
@@ -125,7 +130,7 @@ pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
     let args = &verb.args;
     let mut options = args.options()?;
     if options.chunk_bytes.is_none() {
-        options.tuned = tune::load_sort(&args.engine_name(&options));
+        options.tuned = tuned::load_sort(&args.engine_name(&options));
     }
     let mut paths = Paths::default();
     paths.read(&args.input);
@@ -197,7 +202,7 @@ impl Summary {
 pub type Engines = Box<dyn Fn() -> Result<Box<dyn Sort>, Error> + Sync>;
 
 impl Args {
-    /// By which algorithm.
+    /// The algorithm of a GPU.
     pub fn algorithm(&self) -> Algorithm {
         match self.algorithm {
             AlgorithmName::Radix => Algorithm::Radix,
@@ -206,7 +211,7 @@ impl Args {
         }
     }
 
-    /// Who sorts, and what, in words.
+    /// The engine, its algorithm and the type, in words.
     pub fn engine_name(&self, options: &SortOptions) -> String {
         let engine = match self.engine {
             EngineName::Cpu => "cpu",
@@ -222,7 +227,7 @@ impl Args {
         let extension = self.input.extension().unwrap_or_default().to_string_lossy();
         let key_type = self.key_type.or_else(|| key_type(&extension).ok());
         let key_type = key_type.ok_or_else(|| {
-            Error::Usage("the name of the input does not tell the type; give it with --type".into())
+            Error::Usage("the name of the input gives no type of numbers: add --type".into())
         })?;
         let layout = match self.layout {
             Some(LayoutName::Text) => Layout::Text,
@@ -232,7 +237,7 @@ impl Args {
         };
         if self.algorithm != AlgorithmName::Radix && self.engine != EngineName::Gpu {
             return Err(Error::Usage(
-                "--algorithm is how a GPU sorts: it goes with --engine gpu".into(),
+                "--algorithm is for a GPU: add --engine gpu".into(),
             ));
         }
         let storage = self.storage.storage(Some(&self.output))?;

@@ -1,4 +1,4 @@
-//! `tokapi stats`: the counts of a collection.
+//! `tokapi stats`: counts of a collection.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::input;
 use crate::storage;
 use crate::summary::{Summary, print};
 
-/// Count documents, words, distinct terms and (term, document) pairs
+/// Count documents, words, distinct terms and postings of a collection
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

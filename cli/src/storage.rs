@@ -1,4 +1,4 @@
-//! The options by which a verb keeps within the memory, and goes on after an interruption.
+//! The options of memory, scratch files and resuming.
 
 use std::path::{Path, PathBuf};
 
@@ -8,26 +8,26 @@ use tokapi::{Error, Memory};
 
 use crate::size;
 
-/// How much memory there is.
+/// The memory budget.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Budget {
-    /// The most memory to have resident, mapped files included [default: four fifths of what is available]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Memory")]
+    /// The most memory to use, mapped files included [default: four fifths of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
 }
 
-/// How much memory there is, and where the rest goes.
+/// The memory budget, and the folders for the rest.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Room {
     #[command(flatten)]
     budget: Budget,
 
-    /// A folder for scratch files [default: that of the output]; once for each disk
+    /// A folder for scratch files; give one for each disk [default: the folder of the output]
     ///
-    /// With two disks one is read while the other is written to.
-    #[arg(long, value_name = "FOLDER", help_heading = "Memory")]
+    /// With two disks, one is read while the other is written.
+    #[arg(long, value_name = "DIR", help_heading = "Memory and scratch")]
     pub scratch: Vec<PathBuf>,
 }
 
@@ -38,15 +38,15 @@ pub struct Args {
     room: Room,
 
     /// Continue an interrupted run of the same job
-    #[arg(long, help_heading = "Memory")]
+    #[arg(long, help_heading = "Memory and scratch")]
     resume: bool,
 
-    /// Put every chunk on scratch, also while there is memory: then a run that is interrupted early can be continued too
-    #[arg(long, help_heading = "Memory")]
+    /// Write every chunk to scratch files, so that --resume works from the beginning on
+    #[arg(long, help_heading = "Memory and scratch")]
     pub spill: bool,
 
     /// Read, compute and write one after the other: for comparison
-    #[arg(long, help_heading = "Memory")]
+    #[arg(long, help_heading = "Memory and scratch")]
     pub no_overlap: bool,
 }
 
@@ -90,18 +90,16 @@ impl Args {
     }
 }
 
-/// Makes threads use what others have freed. Where each has a heap of its own, a budget of 300 MB
-/// took 340 MB, half of it free; with two it took 200 MB, in the same time. Some of
-/// what is freed is not given back to the system, from which every chunk would have to get it again,
-/// a page at a time; the smaller the budget, the less: of 300 MB, 120 had been free between what
-/// was in use.
+/// Makes threads use memory that others have freed. With a heap for each thread, a budget of 300 MB took 340 MB, half
+/// of it free; with two heaps it took 200 MB, in the same time. Some freed memory is not given back to the system,
+/// because every chunk would have to get it again, a page at a time. The smaller the budget, the less is kept: at
+/// 300 MB, 120 MB had been free between blocks in use.
 fn share_freed_memory(budget: u64) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let alone = (budget / 64).clamp(1 << 20, 32 << 20);
         let kept = (budget / 16).clamp(1 << 20, 64 << 20);
-        // SAFETY: sets limits of the allocator, which is made for being called at any time; both
-        // are far below 2^31.
+        // SAFETY: sets limits of the allocator, which may be done at any time; both are far below 2^31.
         unsafe {
             libc::mallopt(libc::M_ARENA_MAX, 2);
             libc::mallopt(libc::M_MMAP_THRESHOLD, alone as libc::c_int);
@@ -112,14 +110,14 @@ fn share_freed_memory(budget: u64) {
     let _ = budget;
 }
 
-/// Says after which errors the work can go on.
+/// Adds the way on to an error after which the job can be resumed.
 pub fn suggest_resuming(error: Error) -> Error {
     match error {
         Error::Scratch { path, source } => Error::Scratch {
             path,
             source: std::io::Error::new(
                 source.kind(),
-                format!("{source}; when that is mended, go on with --resume"),
+                format!("{source}; remove the cause, then continue with --resume"),
             ),
         },
         other => other,

@@ -1,4 +1,4 @@
-//! What a run did, for people and for programs.
+//! The summary of a run, for people and for programs.
 
 use std::io::Write;
 use std::time::Instant;
@@ -9,19 +9,22 @@ use tokapi::collection::Stored;
 use tokapi::corpus::Skipped;
 use tokapi::index::IndexInfo;
 
-/// The figures of a collection and of the run that read it.
+/// The figures of a collection, and of the run that read it.
 pub struct Summary {
     started: Instant,
     documents: u64,
     tokens: u64,
+    /// Distinct terms.
     pub terms: u64,
+    /// Whether these are the terms of the index to which the collection was added.
+    pub terms_of_index: bool,
     postings: u64,
     bytes: u64,
     skipped: Skipped,
 }
 
 impl Summary {
-    /// The terms are not counted yet.
+    /// Of a collection. Its terms are not counted yet.
     pub fn new(started: Instant, collection: &Stored) -> Self {
         let statistics = collection.statistics();
         Summary {
@@ -29,6 +32,7 @@ impl Summary {
             documents: statistics.documents,
             tokens: statistics.total_length,
             terms: 0,
+            terms_of_index: false,
             postings: collection.postings_count(),
             bytes: collection.bytes(),
             skipped: collection.skipped().clone(),
@@ -42,6 +46,7 @@ impl Summary {
             documents: info.statistics.documents,
             tokens: info.statistics.total_length,
             terms: info.terms,
+            terms_of_index: false,
             postings: info.postings,
             bytes,
             skipped: Skipped::default(),
@@ -54,7 +59,7 @@ impl Summary {
         let mut object = json!({
             "documents": self.documents,
             "tokens": self.tokens,
-            "terms": self.terms,
+            self.terms_name("terms", "index_terms"): self.terms,
             "postings": self.postings,
             "bytes": self.bytes,
             "seconds": seconds,
@@ -69,13 +74,21 @@ impl Summary {
         object.to_string()
     }
 
+    fn terms_name(&self, of_collection: &'static str, of_index: &'static str) -> &'static str {
+        match self.terms_of_index {
+            true => of_index,
+            false => of_collection,
+        }
+    }
+
     /// As lines of text.
     pub fn text(&self) -> String {
         let seconds = self.started.elapsed().as_secs_f64();
         let mut text = format!(
-            "documents       {:>15}\ntokens          {:>15}\ndistinct terms  {:>15}\npostings        {:>15}\n",
+            "documents       {:>15}\ntokens          {:>15}\n{:<16}{:>15}\npostings        {:>15}\n",
             grouped(self.documents),
             grouped(self.tokens),
+            self.terms_name("distinct terms", "terms of index"),
             grouped(self.terms),
             grouped(self.postings)
         );
@@ -91,7 +104,7 @@ impl Summary {
     }
 }
 
-/// What was left out, if anything was, as lines of text.
+/// The documents that were left out, if any, as lines of text.
 pub fn skipped_text(skipped: &Skipped) -> String {
     if skipped.count == 0 {
         return String::new();
@@ -120,6 +133,12 @@ pub fn grouped(number: u64) -> String {
     grouped
 }
 
+/// A number of things: `1 document`, `1,234 documents`.
+pub fn counted(count: u64, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", grouped(count))
+}
+
 /// Prints to standard output; a reader that has closed it wants no more.
 pub fn print(bytes: &[u8]) -> Result<(), Error> {
     let mut stdout = std::io::stdout().lock();
@@ -132,12 +151,12 @@ pub fn print(bytes: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Says something on standard error; where nobody can be told, the work goes on.
+/// Prints a text to standard error; if that fails, the work goes on.
 pub fn note(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// The most memory this process has had resident, where the system tells.
+/// The most memory that this process has had resident, if the system reports it.
 pub fn peak_memory_bytes() -> Option<u64> {
     use nix::sys::resource::{UsageWho, getrusage};
     let peak = u64::try_from(getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss()).ok()?;

@@ -1,23 +1,25 @@
 //! Tables of figures, as text.
 
-/// Rows of cells under a header, each column as wide as it must be.
+/// Rows of cells under a header; each column is as wide as its widest cell.
 #[derive(Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
+    /// A table with this header.
     pub fn new(header: &[&str]) -> Self {
         Table {
             rows: vec![header.iter().map(|&cell| cell.to_owned()).collect()],
         }
     }
 
+    /// Adds a row.
     pub fn push(&mut self, row: Vec<String>) {
         self.rows.push(row);
     }
 
-    /// The first column to the left, the others to the right.
+    /// The table as text: the first column aligned left, the others right.
     pub fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! `tokapi delete` and `tokapi merge`: an index that changes.
+//! `tokapi delete` and `tokapi merge`.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -12,24 +12,23 @@ use tokapi::{Error, Index, Memory, Paths, Place, Position, Strings};
 use crate::progress::{with_postings_bar, with_reordering};
 use crate::reorder::Which;
 use crate::storage::Budget;
-use crate::summary::{grouped, note, print};
+use crate::summary::{counted, grouped, note, print};
 
 /// Delete documents from an index: all that are named, or none
 ///
-/// Where no document has one of the ids, nothing is deleted, one line says which, and the exit status is 1.
+/// If no document has one of the ids, nothing is deleted, an error names the id, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tokapi delete index --id 17 --id 18
   tokapi delete index --ids gone.txt
-  tokapi delete index --ids gone.txt --ignore-missing
-      those of them that there are")]
+  tokapi delete index --ids gone.txt --ignore-missing")]
 pub struct DeleteArgs {
     /// The folder of the index
     #[arg(value_name = "DIR")]
     index: PathBuf,
 
-    /// The id of a document
+    /// The id of a document to delete
     #[arg(long, value_name = "ID", required_unless_present = "ids")]
     id: Vec<String>,
 
@@ -37,7 +36,7 @@ pub struct DeleteArgs {
     #[arg(long, value_name = "FILE")]
     ids: Option<PathBuf>,
 
-    /// Delete the documents that there are, also where no document has one of the ids
+    /// Delete the documents that exist, and ignore the other ids
     #[arg(long)]
     ignore_missing: bool,
 
@@ -49,7 +48,7 @@ pub struct DeleteArgs {
     json: bool,
 }
 
-/// Merge all parts of an index into one, without what is deleted
+/// Merge all parts of an index into one, without the deleted documents
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -60,10 +59,10 @@ pub struct MergeArgs {
     #[arg(value_name = "DIR")]
     index: PathBuf,
 
-    /// Put the documents in another order, so that the index is smaller and queries are faster
+    /// Order the documents so that the index is smaller and queries are faster
     ///
-    /// Answers are the same, but that documents of the same score come in that order.
-    #[arg(long, value_enum, value_name = "WHICH")]
+    /// Documents with equal scores come in the new order; apart from that, answers are the same.
+    #[arg(long, value_enum, value_name = "ORDER")]
     reorder: Option<Which>,
 
     #[command(flatten)]
@@ -102,25 +101,26 @@ pub fn delete(args: &DeleteArgs, threads: usize) -> Result<(), Error> {
         });
         print(format!("{object}\n").as_bytes())?;
     } else {
-        let (index, count) = (args.index.display(), grouped(deletion.documents));
+        let (index, deleted) = (
+            args.index.display(),
+            counted(deletion.documents, "document"),
+        );
         let missing = match deletion.unknown.len() as u64 {
             0 => String::new(),
-            missing => format!("; {} ids have no document", grouped(missing)),
+            missing => format!("; {} not found", counted(missing, "id")),
         };
-        note(&format!(
-            "deleted {count} documents from {index}{missing}\n"
-        ));
+        note(&format!("{index}: deleted {deleted}{missing}\n"));
     }
     merged
 }
 
-/// Says how the documents that there are can be deleted.
+/// Adds the way to delete the documents that exist.
 fn suggest_ignoring(error: Error, args: &DeleteArgs) -> Error {
     match error {
         Error::Damaged { path, what } if path == args.index => Error::Damaged {
             path,
             what: match what.ends_with("nothing was deleted") {
-                true => what + " (--ignore-missing deletes those that there are)",
+                true => what + " (--ignore-missing deletes the others)",
                 false => what,
             },
         },
@@ -165,11 +165,11 @@ fn read_ids(path: &Path, memory: &Memory) -> Result<Strings, Error> {
         if !id.is_empty() {
             ids.push(id);
         }
-        // Beside them there is a set of them, and what is found.
+        // There is also a set of the ids, and the documents found.
         let bytes = ids.byte_count() as u64 + 8 * ids.len() as u64;
         if bytes > memory.bytes() / 4 {
             return Err(wrong(
-                "so many ids do not fit into the memory; give more, or delete them in several runs",
+                "the ids up to this line do not fit into the memory budget: raise it, or delete in several runs",
             ));
         }
     }
@@ -202,12 +202,12 @@ pub fn merge(args: &MergeArgs, threads: usize) -> Result<(), Error> {
         return print(format!("{object}\n").as_bytes());
     }
     note(&format!(
-        "{}: {} parts of {} bytes before, {} of {} now\n",
+        "{}: {}, {} bytes; before: {}, {} bytes\n",
         args.index.display(),
-        before.parts,
-        grouped(from),
-        after.parts,
-        grouped(to)
+        counted(after.parts as u64, "part"),
+        grouped(to),
+        counted(before.parts as u64, "part"),
+        grouped(from)
     ));
     Ok(())
 }

@@ -21,47 +21,45 @@ use crate::summary::{Summary, note, print};
 #[command(after_help = "\
 Examples:
   tokapi weigh docs.jsonl -o weights.parquet
+  tokapi weigh docs.jsonl -o weights.tsv --top 10
   tokapi weigh docs/ 'more/*.tsv.gz' -o weights.npz --stop-words english --stemmer english
   tokapi weigh corpus.parquet --id-field docid --text-field title,body -o vectors.jsonl.zst --top 128
   zcat trec.gz | tokapi weigh --format trec - -o - --to tsv | head
   tokapi weigh docs.jsonl -o w.parquet --formula bm25plus --k1 0.9 --b 0.4 --tables --json")]
 pub struct Args {
+    /// The file to write; - is standard output, for tsv and jsonl
+    ///
+    /// The ending of the name gives the format: .parquet, .tsv, .npz or .jsonl. A further .gz or .zst compresses tsv and
+    /// jsonl. The file appears under its name when it is whole.
+    #[arg(short, long, value_name = "FILE", required_unless_present = "to")]
+    output: Option<PathBuf>,
+
+    /// The format of the output, if the ending of its name does not give it
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<TargetName>,
+
     #[command(flatten)]
     input: input::Args,
 
     #[command(flatten)]
+    formula: formula::Args,
+
+    #[command(flatten)]
     storage: storage::Args,
 
-    /// The file to write; - is standard output, for tsv and jsonl
-    ///
-    /// The ending tells the format: .parquet, .tsv, .npz or .jsonl; .gz or .zst after .tsv and .jsonl compresses. The file
-    /// appears under its name when it is whole.
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        required_unless_present = "to",
-        help_heading = "Output"
-    )]
-    output: Option<PathBuf>,
-
-    /// The output's format, where the ending does not tell it
-    #[arg(long, value_enum, help_heading = "Output")]
-    to: Option<TargetName>,
-
-    /// Write the documents with their lengths and the terms with their df beside the output
+    /// Write the lengths of the documents and the df of the terms into tables beside the output
     #[arg(long, help_heading = "Output")]
     tables: bool,
 
-    /// The order of the weights; npz and jsonl always go by document
+    /// The order of the weights; npz and jsonl are always by document
     #[arg(long, value_enum, default_value = "term", help_heading = "Output")]
     order: OrderName,
 
-    /// Keep only each document's heaviest terms
+    /// Keep only the heaviest terms of each document
     #[arg(long, value_name = "COUNT", help_heading = "Output")]
     top: Option<usize>,
 
-    /// Keep only weights at least this large
+    /// Keep only weights of this size or more
     #[arg(
         long,
         value_name = "WEIGHT",
@@ -80,24 +78,21 @@ pub struct Args {
     show: usize,
 
     /// Print the summary as one JSON object
-    #[arg(long, help_heading = "Output")]
+    #[arg(long)]
     json: bool,
-
-    #[command(flatten)]
-    formula: formula::Args,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum TargetName {
-    /// Columns term, doc, tf, weight; zstd
+    /// Parquet with the columns term, doc, tf and weight
     Parquet,
-    /// term, doc, tf and weight on every line
+    /// A line with term, doc, tf and weight for each weight
     Tsv,
-    /// A SciPy CSR matrix, with its rows and columns named in files beside
+    /// A CSR matrix for SciPy; files beside it name the rows and columns
     Npz,
-    /// {"id", "indices", "values"} on every line
+    /// A line {"id", "indices", "values"} for each document
     Jsonl,
-    /// Nothing is written: for timing
+    /// No output: for timing
     None,
 }
 
@@ -193,7 +188,9 @@ impl Args {
             return Ok(None);
         }
         let Some(path) = self.output.clone() else {
-            return Err(Error::Usage("name the file to write with -o".into()));
+            return Err(Error::Usage(
+                "there is no output: give a file with -o".into(),
+            ));
         };
         let target = match self.to {
             Some(TargetName::Parquet) => Target::Parquet,

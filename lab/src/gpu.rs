@@ -1,4 +1,4 @@
-//! The GPU's share of `tokapi bench`; here of `weigh`.
+//! The runs of benchmarks on a GPU; here those that weigh.
 
 mod sort;
 
@@ -17,8 +17,7 @@ use tokapi::gpu::{
 use tokapi::{Bm25, Error};
 
 use super::collection::Generated;
-use super::methods;
-use super::weigh::{Args, Link, Measured, fastest};
+use super::runs::{Link, MethodRuns, MethodTimes, PP, PPD, WeighRuns, WeighTimes, fastest};
 
 pub fn link(device: u32) -> Result<Link, Error> {
     let named = Build::Cuda.device(device)?.name;
@@ -55,7 +54,7 @@ impl OnHost {
     }
 }
 
-/// What a method takes on the device.
+/// The times of a method on the GPU.
 struct Weighed {
     /// Stages overlapped, and one after the other.
     seconds: f64,
@@ -73,7 +72,7 @@ fn weigh(
     expected: Option<&Weights>,
 ) -> Result<Weighed, Error> {
     let (analyzer, bm25) = (Analyzer::from(Cut::Plain), Bm25::default());
-    // An engine of its own, gone before the next one needs the memory.
+    // An engine of its own, dropped before the next one needs the memory.
     let stages = {
         let timed = GpuOptions {
             timed: true,
@@ -116,17 +115,17 @@ fn dictionary(weights: &Weights) -> Result<Option<Arc<Dictionary>>, Error> {
 }
 
 pub fn measure(
-    args: &Args,
+    runs: &WeighRuns,
     generated: &Generated,
     on_cpu: Option<&Weights>,
-) -> Result<Vec<Measured>, Error> {
-    let expected = on_cpu.filter(|_| args.verify);
+) -> Result<Vec<WeighTimes>, Error> {
+    let expected = on_cpu.filter(|_| runs.verify);
     let on_host = OnHost::new(generated)?;
     let text = on_host.text();
     let mut measured = Vec::new();
-    for method in &args.method {
+    for method in &runs.method {
         let mut options = GpuOptions::new(Build::Cuda);
-        options.device = args.device;
+        options.device = runs.device;
         options.method = match method.as_str() {
             "ppd" => Method::Ppd,
             "pp" => Method::Pp,
@@ -141,15 +140,15 @@ pub fn measure(
             };
             options.dictionary = dictionary(weights)?;
         }
-        // More is more than one chunk.
+        // A larger text does not fit into one chunk.
         let one_chunk = generated.text.len() < 0xFFFF_0000;
         if let Some(dictionary) = options.dictionary.as_ref().filter(|_| one_chunk) {
             measured.push(lookups(&options, dictionary, text, generated.text.len())?);
         }
-        for &chunk_bytes in &args.chunk_size {
-            let weighed = weigh(&options, text, chunk_bytes, args.repeat, expected)?;
+        for &chunk_bytes in &runs.chunk_size {
+            let weighed = weigh(&options, text, chunk_bytes, runs.repeat, expected)?;
             let name = format!("gpu {method}, chunks of {} MiB", chunk_bytes >> 20);
-            measured.push(Measured {
+            measured.push(WeighTimes {
                 seconds: weighed.seconds,
                 bytes_moved: (generated.text.len() + weighed.bytes_down) as f64,
                 stages: stage_text(&weighed.stages),
@@ -166,22 +165,22 @@ pub fn measure(
 
 /// The methods of the literature, all weights compared.
 pub fn methods(
-    args: &methods::Args,
+    runs: &MethodRuns,
     generated: &Generated,
     expected: &Weights,
-) -> Result<Vec<methods::Measured>, Error> {
+) -> Result<Vec<MethodTimes>, Error> {
     let on_host = OnHost::new(generated)?;
     let mut measured = Vec::new();
     for (name, method, sort) in [
         ("MRM, bitonic sort", Method::Mars, Algorithm::Bitonic),
         ("MRM, merge sort", Method::Mars, Algorithm::Merge),
         ("MRM, radix sort", Method::Mars, Algorithm::Radix),
-        (methods::PP, Method::Pp, Algorithm::default()),
-        (methods::PPD, Method::Ppd, Algorithm::default()),
+        (PP, Method::Pp, Algorithm::default()),
+        (PPD, Method::Ppd, Algorithm::default()),
         ("hash", Method::Hash, Algorithm::default()),
     ] {
         let mut options = GpuOptions::new(Build::Cuda);
-        options.device = args.device;
+        options.device = runs.device;
         options.method = method;
         options.sort = sort;
         if method == Method::Ppd {
@@ -190,11 +189,11 @@ pub fn methods(
         let weighed = weigh(
             &options,
             on_host.text(),
-            args.chunk_size,
-            args.repeat,
+            runs.chunk_size,
+            runs.repeat,
             Some(expected),
         )?;
-        measured.push(methods::Measured {
+        measured.push(MethodTimes {
             name,
             seconds: weighed.seconds,
             stages: stages(&weighed.stages).to_vec(),
@@ -209,7 +208,7 @@ fn lookups(
     dictionary: &Dictionary,
     text: Text<'_>,
     bytes: usize,
-) -> Result<Measured, Error> {
+) -> Result<WeighTimes, Error> {
     const TURNS: u32 = 10;
     let mut engine = Resident::new(options, &Analyzer::from(Cut::Plain))?;
     let (ids, seconds) = engine.lookup(text, TURNS)?;
@@ -221,7 +220,7 @@ fn lookups(
     let seconds = seconds / f64::from(TURNS);
     let rate = ids.len() as f64 / seconds / 1e9;
     let stats = dictionary.stats();
-    Ok(Measured {
+    Ok(WeighTimes {
         name: "gpu dictionary lookups".into(),
         seconds,
         bytes_moved: 0.0,

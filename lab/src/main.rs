@@ -14,6 +14,7 @@ mod queries;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_queries.rs"]
 mod queries;
+mod runs;
 mod search;
 mod sort;
 mod weigh;

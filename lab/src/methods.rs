@@ -1,9 +1,9 @@
-//! `tokapi bench methods`: the methods of the literature side by side, from text in memory to weights in
+//! The benchmark `methods`: the methods of the literature side by side, from text in memory to weights in
 //! memory: MapReduce on the CPU (MRP) and on a GPU (MRM), data-parallel primitives (pp), the same with a
 //! dictionary (ppd), a hash table (hash), and this program's engine on the CPU.
 //!
-//! The fastest of all turns counts. On a GPU text and weights lie in pinned memory and stages overlap;
-//! the times of stages come from runs of their own, in which each waits for the one before.
+//! The fastest run counts. On a GPU, text and weights are in pinned memory and stages overlap. The times of stages come
+//! from other runs, in which each stage waits for the one before.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokapi::Error;
 
 use super::collection::Generated;
+use super::runs::{MethodRuns, MethodTimes, PP, PPD, fastest};
 use super::{gpu, mapreduce, plot, weigh};
 use tokapi_cli::size;
 use tokapi_cli::summary::{grouped, note, print};
@@ -23,17 +24,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_values = ["100MB", "200MB", "300MB", "400MB", "500MB"])]
     size: Vec<u64>,
 
-    /// The size of the GPU's chunks
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "64MiB")]
-    pub chunk_size: u64,
-
-    /// How often each is run
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: u32,
-
-    /// The device, counted from 0
-    #[arg(long, default_value_t = 0)]
-    pub device: u32,
+    #[command(flatten)]
+    runs: MethodRuns,
 
     /// A folder for drawings
     #[arg(long, value_name = "FOLDER")]
@@ -44,26 +36,16 @@ pub struct Args {
     json: bool,
 }
 
-/// What a method took.
-pub struct Measured {
-    pub name: &'static str,
-    pub seconds: f64,
-    /// Milliseconds of every stage, one after the other.
-    pub stages: Vec<(&'static str, f64)>,
-}
-
-/// How many times as fast as these ppd was where it was published, on a Tesla C2050 and its host.
+/// How many times as fast as these methods ppd was in its publication, on a Tesla C2050 and its host.
 const PUBLISHED: [(&str, f64); 2] = [(MRP, 5.1), (PP, 4.5)];
 
 const MRP: &str = "MRP";
-pub const PP: &str = "pp";
-pub const PPD: &str = "ppd";
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let (mut text, mut results) = (String::new(), Vec::new());
     let mut points: Vec<(&str, (f64, f64))> = Vec::new();
     let mut largest = Vec::new();
-    match gpu::link(args.device) {
+    match gpu::link(args.runs.device) {
         Ok(link) => text += &link.text,
         Err(why) => note(&format!("no GPU: {why}\n")),
     }
@@ -93,26 +75,26 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     print(text.as_bytes())
 }
 
-fn measure(args: &Args, generated: &Generated, threads: usize) -> Result<Vec<Measured>, Error> {
+fn measure(args: &Args, generated: &Generated, threads: usize) -> Result<Vec<MethodTimes>, Error> {
     let mut all = Vec::new();
-    let (seconds, (report, _)) = weigh::fastest(args.repeat.min(3), || {
+    let (seconds, (report, _)) = fastest(args.runs.repeat.min(3), || {
         let (seconds, report, parts) = mapreduce::weigh_by_job(generated, threads)?;
         Ok((seconds, (report, parts)))
     })?;
     let ms = |duration: std::time::Duration| duration.as_secs_f64() * 1e3;
-    all.push(Measured {
+    all.push(MethodTimes {
         name: MRP,
         seconds,
         stages: vec![("map", ms(report.map)), ("reduce", ms(report.reduce))],
     });
-    let (seconds, weights) = weigh::on_cpu(args.repeat.min(3), threads, generated)?;
-    match gpu::methods(args, generated, &weights) {
+    let (seconds, weights) = weigh::on_cpu(args.runs.repeat.min(3), threads, generated)?;
+    match gpu::methods(&args.runs, generated, &weights) {
         Ok(methods) => all.extend(methods),
-        // It has been said why.
-        Err(Error::NoDevice(why)) if gpu::link(args.device).is_err() => log::info!("{why}"),
+        // The reason was printed before.
+        Err(Error::NoDevice(why)) if gpu::link(args.runs.device).is_err() => log::info!("{why}"),
         Err(other) => return Err(other),
     }
-    all.push(Measured {
+    all.push(MethodTimes {
         name: "cpu engine",
         seconds,
         stages: Vec::new(),
@@ -120,7 +102,7 @@ fn measure(args: &Args, generated: &Generated, threads: usize) -> Result<Vec<Mea
     Ok(all)
 }
 
-fn table(measured: &[Measured], bytes: usize) -> String {
+fn table(measured: &[MethodTimes], bytes: usize) -> String {
     let mut table = Table::new(&["method", "ms", "GB/s", "times as fast as MRP"]);
     for method in measured {
         table.push(vec![
@@ -134,7 +116,7 @@ fn table(measured: &[Measured], bytes: usize) -> String {
 }
 
 /// The stages of every method, one after the other.
-fn stages(measured: &[Measured]) -> String {
+fn stages(measured: &[MethodTimes]) -> String {
     let methods = || measured.iter().filter(|method| !method.stages.is_empty());
     let mut names: Vec<&str> = Vec::new();
     for &(stage, ms) in methods().flat_map(|method| &method.stages) {
@@ -146,7 +128,7 @@ fn stages(measured: &[Measured]) -> String {
     columns.extend(methods().map(|method| method.name));
     let mut table = Table::new(&columns);
     for name in names {
-        let of = |method: &Measured| {
+        let of = |method: &MethodTimes| {
             let stage = method.stages.iter().find(|&&(stage, _)| stage == name);
             stage.map_or(String::new(), |(_, ms)| format!("{ms:.2}"))
         };
@@ -162,7 +144,7 @@ fn stages(measured: &[Measured]) -> String {
 /// The time of every method by size, and how its stages share it.
 fn draw(
     curves: Vec<(String, Vec<(f64, f64)>)>,
-    largest: &[Measured],
+    largest: &[MethodTimes],
     folder: &Path,
 ) -> Result<(), Error> {
     let bars: Vec<(&str, Vec<(&str, f64)>)> = largest
@@ -182,7 +164,7 @@ fn draw(
     })
 }
 
-fn ratios(measured: &[Measured]) -> String {
+fn ratios(measured: &[MethodTimes]) -> String {
     let seconds = |name| {
         let mut found = measured.iter().filter(|method| method.name == name);
         found.next().map(|method| method.seconds)
@@ -196,7 +178,7 @@ fn ratios(measured: &[Measured]) -> String {
     PUBLISHED.into_iter().filter_map(ratio).collect()
 }
 
-fn as_json(method: &Measured, bytes: usize) -> Value {
+fn as_json(method: &MethodTimes, bytes: usize) -> Value {
     let stages: serde_json::Map<String, Value> = method
         .stages
         .iter()

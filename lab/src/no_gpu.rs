@@ -1,29 +1,28 @@
-//! In place of `gpu.rs` where the program is built without its GPU engine.
+//! In place of `gpu.rs` if the program is built without its GPU engine.
 
 use tokapi::Error;
 use tokapi::collection::Weights;
 
 use super::collection::Generated;
-use super::weigh::{Args, Link, Measured};
-use super::{methods, sort};
+use super::runs::{AlgorithmTimes, Link, MethodRuns, MethodTimes, SortRuns, WeighRuns, WeighTimes};
 use tokapi_cli::engine::without_cuda;
 
 pub fn link(_: u32) -> Result<Link, Error> {
     Err(without_cuda())
 }
 
-pub fn measure(_: &Args, _: &Generated, _: Option<&Weights>) -> Result<Vec<Measured>, Error> {
-    Err(without_cuda())
-}
-
-pub fn sort(_: &sort::Args) -> Result<Vec<sort::Measured>, Error> {
-    Err(without_cuda())
-}
-
-pub fn methods(
-    _: &methods::Args,
+pub fn measure(
+    _: &WeighRuns,
     _: &Generated,
-    _: &Weights,
-) -> Result<Vec<methods::Measured>, Error> {
+    _: Option<&Weights>,
+) -> Result<Vec<WeighTimes>, Error> {
+    Err(without_cuda())
+}
+
+pub fn sort(_: &SortRuns) -> Result<Vec<AlgorithmTimes>, Error> {
+    Err(without_cuda())
+}
+
+pub fn methods(_: &MethodRuns, _: &Generated, _: &Weights) -> Result<Vec<MethodTimes>, Error> {
     Err(without_cuda())
 }

@@ -1,4 +1,4 @@
-//! In place of `queries` where the program is built without its GPU engine.
+//! In place of `queries` if the program is built without its GPU engine.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use tokapi::Error;
 /// Time queries on the CPU, on a GPU, and on both together
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What the program takes with its GPU engine
+    /// The arguments of the program with its GPU engine
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     rest: Vec<OsString>,
 }

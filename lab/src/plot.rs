@@ -1,26 +1,11 @@
-//! Drawings: lines of points, in SVG files that appear when they are whole.
+//! Drawings of lines of points and of shares.
 
-use std::io::Write;
 use std::path::Path;
 
 use plotters::coord::combinators::IntoLogRange;
 use plotters::prelude::*;
 use tokapi::Error;
-use tokapi::output::Staged;
-
-pub type Drawn = Result<(), Box<dyn std::error::Error>>;
-pub type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-
-pub const COLORS: [RGBColor; 8] = [
-    RGBColor(60, 60, 60),
-    RGBColor(44, 160, 44),
-    RGBColor(31, 119, 180),
-    RGBColor(214, 39, 40),
-    RGBColor(148, 103, 189),
-    RGBColor(140, 86, 75),
-    RGBColor(227, 119, 194),
-    RGBColor(255, 127, 14),
-];
+use tokapi_cli::drawing::{self, Area, COLORS, Drawn, chart};
 
 fn color(number: usize) -> RGBColor {
     COLORS[number % COLORS.len()]
@@ -33,22 +18,7 @@ pub fn write(
     draw: impl FnOnce(&Area<'_>) -> Drawn,
 ) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(Error::writing(folder))?;
-    let path = folder.join(name);
-    let mut text = String::new();
-    let drawn = {
-        let root = SVGBackend::with_string(&mut text, (1100, 480)).into_drawing_area();
-        root.fill(&WHITE)
-            .map_err(Into::into)
-            .and_then(|()| draw(&root))
-    };
-    drawn.map_err(|error| Error::Write {
-        path: path.clone(),
-        source: std::io::Error::other(error.to_string()),
-    })?;
-    let mut staged = Staged::create(&path)?;
-    let written = staged.write_all(text.as_bytes());
-    written.map_err(|source| staged.failed(source))?;
-    staged.commit()
+    drawing::write(&folder.join(name), (1100, 480), draw)
 }
 
 /// Lines of points on two logarithmic axes, their names beside them.
@@ -60,7 +30,7 @@ pub fn lines(
 ) -> Drawn {
     let letters = curves.iter().map(|(name, _)| name.len()).max();
     let (width, _) = area.dim_in_pixel();
-    // A letter has up to 7 pixels; names are short.
+    // A letter has up to 7 pixels, and names are short.
     let room = 30 + 7 * letters.unwrap_or(0) as u32;
     let (area, names) = area.split_horizontally(width.saturating_sub(room));
     let points = || curves.iter().flat_map(|(_, points)| points);
@@ -72,12 +42,8 @@ pub fn lines(
             });
         (least.clamp(1e-9, most) / 1.1..most * 1.1).log_scale()
     };
-    let mut chart = ChartBuilder::on(&area)
-        .caption(title, ("sans-serif", 16))
-        .margin(12)
-        .x_label_area_size(36)
-        .y_label_area_size(60)
-        .build_cartesian_2d(range(|point| point.0), range(|point| point.1))?;
+    let mut chart =
+        chart(&area, title).build_cartesian_2d(range(|point| point.0), range(|point| point.1))?;
     chart
         .configure_mesh()
         .light_line_style(WHITE)
@@ -118,10 +84,9 @@ pub fn curves<'a>(
     curves
 }
 
-/// Bars of what parts make of each whole, in percent, each part with its color; its name stands in it where
-/// there is room.
+/// Bars of the shares of parts, in percent. Each part has its color, and its name if there is room.
 pub fn shares(area: &Area<'_>, title: &str, bars: &[(&str, Vec<(&str, f64)>)]) -> Drawn {
-    /// What a letter takes, in percent.
+    /// The width of a letter, in percent.
     const LETTER: f64 = 1.0;
     let font = |size| ("sans-serif", size).into_font();
     let mut known: Vec<&str> = Vec::new();

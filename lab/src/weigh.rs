@@ -1,9 +1,9 @@
-//! `tokapi bench weigh`: from text in memory to weights in memory, on the CPU and on a GPU.
+//! The benchmark `weigh`: from text in memory to weights in memory, on the CPU and on a GPU.
 //!
 //! The text is a generated collection, held in one piece. Clocks run from the text and the places
 //! of its documents in (pinned) host memory to all postings with their weights in (pinned) host
-//! memory, transfers included. The fastest of all turns counts, on the GPU after one to warm up, which
-//! also allocates; on the CPU of three. On the CPU the clock includes finding the documents.
+//! memory, transfers included. The fastest run counts, on the GPU after one to warm up, which
+//! also allocates; on the CPU of three runs. On the CPU the clock includes finding the documents.
 
 use std::time::Instant;
 
@@ -14,6 +14,7 @@ use tokapi::{Bm25, BuildOptions, Collection, Error};
 
 use super::collection::Generated;
 use super::gpu;
+use super::runs::{WeighRuns, fastest};
 use tokapi_cli::size;
 use tokapi_cli::summary::{grouped, note, print};
 use tokapi_cli::table::Table;
@@ -23,56 +24,24 @@ use tokapi_cli::table::Table;
 pub struct Args {
     /// The size of a collection; may be given several times
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_values = ["100MB", "500MB"])]
-    pub size: Vec<u64>,
+    size: Vec<u64>,
 
-    /// The methods to run on the GPU
-    #[arg(long, value_name = "METHOD", value_delimiter = ',', default_value = "hash,ppd,pp", value_parser = ["hash", "ppd", "pp", "mars"])]
-    pub method: Vec<String>,
+    #[command(flatten)]
+    runs: WeighRuns,
 
-    /// The sizes of the GPU's chunks; several are all tried
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, value_delimiter = ',', default_value = "64MiB")]
-    pub chunk_size: Vec<u64>,
-
-    /// How often each is run
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: u32,
-
-    /// Compare every weight of the GPU with the CPU's, bit by bit
-    #[arg(long)]
-    pub verify: bool,
-
-    /// Leave the CPU out
+    /// Do not run the CPU
     #[arg(long, conflicts_with = "verify")]
     no_cpu: bool,
-
-    /// The device, counted from 0
-    #[arg(long, default_value_t = 0)]
-    pub device: u32,
 
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// The fastest of several turns.
-pub fn fastest<T>(
-    repeat: u32,
-    mut turn: impl FnMut() -> Result<(f64, T), Error>,
-) -> Result<(f64, T), Error> {
-    let mut best = turn()?;
-    for _ in 1..repeat {
-        let next = turn()?;
-        if next.0 < best.0 {
-            best = next;
-        }
-    }
-    Ok(best)
-}
-
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let mut results = Vec::new();
     let mut text = String::new();
-    let link = gpu::link(args.device);
+    let link = gpu::link(args.runs.device);
     match &link {
         Ok(link) => text += &link.text,
         Err(why) => note(&format!("no GPU: {why}\n")),
@@ -81,7 +50,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         let generated = Generated::new(bytes, threads)?;
         let size = generated.text.len() as f64 / 1e9;
         let cpu = (!args.no_cpu)
-            .then(|| on_cpu(args.repeat.min(3), threads, &generated))
+            .then(|| on_cpu(args.runs.repeat.min(3), threads, &generated))
             .transpose()?;
         let mut table = Table::new(&["", "ms", "GB/s", "times the CPU", "of the link"]);
         let mut row = |name: &str, seconds: f64, share: Option<f64>| {
@@ -104,7 +73,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         let mut stages = String::new();
         if let Ok(link) = &link {
             let weights = cpu.as_ref().map(|(_, weights)| weights);
-            for result in gpu::measure(args, &generated, weights)? {
+            for result in gpu::measure(&args.runs, &generated, weights)? {
                 row(
                     &result.name,
                     result.seconds,
@@ -149,20 +118,4 @@ pub fn on_cpu(repeat: u32, threads: usize, generated: &Generated) -> Result<(f64
         let weights = Collection::build(corpus, &analyzer, &options)?.weigh(&Bm25::default())?;
         Ok((started.elapsed().as_secs_f64(), weights))
     })
-}
-
-/// What the measurements of a GPU give.
-pub struct Measured {
-    pub name: String,
-    pub seconds: f64,
-    pub bytes_moved: f64,
-    pub stages: String,
-    pub json: Value,
-}
-
-/// How fast data goes to the device and back.
-pub struct Link {
-    pub both: f64,
-    pub text: String,
-    pub json: Value,
 }

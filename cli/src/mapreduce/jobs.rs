@@ -15,7 +15,7 @@ use tokapi::{Corpus, Error, Paths};
 use super::{Args, JobName};
 use crate::progress::show;
 
-/// Runs the job that `args` name, with `memory_bytes` for what is read and its pairs.
+/// Runs the job that `args` name, with `memory_bytes` for its input and its pairs.
 pub fn run(args: &Args, runner: &impl Runner, memory_bytes: u64) -> Result<Report, Error> {
     let on_error = match args.reading.skips() {
         true => OnError::Skip,
@@ -134,15 +134,15 @@ fn followed<T>(corpus: Corpus, work: impl FnOnce(Corpus) -> Result<T, Error>) ->
 }
 
 impl Args {
-    /// The input, which the output must not overwrite, in chunks that go with the memory.
+    /// The input, in chunks that fit the memory. The output must not overwrite it.
     fn corpus(
         &self,
         runner: &impl Runner,
         memory_bytes: u64,
         format: Option<Format>,
     ) -> Result<Corpus, Error> {
-        // Every thread or worker has a block and a chunk; some blocks wait. Of short documents ids and
-        // places take as much again.
+        // Every thread or worker has a block and a chunk, and some blocks wait. The ids and places of short
+        // documents take as much again.
         let chunks = 2 * runner.tasks() as u64 + 4;
         let most = memory_bytes / 4 / chunks;
         let corpus = self.reading.corpus_within(most, format)?;

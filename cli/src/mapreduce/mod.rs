@@ -1,4 +1,4 @@
-//! `tokapi mapreduce`: a job over a collection.
+//! `tokapi mapreduce`: runs a job over a collection.
 
 mod jobs;
 
@@ -19,25 +19,25 @@ use crate::summary::{grouped, note, peak_memory_bytes, print, skipped_text};
 /// Run a MapReduce job over a collection
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Jobs and what they write, tab-separated, in key order:
-  bm25            term, document, tf, weight: as `tokapi weigh -o weights.tsv`, in one pass
+Jobs and their outputs, tab-separated, in the order of keys:
+  bm25            term, document, tf, weight: the same as `tokapi weigh -o weights.tsv`, in one pass
   bm25-local      a folder of term lists and a df table, chunk by chunk
-  bm25-global     that folder in; term, document, tf, weight out
+  bm25-global     term, document, tf, weight; the input is that folder
   wordcount       term, count
   average-length  documents, terms, average
   cooccurrence    t2, t1, Pr[t1 | t2]: the share of documents with t2 that have t1
   inverted-index  term, document, tf
-  sort            the lines of the input, but for empty ones, in the order of their bytes
-  duplicates      document, an earlier one, identical or near, similarity
-  pagerank        node, rank; the input has an edge on each line: two names
+  sort            the lines of the input without the empty ones, in the order of their bytes
+  duplicates      document, an earlier document, `identical` or `near`, similarity
+  pagerank        node, rank; each line of the input is an edge: two names
 
 Near-duplicates:
-  The similarity of two documents is the share of shingles, runs of three words, that both have among
-  all different shingles of either: 0.93 (75 of 81) where one word of 80 differs, if no shingle repeats;
-  less where the text repeats itself, since a shingle counts once. It is estimated from 64 hashes (MinHash),
-  to within 0.05 two times of three at 0.8, and to within 0.03 at 0.93. Documents whose estimate is
-  --similarity or more are near. Only documents that share 4 neighbouring hashes are compared: 99.98% of all
-  pairs of similarity 0.8, 89% of 0.6, 64% of 0.5. Of documents that are identical only the first is compared.
+  A shingle is a run of three words. The similarity of two documents is the number of shingles in both, divided
+  by the number of shingles in either; repeated shingles count once. If one word of 80 differs and no shingle
+  repeats, the similarity is 0.93 (75 of 81). It is estimated from 64 hashes (MinHash); two of three estimates
+  are within 0.05 of a similarity of 0.8, and within 0.03 of 0.93. Documents are near if the estimate is
+  --similarity or more. Only documents that share 4 neighbouring hashes are compared: 99.98% of all pairs of
+  similarity 0.8, 89% of 0.6, 64% of 0.5. Of identical documents, only the first is compared.
 
 Examples:
   tokapi mapreduce wordcount docs.jsonl -o counts.tsv
@@ -45,7 +45,7 @@ Examples:
   tokapi mapreduce bm25 docs/ -o weights.tsv.zst --memory 2GB --scratch /disk2
   tokapi mapreduce bm25-local docs/ -o lists && tokapi mapreduce bm25-global lists -o weights.tsv
   tokapi mapreduce duplicates docs/ -o copies.tsv --similarity 0.6
-  tokapi mapreduce pagerank edges.txt -o ranks.tsv --skip-bad
+  tokapi mapreduce pagerank edges.txt -o ranks.tsv --on-error skip
   tokapi mapreduce inverted-index docs/ -o postings.tsv --runner processes --workers 8
   tokapi mapreduce bm25 docs/ -o weights.tsv --runner gpu")]
 pub struct Args {
@@ -53,64 +53,66 @@ pub struct Args {
     #[arg(value_enum)]
     job: JobName,
 
+    /// The file to write, or for bm25-local the folder; - is standard output
+    ///
+    /// .gz or .zst at the end of the name compresses. The file appears under its name when it is whole.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// The runner of the tasks
+    #[arg(long, value_enum, default_value = "threads")]
+    runner: RunnerName,
+
     #[command(flatten)]
     reading: Reading,
 
-    /// The file to write, or the folder of bm25-local; - is standard output
-    ///
-    /// .gz or .zst at the end of the name compresses. It appears under its name when it is whole.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    output: PathBuf,
-
-    /// Print the summary as one JSON object
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// What runs the tasks
-    #[arg(long, value_enum, default_value = "threads", help_heading = "Runner")]
-    runner: RunnerName,
-
-    /// Worker processes [default: as many as --threads]
+    /// The number of worker processes [default: the number of threads]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Runner")]
     workers: Option<u16>,
 
-    /// How long a job may take for a record or a value before its worker is ended and the task given to another [default: 300]
+    /// The longest time for one record or value [default: 300]
+    ///
+    /// After that time the worker is ended, and another one runs the task.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
     task_deadline: Option<u32>,
 
-    /// Which GPU, counted from 0 as `tokapi devices` lists them [default: 0]
+    /// The number of the GPU, as `tokapi devices` lists them [default: 0]
     #[arg(long, value_name = "NUMBER", help_heading = "Runner")]
     device: Option<u32>,
 
-    /// The device memory to use at most [default: what is free]
+    /// The most memory to use on the GPU [default: all that is free]
     #[arg(long, value_name = "SIZE", value_parser = crate::size::parse, help_heading = "Runner")]
     device_memory: Option<u64>,
 
-    /// How the GPU sorts pairs [default: radix]
-    #[arg(long, value_enum, help_heading = "Runner")]
-    sort: Option<SortName>,
+    /// The algorithm by which a GPU sorts pairs [default: radix]
+    #[arg(long, alias = "sort", value_enum, help_heading = "Runner")]
+    algorithm: Option<AlgorithmName>,
 
-    /// Ranges of keys that are reduced in parallel [default: eight a thread or worker]
+    /// The number of ranges of keys that are reduced in parallel [default: 8 for each thread or worker]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
     partitions: Option<u32>,
 
-    /// Do without the job's combiner: for comparison
+    /// Run the job without its combiner: for comparison
     #[arg(long, help_heading = "Runner")]
     no_combiner: bool,
 
-    /// Leave out records that the job cannot map, and report them, instead of stopping
-    #[arg(long, help_heading = "Runner")]
+    /// The former name of --on-error skip, for records that the job cannot map.
+    #[arg(long, hide = true)]
     skip_bad: bool,
 
-    /// How similar near-duplicates are at least, 0 to 1; see below [default: 0.8]
+    /// The least similarity of near-duplicates, from 0 to 1; see below [default: 0.8]
     #[arg(long, value_name = "SHARE", help_heading = "Duplicates")]
     similarity: Option<f64>,
 
     #[command(flatten)]
-    room: Room,
+    formula: formula::Args,
 
     #[command(flatten)]
-    formula: formula::Args,
+    room: Room,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -119,17 +121,17 @@ enum JobName {
     Bm25,
     /// The local pass of BM25: term lists and df table
     Bm25Local,
-    /// The global pass of BM25, from what the local one has left
+    /// The global pass of BM25, from the output of the local pass
     Bm25Global,
-    /// How often each term occurs
+    /// The number of occurrences of each term
     Wordcount,
     /// The average length of documents
     AverageLength,
-    /// How likely a term is where another is
+    /// The probability of a term in documents with another term
     Cooccurrence,
     /// The documents of each term
     InvertedIndex,
-    /// Lines in order
+    /// The lines in order
     Sort,
     /// Identical and near-identical documents
     Duplicates,
@@ -141,19 +143,19 @@ enum JobName {
 enum RunnerName {
     /// Threads of this process
     Threads,
-    /// Worker processes, whose tasks are run again where one dies or hangs
+    /// Worker processes; the task of one that dies or hangs is run again
     Processes,
-    /// A GPU maps, threads reduce
+    /// A GPU maps, and threads reduce
     Gpu,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SortName {
-    /// By radix
+enum AlgorithmName {
+    /// Radix sort
     Radix,
-    /// By comparing and merging
+    /// Merge sort
     Merge,
-    /// By Batcher's bitonic network, as in Mars
+    /// Bitonic sort, as in Mars
     Bitonic,
 }
 
@@ -162,11 +164,13 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let weighs = matches!(args.job, JobName::Bm25 | JobName::Bm25Global);
     if args.formula.is_given() && !weighs {
         return Err(Error::Usage(
-            "the formula and its parameters go with bm25 and bm25-global".into(),
+            "only bm25 and bm25-global weigh terms: drop the formula and its parameters".into(),
         ));
     }
     if args.similarity.is_some() && args.job != JobName::Duplicates {
-        return Err(Error::Usage("--similarity goes with duplicates".into()));
+        return Err(Error::Usage(
+            "--similarity is for the job duplicates: drop it".into(),
+        ));
     }
     args.formula.bm25().check()?;
     let how = args.threads(threads)?;
@@ -193,16 +197,17 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 }
 
 impl Args {
-    /// The runner `threads`, or as many workers.
+    /// The runner `threads`; its options serve the other runners too.
     fn threads(&self, threads: usize) -> Result<Threads, Error> {
         let for_processes = self.workers.is_some() || self.task_deadline.is_some();
-        let for_gpu = self.device.is_some() || self.device_memory.is_some() || self.sort.is_some();
+        let for_gpu =
+            self.device.is_some() || self.device_memory.is_some() || self.algorithm.is_some();
         let wrong = match self.runner {
             RunnerName::Threads | RunnerName::Gpu if for_processes => {
-                "--workers and --task-deadline go with --runner processes"
+                "--workers and --task-deadline need --runner processes"
             }
             RunnerName::Threads | RunnerName::Processes if for_gpu => {
-                "--device, --device-memory and --sort go with --runner gpu"
+                "--device, --device-memory and --algorithm need --runner gpu"
             }
             _ => "",
         };
@@ -215,7 +220,7 @@ impl Args {
         };
         if let Some(folder) = self.room.scratch.iter().find(|folder| !folder.is_dir()) {
             return Err(Error::Usage(format!(
-                "{}: there is no such folder for scratch files",
+                "{}: this folder for scratch files does not exist: create it, or name another with --scratch",
                 folder.display()
             )));
         }
@@ -226,12 +231,12 @@ impl Args {
         let usual = u32::try_from(8 * threads).unwrap_or(u32::MAX);
         Ok(Threads {
             threads,
-            // The rest is for what is read, parsed and written meanwhile.
+            // The other half is for blocks that are read, parsed and written.
             memory_bytes: self.room.memory()?.bytes() / 2,
             scratch: self.room.scratch.first().cloned().unwrap_or(beside),
             partitions: Partitions::Ranges(self.partitions.unwrap_or(usual)),
             combine: !self.no_combiner,
-            skip_bad: self.skip_bad,
+            skip_bad: self.skip_bad || self.reading.skips(),
         })
     }
 
@@ -268,7 +273,7 @@ impl Args {
 
 #[cfg(feature = "cuda")]
 impl Args {
-    /// Runs the job with a device that maps, and threads as `how` says.
+    /// Runs the job with a GPU that maps, and threads by the options `how`.
     fn on_gpu(&self, how: Threads, memory_bytes: u64) -> Result<Report, Error> {
         use tokapi::gpu::{Algorithm, Build};
 
@@ -276,10 +281,10 @@ impl Args {
         let runner = tokapi::mapreduce::Gpu {
             device: self.device.unwrap_or(0),
             memory_bytes: self.device_memory,
-            sort: match self.sort {
-                None | Some(SortName::Radix) => Algorithm::Radix,
-                Some(SortName::Merge) => Algorithm::Merge,
-                Some(SortName::Bitonic) => Algorithm::Bitonic,
+            sort: match self.algorithm {
+                None | Some(AlgorithmName::Radix) => Algorithm::Radix,
+                Some(AlgorithmName::Merge) => Algorithm::Merge,
+                Some(AlgorithmName::Bitonic) => Algorithm::Bitonic,
             },
             ..tokapi::mapreduce::Gpu::new(Build::Cuda, how)
         };
@@ -290,7 +295,7 @@ impl Args {
 /// The arguments that make this program a worker.
 const WORKER: &str = "mapreduce-worker";
 
-/// Does tasks of MapReduce jobs that come on standard input
+/// Run tasks of MapReduce jobs, read from standard input
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
 pub struct WorkerArgs {}
@@ -303,7 +308,7 @@ fn suggest_skipping(error: Error) -> Error {
     match error {
         Error::Map { input, what } => Error::Map {
             input,
-            what: what + " (or leave it out: --skip-bad)",
+            what: what + " (or leave it out: --on-error skip)",
         },
         Error::Input { place, what } => Error::Input {
             place,
@@ -314,7 +319,7 @@ fn suggest_skipping(error: Error) -> Error {
 }
 
 impl Args {
-    /// How similar near-duplicates are at least, where they are looked for.
+    /// The least similarity of near-duplicates, if the job finds them.
     fn similarity(&self) -> Option<f64> {
         let usual = Duplicates::default().similarity;
         (self.job == JobName::Duplicates).then(|| self.similarity.unwrap_or(usual))

@@ -14,7 +14,7 @@ use crate::summary::note;
 /// A query as the user wrote it.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// Its id, where it stands in a file of queries.
+    /// Its id, if it is from a file of queries.
     pub id: Option<&'a str>,
     pub text: &'a str,
 }
@@ -31,7 +31,7 @@ impl Asked<'_> {
 }
 
 impl Search<'_> {
-    /// The answer to one query, as text; where nothing has been found for it yet, it is sought here.
+    /// The answer to one query, as text. Without `hits`, the query is answered here.
     pub fn answer(
         &self,
         asked: Asked<'_>,
@@ -139,7 +139,7 @@ impl Search<'_> {
     ) -> Result<String, Error> {
         if numbered.id.contains(char::is_whitespace) || numbered.id.is_empty() {
             return Err(Error::Usage(
-                "a run needs query ids without white space; use --json".into(),
+                "a run needs query ids without white space: use --json".into(),
             ));
         }
         let mut lines = String::new();
@@ -147,7 +147,7 @@ impl Search<'_> {
             let (id, tag) = (self.index.id(hit.document)?, &self.args.tag);
             if id.contains(char::is_whitespace) {
                 return Err(Error::Usage(format!(
-                    "the id {id:?} has white space, which parts the columns of a run; use --json"
+                    "the id {id:?} has white space, which separates the columns of a run: use --json"
                 )));
             }
             // Writing to a string does not fail.

@@ -1,4 +1,4 @@
-//! Who answers queries: the CPU alone, or a GPU to which lists are brought first.
+//! The engines that answer queries: the CPU alone, or a GPU to which lists are copied first.
 
 use std::sync::Arc;
 
@@ -9,20 +9,21 @@ use tokapi::{Error, Index};
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 pub enum EngineName {
-    /// A GPU for a file of so many queries that bringing lists there pays; the CPU otherwise, and where there is none
+    /// A GPU for a file of queries large enough to pay for the copy of the lists, otherwise the CPU
     Auto,
     /// All cores of the CPU
     Cpu,
-    /// A GPU, or an error that says why not; the CPU for what a GPU cannot answer
+    /// A GPU, and the CPU for queries that a GPU cannot answer; an error if no GPU can be used
     Gpu,
 }
 
 impl EngineName {
-    /// What answers `queries` in order by `options` with a GPU; none where the CPU alone is to.
+    /// The scheduler that answers `queries` in order by `options` with a GPU; none if the CPU answers all.
     #[cfg(not(feature = "cuda"))]
     pub fn in_order(
         self,
         _: &Arc<Index>,
+        _: u32,
         _: &[Query],
         _: &SchedulerOptions,
     ) -> Result<Option<InOrder>, Error> {
@@ -35,56 +36,90 @@ impl EngineName {
         Ok(None)
     }
 
-    /// What answers `queries` in order by `options` with a GPU; none where the CPU alone is to.
+    /// The scheduler that answers `queries` in order by `options` with the GPU of number `device`; none if the CPU
+    /// answers all.
     #[cfg(feature = "cuda")]
     pub fn in_order(
         self,
         index: &Arc<Index>,
+        device: u32,
         queries: &[Query],
         options: &SchedulerOptions,
     ) -> Result<Option<InOrder>, Error> {
         use tokapi::gpu::GpuIndex;
 
         let may = |query: &&Query| GpuIndex::may_answer(query, &options.search);
-        let count = queries.iter().filter(may).count() as u64;
+        let answerable: Vec<&Query> = queries.iter().filter(may).collect();
         match self {
             EngineName::Cpu => Ok(None),
-            EngineName::Gpu => bring(index, queries, options, count > 0).map(Some),
-            EngineName::Auto if !GpuIndex::pays(index, count, options.threads) => {
-                log::info!("engine cpu: lists would take longer to bring to a GPU");
-                Ok(None)
+            EngineName::Gpu => {
+                let copies = !answerable.is_empty();
+                copied(index, device, queries, options, copies).map(Some)
             }
-            EngineName::Auto => match bring(index, queries, options, true) {
-                Err(Error::NoDevice(why) | Error::Device(why) | Error::Limit(why)) => {
-                    crate::summary::note(&format!("tokapi: the CPU does all: {why}\n"));
-                    Ok(None)
+            EngineName::Auto => {
+                let count = sooner_on_gpu(index, &answerable, options.threads)?;
+                if !GpuIndex::pays(index, count, options.threads) {
+                    log::info!("engine cpu: copying lists to a GPU would take longer");
+                    return Ok(None);
                 }
-                brought => brought.map(Some),
-            },
+                match copied(index, device, queries, options, true) {
+                    Err(Error::NoDevice(why) | Error::Device(why) | Error::Limit(why)) => {
+                        crate::summary::note(&format!(
+                            "tokapi: the CPU does all the work: {why}\n"
+                        ));
+                        Ok(None)
+                    }
+                    in_order => in_order.map(Some),
+                }
+            }
         }
     }
 }
 
-/// Brings the lists of `index` to a GPU, those of `queries` first, where it may answer some of these.
+/// The number of `queries` that a GPU answers sooner than a thread of the CPU, by the router that `tokapi tune` has
+/// fitted on this machine; all of them if there is no router.
 #[cfg(feature = "cuda")]
-fn bring(
+fn sooner_on_gpu(index: &Index, queries: &[&Query], threads: usize) -> Result<u64, Error> {
+    use tokapi::cooperate::{Complexity, Router};
+    use tokapi::tune::Store;
+
+    let router = Store::of_user().and_then(|store| Router::load(&store, threads as u64));
+    let Some(router) = router else {
+        return Ok(queries.len() as u64);
+    };
+    let mut sooner = 0;
+    for query in queries {
+        sooner += u64::from(router.to_gpu(&Complexity::of_query(index, query)?));
+    }
+    log::info!(
+        "{sooner} of {} queries are faster on a GPU, by the measurements of `tokapi tune`",
+        queries.len()
+    );
+    Ok(sooner)
+}
+
+/// A scheduler with the lists of `index` on a GPU, those of `queries` first; without any lists unless it `copies`.
+#[cfg(feature = "cuda")]
+fn copied(
     index: &Arc<Index>,
+    device: u32,
     queries: &[Query],
     options: &SchedulerOptions,
-    may: bool,
+    copies: bool,
 ) -> Result<InOrder, Error> {
     use tokapi::cooperate::Accelerator;
     use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
 
     Build::Cuda.count()?;
-    let accelerator: Option<Arc<dyn Accelerator>> = match may {
+    let accelerator: Option<Arc<dyn Accelerator>> = match copies {
         false => None,
         true => {
-            let device = GpuIndexOptions::new(Build::Cuda);
-            let on_device = GpuIndex::new(Arc::clone(index), &device, queries)?;
+            let mut on_gpu = GpuIndexOptions::new(Build::Cuda);
+            on_gpu.device = device;
+            let on_device = GpuIndex::new(Arc::clone(index), &on_gpu, queries)?;
             let fit = on_device.fit();
             log::info!(
-                "engine gpu: {} of {} lists, {} of {} postings are there",
+                "engine gpu: {} of {} lists and {} of {} postings fit",
                 fit.fitting_lists,
                 fit.lists,
                 fit.fitting_postings,

@@ -1,10 +1,10 @@
-//! Operators of other search engines, which here are words like any others.
+//! Hints for operators of other search engines, which are plain words here.
 
 use super::{Mode, Search};
 use crate::summary::note;
 
 impl Search<'_> {
-    /// Says on standard error which parts of a query other search engines would take as operators.
+    /// Prints on standard error which parts of a query are operators in other search engines.
     pub fn hint(&self, text: &str) {
         if matches!(self.args.mode, Mode::Phrase) {
             return;
@@ -15,7 +15,7 @@ impl Search<'_> {
     }
 }
 
-/// A sentence for each word outside of quotes that is no operator here.
+/// A sentence for each word outside of quotes that looks like an operator and is none here.
 fn hints(text: &str) -> Vec<String> {
     let mut quoted = false;
     let outside = text.split('"').filter(|_| {
@@ -30,11 +30,11 @@ fn hints(text: &str) -> Vec<String> {
         let bare = bare.trim_end_matches(')');
         let hint = match bare {
             "AND" | "&&" if !is_alone => "use --mode and, or + before each word that must occur",
-            "OR" | "||" if !is_alone => "documents need any of the words as it is",
+            "OR" | "||" if !is_alone => "any of the words suffices already",
             "NOT" if !is_alone => "use - before a word that must not occur",
             _ if is_field(bare) => "use --filter FIELD:VALUE for exact values of a field",
             _ if has_wildcard(bare) => "there are no wildcards; write whole words",
-            _ if is_followed_by_number(bare, '~') => "words are sought exactly as they are written",
+            _ if is_followed_by_number(bare, '~') => "words match exactly",
             _ if is_followed_by_number(bare, '^') => "repeat a word to give it more weight",
             _ => return None,
         };
@@ -43,7 +43,7 @@ fn hints(text: &str) -> Vec<String> {
     hints.collect()
 }
 
-/// Whether the word is a field's name, a colon and a value, and no address.
+/// Whether the word is the name of a field, a colon and a value, and not a URL.
 fn is_field(word: &str) -> bool {
     word.split_once(':').is_some_and(|(field, value)| {
         field.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -69,7 +69,7 @@ fn has_wildcard(word: &str) -> bool {
     })
 }
 
-/// Whether the word ends in `sign` and a number; behind `~` there need be none.
+/// Whether the word ends in `sign` and a number; `~` needs no number.
 fn is_followed_by_number(word: &str, sign: char) -> bool {
     word.rsplit_once(sign).is_some_and(|(word, number)| {
         let is_number = number.parse::<f32>().is_ok();

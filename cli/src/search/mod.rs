@@ -1,4 +1,4 @@
-//! `tokapi search`: the best documents for a query, or for a file of them.
+//! `tokapi search`: the best documents for a query, or for every query of a file.
 
 mod answer;
 mod engine;
@@ -23,10 +23,10 @@ use answer::Asked;
 use engine::EngineName;
 use output::Output;
 
-/// Find the best documents for a query
+/// Find the best documents for a query, or for every query of a file
 ///
-/// There is no --memory here: what a query touches of the index is mapped, and so is cache of the system, which takes it
-/// back where memory is needed.
+/// A search maps the index and reads only the pages that it needs. The system caches these pages and takes them back when
+/// memory is short, so that search has no --memory.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,74 +37,61 @@ Examples:
   tokapi search index '' --filter lang:en --count
   tokapi search index --queries queries.tsv --run bm25.run -k 1000 --k1 0.9 --b 0.4
   tokapi search index --queries log.tsv --run log.run --engine gpu
-  tokapi search index")]
+  tokapi search index
+      reads queries from standard input, one on each line")]
 pub struct Args {
     /// The folder of the index
     #[arg(value_name = "DIR")]
     index: PathBuf,
 
-    /// The query: words; +word must occur, -word must not (behind -- where it comes first), "words in quotes" one after the other; '' for all documents that
-    /// the filters let through, in order. Without one, queries are asked for
+    /// The query; without one, queries are read from standard input
+    ///
+    /// +word must occur. -word must not; a query that begins with it follows --. "Words in quotes" must occur one after the
+    /// other. '' finds all documents that pass the filters, in their order.
     #[arg(value_name = "QUERY", conflicts_with = "queries")]
     query: Vec<String>,
 
-    /// A file of queries: lines of an id, a tab and a text, or JSON lines with _id and text; - is standard input
+    /// A file of queries; - is standard input
+    ///
+    /// Each line has an id, a tab and a text, or is a JSON object with _id and text.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
 
-    /// Where the results of a file of queries go, as a TREC run [default: standard output]
+    /// The file for the results of --queries, as a TREC run [default: standard output]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "count", "explain"])]
     run: Option<PathBuf>,
 
-    /// The name of the run in its last column
-    #[arg(long, default_value = "tokapi")]
-    tag: String,
-
-    /// How many documents to find
+    /// The number of documents to find
     #[arg(short, default_value_t = 10, value_name = "COUNT", value_parser = at_least_one)]
     k: usize,
 
-    /// Whether documents need any of the words, all of them, or all one after the other
+    /// The words that a document must have
     #[arg(long, value_enum, default_value = "or")]
     mode: Mode,
 
-    /// Only documents with this value in this field, exactly; -field:value for those without. All filters must hold
+    /// Only documents with exactly this value in this field; -FIELD:VALUE for those without
+    ///
+    /// With several filters, a document must pass all.
     #[arg(long, value_name = "FIELD:VALUE", allow_hyphen_values = true)]
     filter: Vec<String>,
-
-    /// Heed + and - in a file of queries too, where they are usually part of the text
-    #[arg(long)]
-    operators: bool,
 
     /// Only count the documents that match
     #[arg(long, conflicts_with = "explain")]
     count: bool,
 
-    /// Say where every score comes from
+    /// Show the parts of each score
     #[arg(long)]
     explain: bool,
 
-    /// Score everything, without any shortcut: for comparison
-    #[arg(long)]
-    exhaustive: bool,
+    #[command(flatten)]
+    formula: formula::Args,
 
-    /// Print one JSON object a query
-    #[arg(long)]
-    json: bool,
-
-    /// The whole text of every document too, where the index keeps it
-    #[arg(long, requires = "json", conflicts_with = "count")]
-    text: bool,
-
-    /// Do not show the part of each document's text that has most of the words
-    #[arg(long)]
-    no_snippets: bool,
-
-    /// Who answers
+    /// The engine that answers
     ///
-    /// A GPU gets as many of the lists as fit, those of the queries first; answers are those of the CPU, to the
-    /// last bit. auto takes one where its lists would be there before the CPU has answered: at 0.3 us times the root of the
-    /// number of documents for a query and a thread, against 0.5 s and 21 ns a posting.
+    /// A GPU gives the answers of the CPU, to the last bit. It holds as many of the lists as fit, those of the queries first.
+    /// auto estimates whether it saves more time than it takes to copy the lists there. Without measurements of this machine
+    /// (`tokapi tune DIR --queries FILE`), it counts 0.3 us times the root of the number of documents for a query and a
+    /// thread, and 0.5 s and 21 ns a posting for the copy.
     #[arg(
         long,
         value_enum,
@@ -114,16 +101,56 @@ pub struct Args {
     )]
     engine: EngineName,
 
-    #[command(flatten)]
-    formula: formula::Args,
+    /// The number of the GPU, as `tokapi devices` lists them
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        help_heading = "Engine"
+    )]
+    device: u32,
+
+    /// Score all matching documents, without any shortcut: for comparison
+    #[arg(long, help_heading = "Engine")]
+    exhaustive: bool,
+
+    /// The name of the run, in its last column
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "tokapi",
+        help_heading = "Queries of a file"
+    )]
+    tag: String,
+
+    /// Obey + and - in a file of queries too; otherwise they are text there
+    #[arg(long, help_heading = "Queries of a file")]
+    operators: bool,
+
+    /// Add the whole text of every document, if the index keeps it
+    #[arg(
+        long,
+        requires = "json",
+        conflicts_with = "count",
+        help_heading = "Output"
+    )]
+    text: bool,
+
+    /// Show no snippets: the parts of the texts with most words of the query
+    #[arg(long, help_heading = "Output")]
+    no_snippets: bool,
+
+    /// Print one JSON object for each query
+    #[arg(long)]
+    json: bool,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
-    count.ok_or_else(|| "not a number of 1 or more; --count only counts".into())
+    count.ok_or_else(|| "give 1 or more; to count matches only, use --count".into())
 }
 
-/// Documents of all answers that are in memory at a time, at most, and queries.
+/// The most documents of answers, and the most queries, that are in memory at a time.
 const BLOCK_HITS: usize = 1 << 20;
 const BLOCK_QUERIES: usize = 1 << 14;
 
@@ -149,7 +176,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let index = Arc::new(Index::open(&args.index)?);
     if let (Some(impacts), true) = (index.impacts(), args.formula.is_given()) {
         return Err(Error::Usage(format!(
-            "{}: the weights of this index were computed by {}; build it without --impacts to choose with the query",
+            "{}: the weights of this index were computed by {}: drop the formula, or build an index without --impacts",
             args.index.display(),
             impacts.bm25
         )));
@@ -173,23 +200,23 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     search.options.bm25.check()?;
     if args.text && !index.keep().text {
         return Err(Error::Usage(format!(
-            "{} keeps no texts; build it with --store",
+            "{} keeps no texts: drop --text, or build an index with --store",
             args.index.display()
         )));
     }
     if args.queries.is_none() && (args.run.is_some() || args.operators) {
         return Err(Error::Usage(
-            "--run and --operators are for a file of queries: add --queries FILE".into(),
+            "--run and --operators need a file of queries: add --queries FILE".into(),
         ));
     }
     if args.explain && args.queries.is_some() && !args.json {
         return Err(Error::Usage(
-            "a run has no room for explanations; add --json".into(),
+            "a run has no column for explanations: add --json".into(),
         ));
     }
     if args.count && args.engine == EngineName::Gpu {
         return Err(Error::Usage(
-            "a GPU finds the best documents: --count goes with --engine cpu or auto".into(),
+            "a GPU finds the best documents and does not count: use --engine cpu or auto".into(),
         ));
     }
     if let Some(file) = &args.queries {
@@ -229,9 +256,9 @@ impl Search<'_> {
         }
     }
 
-    /// What answers `queries` with a GPU, `ahead` of them at a time; none where the CPU alone does.
+    /// The scheduler that answers `queries` with a GPU, `ahead` of them at a time; none if the CPU answers all.
     fn in_order(&self, queries: &[Query], ahead: usize) -> Result<Option<InOrder>, Error> {
-        // Of a single query or some that people type, lists are not worth bringing anywhere unless asked for.
+        // For a few queries, copying lists to a GPU does not pay.
         let engine = match (self.args.engine, &self.args.queries, self.args.count) {
             (EngineName::Auto, None, _) | (EngineName::Auto, _, true) => EngineName::Cpu,
             (engine, ..) => engine,
@@ -243,7 +270,7 @@ impl Search<'_> {
             search: self.options,
             ..SchedulerOptions::default()
         };
-        engine.in_order(self.index, queries, &options)
+        engine.in_order(self.index, self.args.device, queries, &options)
     }
 
     /// Answers one query.
@@ -265,7 +292,7 @@ impl Search<'_> {
             path: "-".into(),
             source,
         };
-        // As far as is known before they come.
+        // The queries are not known yet.
         let mut in_order = self.in_order(&[self.parse("")], 1)?;
         if asks {
             let documents = self.index.statistics().documents;
@@ -295,7 +322,7 @@ impl Search<'_> {
                 found(&mut in_order, &query).and_then(|hits| self.answer(asked, &query, hits));
             match answer {
                 Ok(answer) => print(answer.as_bytes())?,
-                // The next query may be a better one.
+                // The next query may be right.
                 Err(Error::Usage(what)) => {
                     failed += 1;
                     note(&format!("tokapi: {what}\n"));
@@ -322,7 +349,7 @@ impl Search<'_> {
         let parse = |query: &NumberedQuery| self.parse(&query.text);
         let parsed: Vec<Query> = pool.install(|| queries.par_iter().map(parse).collect());
         let block = (BLOCK_HITS / self.options.k.max(1)).clamp(1, BLOCK_QUERIES);
-        // What follows is answered while a block is written.
+        // The next queries are answered while a block is written.
         let mut in_order = self.in_order(&parsed, 2 * block)?;
         let mut answers = in_order
             .as_mut()
@@ -356,7 +383,7 @@ impl Search<'_> {
     }
 }
 
-/// The error, with the id of the query where that is to blame.
+/// The error, with the id of the query if the query is at fault.
 fn of_query(id: &str, error: Error) -> Error {
     match error {
         Error::Usage(what) => Error::Usage(format!("query {id}: {what}")),
@@ -364,7 +391,7 @@ fn of_query(id: &str, error: Error) -> Error {
     }
 }
 
-/// What a GPU, or the CPU in its place, finds for a query.
+/// The answer of a scheduler to a query, if there is a scheduler.
 fn found(in_order: &mut Option<InOrder>, query: &Query) -> Result<Option<Vec<Hit>>, Error> {
     let Some(in_order) = in_order else {
         return Ok(None);
@@ -372,7 +399,7 @@ fn found(in_order: &mut Option<InOrder>, query: &Query) -> Result<Option<Vec<Hit
     in_order.answers([query.clone()]).next().transpose()
 }
 
-/// Says how many queries a GPU left to the CPU, and why.
+/// Prints how many queries a GPU left to the CPU, and why.
 fn tell(in_order: Option<&InOrder>) {
     let Some(in_order) = in_order else {
         return;

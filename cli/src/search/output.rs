@@ -1,4 +1,4 @@
-//! Where the answers to a file of queries go: whole, or not at all.
+//! The output of a file of queries: whole, or not at all.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,9 +9,9 @@ use tokapi::output::Staged;
 use crate::summary::print;
 
 pub enum Output {
-    /// A file, as they come.
+    /// A file.
     File(Staged),
-    /// Standard output, when all are there.
+    /// Standard output, printed at the end.
     Printed(String),
 }
 

@@ -1,8 +1,7 @@
-//! `tokapi tune`: which chunk size is the best for an input, an engine and its disks.
+//! `tokapi tune`: the best chunk size for an input, an engine and its disks.
 //!
-//! The beginning of the input goes through both passes, by scratch, to Parquet, in chunks of several
-//! sizes. The library fits its cost model to where the time went, and keeps the constants, which
-//! `--chunk-size auto` uses.
+//! The beginning of the input goes through both passes, with scratch files, to Parquet, in chunks of several sizes. The
+//! library fits its cost model to the times of the stages, and keeps the constants for `--chunk-size auto`.
 
 mod queries;
 mod report;
@@ -10,23 +9,23 @@ mod sort;
 mod svg;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use tokapi::collection::Storage;
 use tokapi::output::{Order, Output, Staged, StagedFolder, Target};
 use tokapi::scratch::ScratchOptions;
 use tokapi::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fastest};
-use tokapi::{Bm25, BuildOptions, Error};
+use tokapi::{Bm25, Error};
 
 use crate::input::{self, Sample};
 use crate::progress::run_bar;
 use crate::size;
 use crate::storage;
 use crate::summary::{note, print};
+use crate::tuned;
 use report::{Report, Sweep};
 
-/// Find the best chunk size for an input, an engine and its disks
+/// Measure this machine: the best chunk size for an input, or the queries that a GPU answers sooner
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,27 +36,22 @@ Examples:
   tokapi tune sort keys.u32 -o sorted.u32 --engine gpu --algorithm bitonic --sweep")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    /// The output of the real job; the measurements write and remove files beside it
+    #[arg(short, long, value_name = "FILE", default_value = "tune.parquet")]
+    output: PathBuf,
+
+    /// A file of queries: find out which of them a GPU answers sooner than the CPU; INPUT is an index
+    ///
+    /// Each line has an id, a tab and a text, or is a JSON object with _id and text. `tokapi search --engine auto` uses the
+    /// result.
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+
     #[command(flatten)]
     input: input::Args,
 
     #[command(flatten)]
     room: storage::Room,
-
-    /// Where the output would go: measured files are written beside it, and removed
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        default_value = "tune.parquet",
-        help_heading = "Output"
-    )]
-    output: PathBuf,
-
-    /// Find by these queries which of them a GPU answers sooner than the CPU; INPUT is an index
-    ///
-    /// Lines of `id<TAB>text`, or of JSON with _id and text.
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    queries: Option<PathBuf>,
 
     #[command(flatten)]
     how: How,
@@ -71,39 +65,50 @@ enum What {
     Sort(sort::Args),
 }
 
-/// How it is measured, and told.
+/// The options of measurements and of their report.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct How {
     /// How much of the input to measure, from its beginning
     ///
-    /// Chunks are as large as this allows every thread one.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "256MB")]
+    /// The largest chunk is the sample divided by the number of threads.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = size::parse,
+        default_value = "256MB",
+        help_heading = "Measurements"
+    )]
     sample: u64,
 
-    /// How often each size is measured; the fastest counts
-    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    /// How often each size is measured; the fastest run counts
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Measurements"
+    )]
     repeat: u32,
 
-    /// Measure more sizes, to see how well they are predicted
-    #[arg(long)]
+    /// Measure more sizes, to check the predictions
+    #[arg(long, help_heading = "Measurements")]
     sweep: bool,
 
-    /// Draw what was measured and predicted [default: with --sweep, tune.svg]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// A file for a drawing of measured and predicted times [default: with --sweep, tune.svg]
+    #[arg(long, value_name = "FILE", help_heading = "Measurements")]
     svg: Option<PathBuf>,
 
     /// Print one JSON object
-    #[arg(long, help_heading = "Output")]
+    #[arg(long)]
     json: bool,
 }
 
-/// Of the largest chunk size to the smallest.
+/// The largest chunk size divided by the smallest.
 const RANGE: u64 = 128;
-/// No larger chunks, however large the sample.
+/// The largest chunk size.
 const MOST_BYTES: u64 = 256 << 20;
-/// Times as often as others are the predicted and the measured optimum measured: what is compared is
-/// a few percent.
+/// How many times as often as other sizes the predicted and the measured optimum are run: they differ by a few percent.
 const CHECKS: u32 = 2;
 
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
@@ -118,11 +123,13 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     }
     let sample = args.input.sample(threads, args.how.svg().as_slice())?;
     let bench = Bench::new(&args, &sample)?;
-    // Warms up, and tells how much text there is.
+    // Warms up, and gives the size of the text.
     let bytes = bench.run(tokapi::corpus::DEFAULT_CHUNK_BYTES as u64)?.bytes;
     let memory_most = args.room.memory()?.chunk_bytes(threads);
     Tuned {
-        engine: engine_name(&sample.options),
+        engine: tuned::weighing(&sample.options),
+        content: "text",
+        parallel_chunks: threads as u64,
         threads: threads as u64,
         local: INVERTING,
         global: MERGING,
@@ -145,6 +152,10 @@ impl How {
 struct Tuned {
     /// The name under which the constants are kept.
     engine: String,
+    /// The content of the input, in a word.
+    content: &'static str,
+    /// The chunks that are worked on at the same time, and the threads of all of them.
+    parallel_chunks: u64,
     threads: u64,
     local: Shape,
     global: Shape,
@@ -164,7 +175,7 @@ impl Tuned {
     ) -> Result<(), Error> {
         if self.sample_bytes == 0 {
             return Err(Error::Usage(
-                "the input has no text; there is nothing to measure".into(),
+                "the input is empty: give one with something to measure".into(),
             ));
         }
         let most = self.most.max(1);
@@ -185,7 +196,7 @@ impl Tuned {
         let measured = plan.measure(&mut run)?;
         let of_fit = measured.iter().zip(&sizes).filter(|(_, size)| size.fitted);
         let of_fit: Vec<Measured> = of_fit.map(|(run, _)| *run).collect();
-        let model = Model::fit(&of_fit, self.threads, self.local, self.global);
+        let model = Model::fit(&of_fit, self.parallel_chunks, self.local, self.global);
         let sweep = match how.sweep {
             true => Some(check(&model, &measured, CHECKS * how.repeat, &mut run)?),
             false => None,
@@ -197,6 +208,8 @@ impl Tuned {
         }
         let report = Report {
             engine: self.engine,
+            content: self.content,
+            threads: self.threads,
             bytes: self.bytes,
             model,
             measured,
@@ -221,27 +234,6 @@ impl Tuned {
     }
 }
 
-/// The constants that are known for how `options` builds on this machine.
-pub fn load(options: &BuildOptions) -> Option<Arc<Model>> {
-    let engine = engine_name(options);
-    let model = Store::of_user()?.load(&engine, options.threads as u64);
-    if model.is_none() {
-        log::info!("{engine}: chunk sizes have not been measured here; `tokapi tune` does that");
-    }
-    model.map(Arc::new)
-}
-
-/// The same for sorting by the engine of this name.
-pub fn load_sort(engine: &str) -> Option<Arc<Model>> {
-    Store::of_user()?
-        .load(&format!("sort {engine}"), 1)
-        .map(Arc::new)
-}
-
-fn engine_name(options: &BuildOptions) -> String {
-    format!("weigh {}", options.engine.name())
-}
-
 const INVERTING: Shape = Shape {
     growth: Growth::Log,
     terms: true,
@@ -251,8 +243,7 @@ const MERGING: Shape = Shape {
     terms: true,
 };
 
-/// Measures the predicted optimum beside the best of the sizes, in turns, so that whatever else the
-/// machine does hits both.
+/// Measures the predicted optimum and the best of the sizes in turns, so that other load on the machine slows both.
 fn check(
     model: &Model,
     measured: &[Measured],
@@ -280,7 +271,7 @@ struct Bench<'a> {
     bytes: u64,
     storage: Storage,
     output: Output,
-    /// They vanish with this.
+    /// They are removed when this is dropped.
     _folders: Vec<StagedFolder>,
 }
 
@@ -333,19 +324,21 @@ impl<'a> Bench<'a> {
             seconds,
             others: Load::now().others_since(&load),
         };
-        log::info!("{measured:?}");
+        log::info!(
+            "chunks of {}: {seconds:.3} s",
+            report::size(measured.chunk_bytes)
+        );
         std::fs::remove_file(&self.output.path).map_err(Error::writing(&self.output.path))?;
         Ok(measured)
     }
 }
 
-/// Lets the system forget what it has read of a file, where it can: an input larger than the memory
-/// comes from the disk.
+/// Lets the system forget the cached pages of a file, if it can: an input larger than memory comes from the disk.
 fn forget(path: &Path) {
     #[cfg(target_os = "linux")]
     if let Ok(file) = std::fs::File::open(path) {
         use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-        // Advice; what stays in memory makes reading faster, nothing else.
+        // Only advice: pages that stay make reading faster, nothing else.
         let _ = posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
     }
     #[cfg(not(target_os = "linux"))]

@@ -1,4 +1,4 @@
-//! `tokapi tune INDEX --queries FILE`: which processor answers a query sooner.
+//! `tokapi tune INDEX --queries FILE`: the router that predicts which processor answers a query sooner.
 
 use std::path::Path;
 
@@ -37,12 +37,16 @@ pub fn run(index: &Path, queries: &Path, how: &How, threads: usize) -> Result<()
     let routed = routing::fit(&timed, threads as u64);
     let Some(router) = routed.router else {
         return Err(Error::Usage(
-            "these are too few queries to tell by: give several of different lengths".into(),
+            "the queries are too few to fit a router: give more, with terms of different frequency"
+                .into(),
         ));
     };
     if let Some(store) = Store::of_user() {
         router.save(&store, threads as u64)?;
-        note(&format!("kept in {}\n", store.path().display()));
+        note(&format!(
+            "the router is in {}; `tokapi search --engine auto` uses it\n",
+            store.path().display()
+        ));
     }
     match how.json {
         true => print(format!("{}\n", routed.json).as_bytes()),

@@ -1,4 +1,4 @@
-//! What `tokapi tune` found, as text and as JSON.
+//! The report of `tokapi tune`, as text and as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,15 @@ use serde_json::{Value, json};
 use tokapi::StageTimes;
 use tokapi::tune::{Measured, Model, PassPrediction, Prediction, Size};
 
-use crate::summary::grouped;
+use crate::summary::{counted, grouped};
 use crate::table::Table;
 
-/// All there is to tell.
+/// Measurements, and the model that was fitted to them.
 pub struct Report {
     pub engine: String,
+    /// The content of the input, in a word.
+    pub content: &'static str,
+    pub threads: u64,
     /// The size of the whole input.
     pub bytes: u64,
     pub model: Model,
@@ -22,24 +25,23 @@ pub struct Report {
     pub stored: Option<PathBuf>,
 }
 
-/// How good the prediction is.
+/// How good the prediction of the optimum is.
 pub struct Sweep {
-    /// What the predicted optimum took.
+    /// The fastest run of the predicted optimum.
     pub optimum: Measured,
-    /// What the fastest of the other sizes took in turns with it.
+    /// The fastest run of the best other size, in turns with it.
     pub beside: Measured,
-    /// The fastest run of that size, whenever it was.
+    /// The fastest of all runs of that size.
     pub best: Measured,
 }
 
 impl Sweep {
-    /// How much longer the predicted optimum takes than the best of all runs, which may have had the
-    /// machine for itself when this one had not.
+    /// How much longer the predicted optimum takes than the best of all runs, which may have had less load beside it.
     fn loss(&self) -> f64 {
         (self.optimum.seconds / self.best.seconds - 1.0).max(0.0)
     }
 
-    /// The same beside runs of the best size under the same conditions.
+    /// The same, compared with runs of the best size under the same load.
     fn loss_beside(&self) -> f64 {
         (self.optimum.seconds / self.beside.seconds - 1.0).max(0.0)
     }
@@ -55,14 +57,14 @@ impl Report {
         self.model.predict(run.bytes, run.chunk_bytes)
     }
 
-    /// The best chunk size for so many bytes, and the seconds that it takes.
+    /// The best chunk size for an input of `bytes`, and its time in seconds.
     pub fn best(&self, bytes: u64) -> (u64, f64) {
         let (least, most) = self.model.range;
         let best = self.model.best(bytes, least, most);
         (best, self.model.predict(bytes, best).total)
     }
 
-    /// The mean of the relative errors of the predicted total, of those sizes that `counts`.
+    /// The mean relative error of the predicted totals of the sizes that `counts` selects.
     fn mean_error(&self, counts: impl Fn(&Size) -> bool) -> Option<f64> {
         let runs = self.measured.iter().zip(&self.sizes);
         let errors = runs.filter(|(_, size)| counts(size)).map(|(run, _)| {
@@ -73,7 +75,7 @@ impl Report {
         (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
     }
 
-    /// The sizes that others disturbed every run of.
+    /// The number of sizes of which other load disturbed every run.
     fn disturbed(&self) -> usize {
         let runs = self.measured.iter();
         runs.filter(|run| run.is_disturbed()).count()
@@ -122,10 +124,11 @@ impl Report {
         let (best, seconds) = self.best(sample);
         let (whole, whole_seconds) = self.best(self.bytes);
         let mut text = format!(
-            "{}, {} threads, {} bytes of text\n\n{}\n",
+            "{}, {}, {} bytes of {}\n\n{}\n",
             self.engine,
-            self.model.threads,
+            counted(self.threads, "thread"),
             grouped(sample),
+            self.content,
             table.text(),
         );
         text += &format!("predicted optimum {:>12}  {seconds:.2} s\n", size(best));
@@ -144,7 +147,8 @@ impl Report {
                 100.0 * sweep.loss_beside()
             );
             if sweep.optimum.is_disturbed() {
-                text += "  others used the machine in those turns: the loss is theirs, too\n";
+                text +=
+                    "  other programs used the machine in these turns, which adds to the loss\n";
             }
         }
         for (name, error) in [
@@ -159,8 +163,8 @@ impl Report {
         let disturbed = self.disturbed();
         if disturbed > 0 {
             text += &format!(
-                "others used the machine while {disturbed} of {} sizes were measured; better \
-                 measure again when it is idle\n",
+                "other programs used the machine during the runs of {disturbed} of {} sizes: measure again when it is \
+                 idle\n",
                 self.measured.len()
             );
         }
@@ -174,11 +178,13 @@ impl Report {
         match &self.stored {
             Some(path) => {
                 text += &format!(
-                    "constants kept in {}; --chunk-size auto uses them\n",
+                    "the constants are in {}; --chunk-size auto uses them\n",
                     path.display()
                 );
             }
-            None => text += "constants are not kept: neither HOME nor TOKAPI_TUNE is set\n",
+            None => {
+                text += "the constants are not kept: set HOME, or TOKAPI_TUNE to a file, to keep them\n";
+            }
         }
         text
     }
@@ -209,7 +215,7 @@ impl Report {
         };
         let mut object = json!({
             "engine": self.engine,
-            "threads": self.model.threads,
+            "threads": self.threads,
             "sizes": sizes.collect::<Vec<_>>(),
             "optimum": optimum(self.sample_bytes()),
             "whole_optimum": optimum(self.bytes),
@@ -248,7 +254,7 @@ fn pass([input, compute, output, total]: [f64; 4]) -> Value {
     json!({"input": input, "compute": compute, "output": output, "total": total})
 }
 
-/// A size as it can be given on the command line.
+/// A size as the command line takes it.
 pub fn size(bytes: u64) -> String {
     let bytes = bytes as f64;
     match bytes {

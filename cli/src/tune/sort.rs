@@ -1,4 +1,4 @@
-//! `tokapi tune sort`: the same for files of numbers.
+//! `tokapi tune sort`: the best chunk size for files of numbers.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,10 +11,14 @@ use tokapi::tune::{Growth, Load, Measured, Shape};
 use tokapi::{Error, Paths};
 
 use super::{How, Tuned, forget};
-use crate::sort;
+use crate::{sort, tuned};
 
 /// Find the best chunk size for sorting a file of numbers
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokapi tune sort keys.u32 -o sorted.u32
+  tokapi tune sort keys.u32 -o sorted.u32 --engine gpu --algorithm bitonic --sweep")]
 pub struct Args {
     #[command(flatten)]
     sort: sort::Args,
@@ -50,9 +54,11 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let limit = pool.install(|| chunk_limit(&options, &*engine))?;
     let algorithm = args.sort.algorithm();
     Tuned {
-        engine: format!("sort {}", args.sort.engine_name(&options)),
+        engine: tuned::sorting(&args.sort.engine_name(&options)),
+        content: "numbers",
         // An engine sorts a chunk on all of its threads.
-        threads: 1,
+        parallel_chunks: 1,
+        threads: threads as u64,
         local: Shape {
             growth: match algorithm {
                 Algorithm::Radix => Growth::Constant,
@@ -87,7 +93,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     })
 }
 
-/// The file, or a copy of its beginning where it is larger than `bytes`.
+/// The file, or a copy of its beginning if it is larger than `bytes`.
 fn sample(path: &Path, bytes: u64, folder: &Path, layout: Layout) -> Result<PathBuf, Error> {
     let failed = |source| Error::Read {
         path: path.to_path_buf(),

@@ -1,18 +1,18 @@
 //! Measured points and predicted lines: each pass with its stages, and the whole.
 
-use std::io::Write;
 use std::path::Path;
 
-use plotters::coord::Shift;
 use plotters::coord::combinators::IntoLogRange;
 use plotters::prelude::*;
 use tokapi::Error;
-use tokapi::output::Staged;
 use tokapi::tune::{Measured, Prediction};
+
+use crate::drawing::{self, Area, Drawn, chart};
+use crate::summary::counted;
 
 use super::report::{Report, measured, predicted, size};
 
-/// A line and its points, by what they say of a prediction and of a run.
+/// A line and its points: the values of a prediction and of a run.
 struct Curve<'a> {
     name: &'static str,
     color: RGBColor,
@@ -33,27 +33,16 @@ const STAGES: [(&str, RGBColor); 4] = [
 
 /// Writes the drawing to `path`.
 pub fn write(report: &Report, path: &Path) -> Result<(), Error> {
-    let mut text = String::new();
-    draw(report, &mut text).map_err(|error| Error::Write {
-        path: path.to_path_buf(),
-        source: std::io::Error::other(error.to_string()),
-    })?;
-    let mut staged = Staged::create(path)?;
-    let written = staged.write_all(text.as_bytes());
-    written.map_err(|source| staged.failed(source))?;
-    staged.commit()
+    drawing::write(path, (1500, 520), |root| draw(report, root))
 }
 
-type Drawn = Result<(), Box<dyn std::error::Error>>;
-
-fn draw(report: &Report, text: &mut String) -> Drawn {
-    let root = SVGBackend::with_string(text, (1500, 520)).into_drawing_area();
-    root.fill(&WHITE)?;
+fn draw(report: &Report, root: &Area<'_>) -> Drawn {
     let title = format!(
-        "{}, {} threads, {} of text: dots measured, lines predicted",
+        "{}, {}, {} of {}: dots measured, lines predicted",
         report.engine,
-        report.model.threads,
-        size(report.sample_bytes())
+        counted(report.threads, "thread"),
+        size(report.sample_bytes()),
+        report.content
     );
     let root = root.titled(&title, ("sans-serif", 20))?;
     let panels = root.split_evenly((1, 3));
@@ -111,7 +100,7 @@ fn draw(report: &Report, text: &mut String) -> Drawn {
 
 fn draw_panel(
     report: &Report,
-    panel: &DrawingArea<SVGBackend<'_>, Shift>,
+    panel: &Area<'_>,
     name: &str,
     curves: &[Curve<'_>],
     marks: &[(&'static str, RGBColor, u64, f64)],
@@ -136,12 +125,8 @@ fn draw_panel(
         lines.chain(points)
     });
     let top = heights.fold(0.0, f64::max) * 1.05;
-    let mut chart = ChartBuilder::on(panel)
-        .caption(name, ("sans-serif", 16))
-        .margin(12)
-        .x_label_area_size(36)
-        .y_label_area_size(48)
-        // One size only has no width.
+    let mut chart = chart(panel, name)
+        // A single size has no width.
         .build_cartesian_2d((least / 1.1..most * 1.1).log_scale(), 0.0..top.max(1e-6))?;
     chart
         .configure_mesh()

@@ -17,7 +17,7 @@ use super::part::Part;
 use super::state::{InPart, Shared};
 use super::window::Window;
 use super::{Contents, Keep, Reordering, build, merge};
-use tokapi_storage::error::{Error, Result};
+use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::StageTimes;
 use tokapi_storage::whole::sync_folder;
@@ -92,14 +92,12 @@ impl IndexWriter {
     /// As [`IndexWriter::open`].
     pub fn open_within(path: &Path, threads: usize, memory: Memory) -> Result<Self> {
         if let Some(impacts) = Manifest::read(path)?.impacts {
-            return Err(Error::Damaged {
-                path: path.to_path_buf(),
-                what: format!(
-                    "its weights were computed by {} for all its documents, and would be others with other \
-                     documents; build a new index, or one without impacts",
-                    impacts.bm25
-                ),
-            });
+            return Err(Error::Usage(format!(
+                "{}: its weights were computed by {} for all its documents, and would be others with other documents; \
+                 build a new index, or one without impacts",
+                path.display(),
+                impacts.bm25
+            )));
         }
         let lock = lock(path)?;
         // As it is now that nobody else changes it.
@@ -183,11 +181,16 @@ impl IndexWriter {
             _ if known.new.is_empty() => {}
             Repeated::Stop => {
                 let id = String::from_utf8_lossy(new.id(known.new[0])?).into_owned();
-                return Err(Error::Usage(format!(
-                    "{}: there is a document {id:?} in the index, and {} more of the new ones; nothing was added",
-                    shared.path.display(),
-                    known.new.len() - 1,
-                )));
+                return Err(Error::Input {
+                    place: Place {
+                        path: shared.path.clone(),
+                        position: Position::Whole,
+                    },
+                    what: format!(
+                        "there is a document {id:?} in the index, and {} more of the new ones; nothing was added",
+                        known.new.len() - 1,
+                    ),
+                });
             }
             Repeated::Skip => {
                 let gone = shared.write_deleted(&new, &folder.path, &known.new)?;

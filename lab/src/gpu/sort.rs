@@ -1,4 +1,4 @@
-//! The GPU's share of `tokapi bench sort`.
+//! The runs of the benchmark `sort`.
 
 use std::time::Instant;
 
@@ -6,24 +6,23 @@ use rayon::prelude::*;
 use tokapi::Error;
 use tokapi::gpu::{self, Build, Pair, Pinned, Record, SortTimes, Sorter, SorterOptions};
 
-use crate::bench::sort::{Algorithm, Args, Key, Measured};
-use crate::bench::weigh::fastest;
+use crate::runs::{Algorithm, AlgorithmTimes, Key, SortRuns, fastest};
 
-pub fn sort(args: &Args) -> Result<Vec<Measured>, Error> {
-    match (args.key, args.pairs) {
-        (Key::U32, false) => measure::<u32>(args),
-        (Key::U64, false) => measure::<u64>(args),
-        (Key::U32, true) => measure::<Pair<u32>>(args),
-        (Key::U64, true) => measure::<Pair<u64>>(args),
+pub fn sort(runs: &SortRuns) -> Result<Vec<AlgorithmTimes>, Error> {
+    match (runs.key, runs.pairs) {
+        (Key::U32, false) => measure::<u32>(runs),
+        (Key::U64, false) => measure::<u64>(runs),
+        (Key::U32, true) => measure::<Pair<u32>>(runs),
+        (Key::U64, true) => measure::<Pair<u64>>(runs),
     }
 }
 
-fn measure<R: Random>(args: &Args) -> Result<Vec<Measured>, Error> {
-    // Says best why there is none.
+fn measure<R: Random>(runs: &SortRuns) -> Result<Vec<AlgorithmTimes>, Error> {
+    // Its error says why there is no GPU.
     Build::Cuda.count()?;
-    let mut memory = Pinned::new(Build::Cuda, args.count * size_of::<R>())?;
+    let mut memory = Pinned::new(Build::Cuda, runs.count * size_of::<R>())?;
     let mut measured = Vec::new();
-    for &name in &args.algorithm {
+    for &name in &runs.algorithm {
         let algorithm = match name {
             Algorithm::Radix => gpu::Algorithm::Radix,
             Algorithm::Merge => gpu::Algorithm::Merge,
@@ -31,20 +30,20 @@ fn measure<R: Random>(args: &Args) -> Result<Vec<Measured>, Error> {
         };
         let mut turns = |timed: bool, repeat: u32| {
             let options = SorterOptions {
-                device: args.device,
+                device: runs.device,
                 timed,
                 ..SorterOptions::default()
             };
-            // Of its own, gone before the next one needs the memory.
+            // Dropped before the next one needs the memory.
             let mut sorter = Sorter::new(Build::Cuda, &options)?;
-            turn::<R>(&mut sorter, algorithm, &mut memory, args.count)?;
+            turn::<R>(&mut sorter, algorithm, &mut memory, runs.count)?;
             fastest(repeat, || {
-                turn::<R>(&mut sorter, algorithm, &mut memory, args.count)
+                turn::<R>(&mut sorter, algorithm, &mut memory, runs.count)
             })
         };
         let (_, times) = turns(true, 1)?;
-        let (seconds, _) = turns(false, args.repeat)?;
-        measured.push(Measured {
+        let (seconds, _) = turns(false, runs.repeat)?;
+        measured.push(AlgorithmTimes {
             name: format!("gpu {}", format!("{name:?}").to_lowercase()),
             seconds,
             stages_ms: vec![
@@ -58,7 +57,7 @@ fn measure<R: Random>(args: &Args) -> Result<Vec<Measured>, Error> {
     Ok(measured)
 }
 
-/// Makes records anew, sorts them and checks what comes out.
+/// Makes new records, sorts them and checks the result.
 fn turn<R: Random>(
     sorter: &mut Sorter,
     algorithm: gpu::Algorithm,
@@ -77,13 +76,13 @@ fn turn<R: Random>(
     let ascending = sorted.par_windows(2).all(|two| two[0].precedes(two[1]));
     if !ascending || Sums::of(sorted) != before {
         return Err(Error::Device(format!(
-            "{algorithm:?}: what came from the GPU is not what went there, sorted"
+            "{algorithm:?}: the GPU did not sort the records"
         )));
     }
     Ok((seconds, sorter.times()))
 }
 
-/// A record that is made of its place.
+/// A record made from its place.
 trait Random: Record {
     fn random(place: usize) -> Self;
     /// Whether it may stand before `next` when sorted stably.
@@ -154,7 +153,7 @@ fn scrambled(place: usize) -> u64 {
     word ^ (word >> 31)
 }
 
-/// What is the same for the same records in any order.
+/// Sums that are equal for the same records in any order.
 #[derive(PartialEq, Eq, Default)]
 struct Sums {
     sum: u128,

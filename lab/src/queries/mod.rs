@@ -1,4 +1,4 @@
-//! `tokapi bench queries`: queries by CPU and GPU, in batches and as they come.
+//! The benchmark `queries`: queries by CPU and GPU, in batches and as they arrive.
 
 mod batches;
 mod draw;
@@ -22,14 +22,14 @@ use tokapi_cli::summary::print;
 
 /// Time queries on the CPU, on a GPU, and on both together
 ///
-/// Queries are read from a file, or drawn from the index: terms as often as documents have them, but no more
-/// frequent ones than --largest-share says.
+/// Queries are read from a file, or drawn from the index: terms in proportion to their df, without those above
+/// --largest-share.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tokapi bench queries index
-  tokapi bench queries index --part batches --batch 4096 --batch 65536
-  tokapi bench queries index --queries queries.tsv --part router --part load --svg plots")]
+  tokapi-lab queries index
+  tokapi-lab queries index --part batches --batch 4096 --batch 65536
+  tokapi-lab queries index --queries queries.tsv --part router --part load --svg plots")]
 pub struct Args {
     /// The folder of the index
     index: PathBuf,
@@ -38,11 +38,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
 
-    /// What to measure
+    /// The parts to measure
     #[arg(long, value_enum, default_values_t = [Part::Batches, Part::Variation, Part::Router, Part::Load])]
     part: Vec<Part>,
 
-    /// How many queries to draw
+    /// The number of queries to draw
     #[arg(long, default_value_t = 65536)]
     count: usize,
 
@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, default_value_t = 0.02)]
     largest_share: f64,
 
-    /// Other seeds draw other queries
+    /// The seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -62,40 +62,40 @@ pub struct Args {
     #[arg(long, default_values_t = [4096])]
     batch: Vec<usize>,
 
-    /// Batches under way at a time
+    /// Batches that are answered at the same time
     #[arg(long, default_value_t = 8)]
     lanes: usize,
 
-    /// How many documents are sought
+    /// The number of documents to find
     #[arg(short, default_value_t = 10)]
     k: usize,
 
-    /// How often batches and loads are measured: the fastest counts of batches, that in the middle of loads
+    /// How often batches and loads are measured; of batches the fastest counts, of loads the median
     #[arg(long, default_value_t = 3)]
     repeat: usize,
 
-    /// Seconds of every load
+    /// Seconds of each load
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
 
-    /// Queries a second that come in at first; then twice as many, and so on
+    /// The first load, in queries a second; each further one is twice as large
     #[arg(long, default_value_t = 2000.0)]
     first_load: f64,
 
-    /// The most queries a second
+    /// The largest load, in queries a second
     #[arg(long, default_value_t = 1_000_000.0)]
     last_load: f64,
 
-    /// The GPU, counted from 0
+    /// The number of the GPU
     #[arg(long, default_value_t = 0)]
     device: u32,
 
-    /// The device memory for lists at most [default: seven eighths of what is free]
+    /// The most memory for lists on the GPU [default: seven eighths of what is free]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     device_memory: Option<u64>,
 
-    /// Draw what was measured to files in this folder
-    #[arg(long, value_name = "FOLDER")]
+    /// A folder for drawings
+    #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 
     /// Print one JSON object
@@ -105,17 +105,17 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
 enum Part {
-    /// How many queries a second batches answer
+    /// The throughput of batches
     Batches,
-    /// How evenly batches take their time, by PART and by PARA
+    /// The variation of the times of batches, by PART and by PARA
     Variation,
-    /// Which processor answers a query sooner, and how well that is foreseen
+    /// The processor that answers a query sooner, predicted and measured
     Router,
-    /// How long queries take that come at random, at more and more a second
+    /// The response times of queries that arrive at random, at rising rates
     Load,
 }
 
-/// What is measured.
+/// An index on both processors, and the queries to measure.
 struct Bench<'a> {
     args: &'a Args,
     threads: usize,
@@ -145,12 +145,12 @@ impl Report {
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     if args.k > MOST_RANKED {
         return Err(Error::Usage(format!(
-            "-k can be {MOST_RANKED} at most: a GPU ranks no more"
+            "a GPU ranks at most {MOST_RANKED} documents: give a smaller -k"
         )));
     }
     if !(args.first_load >= 1.0 && args.last_load.is_finite()) {
         return Err(Error::Usage(
-            "loads begin with a query a second or more".into(),
+            "--first-load must be 1 or more, and --last-load finite".into(),
         ));
     }
     let index = Arc::new(Index::open(&args.index)?);
@@ -181,7 +181,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let mut report = Report::default();
     let _ = writeln!(
         report.text,
-        "{}: {} of {} lists, {} of {} postings in {:.1} GB, brought there in {:.1} s",
+        "{}: {} of {} lists, {} of {} postings in {:.1} GB, copied in {:.1} s",
         Build::Cuda.device(args.device)?.name,
         fit.fitting_lists,
         fit.lists,
@@ -197,7 +197,10 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         bench.batches(&mut report)?;
     }
     if has(Part::Variation) {
-        bench.variation(&mut report)?;
+        let of_sizes = bench.variation(&mut report)?;
+        if let Some(folder) = &args.svg {
+            svg::batch_times(&of_sizes, folder)?;
+        }
     }
     if has(Part::Router) || has(Part::Load) {
         let mixed = bench.mixed();
@@ -207,7 +210,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         if has(Part::Router) {
             report.add(
                 "router",
-                "where a query is answered sooner",
+                "the processor that answers a query sooner",
                 &routed.text,
                 routed.json.clone(),
             );
@@ -216,7 +219,10 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
             }
         }
         if has(Part::Load) {
-            bench.ramp(mixed, routed.router, &mut report)?;
+            let at_loads = bench.ramp(mixed, routed.router, &mut report)?;
+            if let Some(folder) = &args.svg {
+                svg::loads(&at_loads, folder)?;
+            }
         }
     }
     match args.json {
@@ -226,7 +232,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 }
 
 impl Bench<'_> {
-    /// Queries of both kinds, one after the other.
+    /// Queries of both kinds in turn.
     fn mixed(&self) -> Vec<Query> {
         let both = self.and.iter().zip(&self.or).enumerate();
         both.map(|(number, (and, or))| if number % 2 == 0 { and } else { or }.clone())

@@ -1,4 +1,4 @@
-//! How long queries take that come at random, at more and more a second.
+//! The response times of queries that arrive at random, at rising rates.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,13 +10,13 @@ use tokapi::cooperate::{Accelerator, Outcome, Policy, Router, Scheduler, Schedul
 use tokapi::query::Query;
 
 use super::draw::Random;
-use super::{Bench, Report, svg};
+use super::{Bench, Report};
 use tokapi_cli::table::Table;
 
 /// Queries that may wait.
 const QUEUE: usize = 1 << 17;
 
-/// Where so many times as many come as a policy answers, it is not tried with more.
+/// A policy that answers less than this part of the offered queries is not tried at higher rates.
 const BEYOND: f64 = 3.0;
 
 /// Threads that queries come from.
@@ -25,15 +25,15 @@ const SOURCES: usize = 4;
 /// Lanes of the scheduler.
 const LANES: usize = 4;
 
-/// Queries of a source whose fate is told to one place: fewer threads at a time write there.
+/// Queries of a source that share a tally, so that few threads write to one at the same time.
 const TALLIED: usize = 4096;
 
-/// What a policy did at a load.
+/// The figures of a policy at a load.
 pub struct AtLoad {
     pub policy: &'static str,
     pub offered: f64,
     pub answered: f64,
-    /// Milliseconds: the mean, and those that half, 95%, 99% and 99.9% of the queries took at most.
+    /// Milliseconds: the mean, and the quantiles 50%, 95%, 99% and 99.9%.
     pub times: [f64; 5],
     share_gpu: f64,
     mean_batch: f64,
@@ -41,9 +41,9 @@ pub struct AtLoad {
     switches: u64,
 }
 
-/// What has become of queries of a load, told from many threads.
+/// The outcomes of queries of a load, counted by many threads.
 struct Tally {
-    /// Nanoseconds, 0 where there was no answer.
+    /// Nanoseconds, 0 for queries without an answer.
     times: Vec<AtomicU64>,
     told: AtomicUsize,
     failed: AtomicUsize,
@@ -62,7 +62,7 @@ impl Bench<'_> {
         queries: Vec<Query>,
         router: Option<Router>,
         report: &mut Report,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<AtLoad>, Error> {
         let queries: Vec<Arc<Query>> = queries.into_iter().map(Arc::new).collect();
         let mut table = Table::new(&[
             "offered q/s",
@@ -111,9 +111,6 @@ impl Bench<'_> {
             }
             offered *= 2.0;
         }
-        if let Some(folder) = &self.args.svg {
-            svg::loads(&all, folder)?;
-        }
         let json = all.iter().map(|at| {
             json!({
                 "policy": at.policy, "offered": at.offered, "answered": at.answered, "mean_ms": at.times[0],
@@ -132,7 +129,7 @@ impl Bench<'_> {
             &table.text(),
             json.collect::<Vec<_>>().into(),
         );
-        Ok(())
+        Ok(all)
     }
 
     fn at_load(
@@ -262,7 +259,7 @@ impl Tally {
     }
 }
 
-/// Sleeps, and at last spins: nothing else wakes up in time.
+/// Sleeps, and spins at the end, because a sleep ends too late.
 fn wait_until(due: Instant) {
     const SPIN: Duration = Duration::from_micros(200);
     let left = due.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! Drawings of what was measured.
+//! Drawings of the results.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use tokapi::cooperate::{Router, Timed};
 
 use super::ramp::AtLoad;
 use super::variation::OfSize;
-use crate::bench::plot::{COLORS, curves, lines, write};
+use crate::plot::{curves, lines, write};
+use tokapi_cli::drawing::{COLORS, chart};
 
 /// Throughput and response time of every policy against the load.
 pub fn loads(all: &[AtLoad], folder: &Path) -> Result<(), Error> {
@@ -68,13 +69,13 @@ pub fn batch_times(all: &[OfSize], folder: &Path) -> Result<(), Error> {
     })
 }
 
-/// How much longer the CPU takes than the GPU: how often, and foreseen against measured.
+/// How much longer the CPU takes than the GPU: a histogram, and the prediction against the measurement.
 pub fn router(timed: &[Timed], router: Option<&Router>, folder: &Path) -> Result<(), Error> {
     const BARS: usize = 60;
     let difference = |timed: &Timed| (timed.cpu - timed.gpu) * 1e3;
     let mut sorted: Vec<f64> = timed.iter().map(difference).collect();
     sorted.sort_by(f64::total_cmp);
-    // The farthest hundredth would press the others together.
+    // The largest hundredth would press the others together.
     let at = |share: f64| {
         sorted
             .get((share * sorted.len() as f64) as usize)
@@ -89,42 +90,34 @@ pub fn router(timed: &[Timed], router: Option<&Router>, folder: &Path) -> Result
     let highest = bars.iter().copied().max().unwrap_or(1).max(1);
     write(folder, "queries-router.svg", |root| {
         let panels = root.split_evenly((1, 2));
-        let mut chart = ChartBuilder::on(&panels[0])
-            .caption("CPU less GPU time", ("sans-serif", 16))
-            .margin(12)
-            .x_label_area_size(36)
-            .y_label_area_size(60)
-            .build_cartesian_2d(least..most, 0..highest)?;
-        chart
+        let mut times =
+            chart(&panels[0], "CPU less GPU time").build_cartesian_2d(least..most, 0..highest)?;
+        times
             .configure_mesh()
             .light_line_style(WHITE)
             .x_desc("ms")
             .y_desc("queries")
             .draw()?;
         let width = (most - least) / BARS as f64;
-        chart.draw_series(bars.iter().enumerate().map(|(bar, &count)| {
+        times.draw_series(bars.iter().enumerate().map(|(bar, &count)| {
             let left = least + bar as f64 * width;
             Rectangle::new([(left, 0), (left + width, count)], COLORS[2].filled())
         }))?;
-        let mut chart = ChartBuilder::on(&panels[1])
-            .caption("foreseen against measured", ("sans-serif", 16))
-            .margin(12)
-            .x_label_area_size(36)
-            .y_label_area_size(60)
+        let mut pairs = chart(&panels[1], "predicted against measured")
             .build_cartesian_2d(least..most, least..most)?;
-        chart
+        pairs
             .configure_mesh()
             .light_line_style(WHITE)
             .x_desc("measured, ms")
-            .y_desc("foreseen, ms")
+            .y_desc("predicted, ms")
             .draw()?;
-        chart.draw_series(LineSeries::new(
+        pairs.draw_series(LineSeries::new(
             [(least, least), (most, most)],
             COLORS[0].stroke_width(1),
         ))?;
         if let Some(router) = router {
             let shown = timed.iter().filter(|timed| difference(timed) < most);
-            chart.draw_series(shown.map(|timed| {
+            pairs.draw_series(shown.map(|timed| {
                 let foreseen = router.difference(&timed.complexity) * 1e3;
                 Circle::new(
                     (difference(timed), foreseen.clamp(least, most)),

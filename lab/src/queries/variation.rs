@@ -1,5 +1,5 @@
-//! Batches one after the other, from small to large ones: how much they answer, how long a query of one waits, and
-//! how evenly they take their time. PART with as many queries in each, PARA with as much work.
+//! Batches one after the other, from small to large: throughput, time of a batch, and variation of that time. Batches of
+//! PART have equal numbers of queries, those of PARA equal work.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,20 +10,20 @@ use tokapi::cooperate::Accelerator;
 use tokapi::gpu::{GpuLane, Scheme};
 use tokapi::query::Query;
 
-use super::{Bench, Report, svg};
+use super::{Bench, Report};
 use tokapi_cli::table::Table;
 
 /// The queries of a batch, on average.
 const SIZES: [usize; 5] = [64, 256, 1024, 4096, 16384];
 
-/// The batches that are measured of each size: at least, and at most.
+/// The least and the most batches that are measured of each size.
 const LEAST_BATCHES: usize = 4;
 const MOST_BATCHES: usize = 256;
 
-/// Turns, of which that in the middle by variation counts.
+/// Turns; the median by variation counts.
 const TURNS: usize = 9;
 
-/// What a scheme did with batches of a size.
+/// The figures of a scheme with batches of a size.
 pub struct OfSize {
     pub scheme: &'static str,
     pub size: usize,
@@ -45,7 +45,7 @@ impl OfSize {
 }
 
 impl Bench<'_> {
-    pub fn variation(&self, report: &mut Report) -> Result<(), Error> {
+    pub fn variation(&self, report: &mut Report) -> Result<Vec<OfSize>, Error> {
         let mut table = Table::new(&[
             "batch",
             "scheme",
@@ -90,12 +90,9 @@ impl Bench<'_> {
                 all.push(of_size);
             }
         }
-        if let Some(folder) = &self.args.svg {
-            svg::batch_times(&all, folder)?;
-        }
         let title = "AND, documents: batches one after the other, on one lane";
         report.add("variation", title, &table.text(), json.into());
-        Ok(())
+        Ok(all)
     }
 
     fn work_of(&self, queries: &[&Query]) -> f64 {
@@ -105,7 +102,7 @@ impl Bench<'_> {
         complexity.map(|of| of.work()).sum()
     }
 
-    /// Whole batches of `size` queries, or of the work that so many are on average.
+    /// Whole batches of `size` queries, or of the work of `size` average queries.
     fn closed(&self, size: usize, by_work: bool) -> Vec<Vec<&Query>> {
         let full = match by_work {
             true => {
@@ -123,7 +120,7 @@ impl Bench<'_> {
             };
             if sum >= full {
                 batches.push(std::mem::take(&mut batch));
-                // What is above belongs to the next, so that they are not larger on average.
+                // The excess counts for the next batch, so that batches are not larger on average.
                 sum -= full;
             }
             if batches.len() == MOST_BATCHES {
@@ -133,7 +130,7 @@ impl Bench<'_> {
         batches
     }
 
-    /// The seconds of each batch in one turn. The first is for memory.
+    /// The seconds of each batch in one turn. The first turn allocates memory.
     fn times(&self, batches: &[Vec<&Query>], scheme: Scheme) -> Result<Vec<f64>, Error> {
         let mut lane = GpuLane::new(Arc::clone(&self.on_device))?;
         let mut turns = Vec::new();
