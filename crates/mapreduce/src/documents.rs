@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
-use super::input::{Input, Reader};
-use super::portable::PortableInput;
+use super::input::{Input, PortableInput, Reader};
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_text::analyze::cut::{Cutter, State};
 use tokapi_text::analyze::{Analyzer, AnalyzerOptions};

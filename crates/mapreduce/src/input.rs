@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use super::job::Job;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::Skipped;
-
-/// The records that a job's `map` takes.
-pub type Record<'a, J> = <<<J as Job>::Input as Input>::Reader as Reader>::Record<'a>;
 
 /// An input splitter: gives pieces of the input, each the work of one map task.
 pub trait Input: Send {
@@ -47,4 +46,27 @@ pub trait Reader: Send {
         split: Self::Split,
         each: &mut impl FnMut(Self::Record<'_>) -> Result<()>,
     ) -> Result<Skipped>;
+}
+
+/// An input whose splits can be read elsewhere.
+pub trait PortableInput: Input<Split: Serialize + DeserializeOwned + Clone> {
+    /// What a reader is made of.
+    type Reading: Serialize + DeserializeOwned;
+
+    /// What makes a reader of this input elsewhere.
+    fn reading(&self) -> Self::Reading;
+
+    /// A reader.
+    ///
+    /// # Errors
+    /// It cannot be made of what was described.
+    fn reader_of(reading: Self::Reading) -> Result<Self::Reader>;
+
+    /// Takes note that a split is read elsewhere.
+    fn passed(&self, split: &Self::Split) {
+        let _ = split;
+    }
+
+    /// Where a split stands in the input, for whoever must find it.
+    fn place(split: &Self::Split) -> String;
 }

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::input::{Input, Reader};
-use super::portable::PortableInput;
+use super::input::{Input, PortableInput, Reader};
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::{Block, Corpus, CorpusOptions, Format, OnError, Skipped};
 

@@ -2,9 +2,9 @@
 
 use super::codec;
 use super::cuts::Cut;
-use super::emit::compare;
-use super::job::{Job, Order};
+use super::job::{Job, compare};
 use super::run::{Run, RunReader, RunWriter};
+use super::values::Order;
 use tokapi_storage::error::{Error, Result};
 
 /// The groups of several runs between two cuts, in order.

@@ -121,6 +121,19 @@ pub(super) fn write<J: Job>(
 }
 
 impl Threads {
+    /// As [`Threads::run`], with what `own` makes of every output in one list.
+    ///
+    /// # Errors
+    /// As [`Threads::run`].
+    pub fn collect<J: Job, T: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        own: impl Fn(J::Output<'_>) -> T + Sync,
+    ) -> Result<(Vec<T>, Report)> {
+        collect(self, job, input, own)
+    }
+
     /// Runs `job` on `input` and writes what `format` makes of every output to `path`, compressed
     /// as its name tells. To be committed by the caller.
     ///

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::functors::Functors;
-use super::input::Input;
+use super::input::PortableInput;
 use super::job::{Job, Room};
 use super::output::record;
 use super::records::Records;
@@ -14,29 +14,6 @@ use super::report::Report;
 use super::threads::Threads;
 use tokapi_storage::error::Result;
 use tokapi_storage::whole::Staged;
-
-/// An input whose splits can be read elsewhere.
-pub trait PortableInput: Input<Split: Serialize + DeserializeOwned + Clone> {
-    /// What a reader is made of.
-    type Reading: Serialize + DeserializeOwned;
-
-    /// What makes a reader of this input elsewhere.
-    fn reading(&self) -> Self::Reading;
-
-    /// A reader.
-    ///
-    /// # Errors
-    /// It cannot be made of what was described.
-    fn reader_of(reading: Self::Reading) -> Result<Self::Reader>;
-
-    /// Takes note that a split is read elsewhere.
-    fn passed(&self, split: &Self::Split) {
-        let _ = split;
-    }
-
-    /// Where a split stands in the input, for whoever must find it.
-    fn place(split: &Self::Split) -> String;
-}
 
 /// A job that can be made again elsewhere from what it serializes to, once for map tasks and once
 /// for reduce tasks: what [`Job::all_mapped`] made of the notes is to be serialized too.

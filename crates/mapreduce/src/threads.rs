@@ -9,20 +9,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
 use super::codec;
-use super::cuts::{Cut, Partitions, cuts};
-use super::emit::Emitter;
+use super::cuts::{Partitions, cuts};
 use super::guard::guarded;
-use super::input::{Input, Reader, Record};
-use super::job::{Combine, Job, Room};
-use super::merge::{Merge, merge_runs};
-use super::output;
+use super::input::{Input, Reader};
+use super::job::{Emitter, Job, Record, Room};
+use super::merge::merge_runs;
 use super::records::{RecordWriter, Records};
+use super::reduce::{Counts, reduce_range};
 use super::report::Report;
 use super::run::{FRAME_BYTES, Run};
 use super::spill::Spill;
+use super::values::Combine;
 use super::watch::Watch;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::Stages;
@@ -122,19 +120,6 @@ impl Threads {
         Ok(report)
     }
 
-    /// As [`Threads::run`], with what `own` makes of every output in one list.
-    ///
-    /// # Errors
-    /// As [`Threads::run`].
-    pub fn collect<J: Job, T: Send>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        own: impl Fn(J::Output<'_>) -> T + Sync,
-    ) -> Result<(Vec<T>, Report)> {
-        output::collect(self, job, input, own)
-    }
-
     /// The same with partitions that are ranges of keys.
     pub(super) fn in_key_order(&self) -> Threads {
         Threads {
@@ -176,7 +161,7 @@ impl Threads {
         let rest = Mutex::new(Vec::new());
         let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
             let emitter = &mut lock(worker).emitter;
-            if !emitter.is_empty() {
+            if !emitter.container().is_empty() {
                 let run = self.make_run(this, emitter, spill)?;
                 lock(&rest).push(((u32::MAX, 0), run));
             }
@@ -231,7 +216,7 @@ impl Threads {
         let (mut runs, mut bad) = (Vec::new(), Skipped::default());
         let mut skipped = reader.read(number, split, &mut |record| {
             self.map_record(job, record, emitter, &mut bad, watch)?;
-            if emitter.memory_bytes() as u64 > most_bytes {
+            if emitter.container().memory_bytes() as u64 > most_bytes {
                 runs.push((
                     (number, runs.len() as u32),
                     self.make_run(job, emitter, spill)?,
@@ -240,7 +225,7 @@ impl Threads {
             Ok(())
         })?;
         skipped.append(bad);
-        if !emitter.combines() && !emitter.is_empty() {
+        if !emitter.container().combines() && !emitter.container().is_empty() {
             runs.push((
                 (number, runs.len() as u32),
                 self.make_run(job, emitter, spill)?,
@@ -290,7 +275,7 @@ impl Threads {
             Partitions::Ranges(_) => 0,
         };
         let order = job.value_order();
-        spill.write(emitter.run_bytes(), |run| {
+        spill.write(emitter.container().run_bytes(), |run| {
             emitter.write(run, order, partition)
         })
     }
@@ -351,6 +336,27 @@ impl Threads {
     }
 }
 
+impl Report {
+    /// Takes note of a map task that has ended, and hands on its runs.
+    pub(super) fn take_mapped<J: Job>(&mut self, mut mapped: Mapped<J>, runs: &mut Vec<Numbered>) {
+        runs.append(&mut mapped.runs);
+        self.emitted_pairs += mapped.emitted;
+        self.skipped.append(mapped.skipped);
+        self.splits += 1;
+    }
+
+    /// Takes note of all runs, and gives them in order.
+    pub(super) fn take_runs(&mut self, mut runs: Vec<Numbered>) -> Vec<Run> {
+        runs.sort_by_key(|&(number, _)| number);
+        let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
+        self.runs = runs.len() as u64;
+        self.shuffled_pairs = runs.iter().map(|run| run.pairs).sum();
+        self.pair_bytes = runs.iter().map(|run| run.pair_bytes).sum();
+        self.shuffled_bytes = runs.iter().map(|run| run.bytes).sum();
+        runs
+    }
+}
+
 /// Has all splits of `input` mapped by `workers`, each on a thread of its own.
 pub(super) fn map_splits<J: Job, W: Send>(
     mut input: J::Input,
@@ -379,44 +385,6 @@ pub(super) fn map_splits<J: Job, W: Send>(
     };
     Stages::new(workers.len(), true).run(read, worker, keep)?;
     Ok((runs, notes.finish()?))
-}
-
-/// What a reduce task did.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Counts {
-    pub keys: u64,
-    pub pairs: u64,
-    pub outputs: u64,
-}
-
-/// Reduces the keys between two cuts.
-pub(super) fn reduce_range<J: Job>(
-    job: &J,
-    runs: &[Run],
-    (from, until): (Option<&Cut>, Option<&Cut>),
-    watch: &impl Watch,
-    mut push: impl FnMut(J::Output<'_>) -> Result<()>,
-) -> Result<Counts> {
-    let mut counts = Counts::default();
-    let mut merge = Merge::<J>::new(runs, from, until, job.value_order())?;
-    let mut pushed = Ok(());
-    while merge.next_group()? {
-        counts.keys += 1;
-        counts.pairs += merge.pairs();
-        let (key, values) = merge.group()?;
-        let values = values.inspect(|_| watch.step());
-        let mut write = |output: J::Output<'_>| {
-            watch.step();
-            counts.outputs += 1;
-            if pushed.is_ok() {
-                pushed = push(output);
-            }
-        };
-        let reduced = guarded(watch, || job.reduce(key, values, &mut write));
-        reduced.map_err(|what| merge.failure(what))??;
-        std::mem::replace(&mut pushed, Ok(()))?;
-    }
-    Ok(counts)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

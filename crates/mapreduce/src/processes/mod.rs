@@ -25,15 +25,15 @@ use std::time::{Duration, Instant};
 
 use super::codec;
 use super::cuts::{Cut, Partitions, cuts};
-use super::input::Input;
+use super::input::{Input, PortableInput};
 use super::job::Room;
 use super::output::TextWriter;
-use super::portable::{ListJob, Portable, PortableInput, Runner, TextJob};
+use super::portable::{ListJob, Portable, Runner, TextJob};
 use super::records::{RecordWriter, Records};
+use super::reduce::Counts;
 use super::report::Report;
 use super::run::Run;
 use super::spill::{Spill, scratch_folder};
-use super::threads::Counts;
 use pool::Pool;
 use protocol::{Task, Work};
 use registry::{MAPPED, MERGED, MappedFile, NOTE, OUTPUTS, Settings};

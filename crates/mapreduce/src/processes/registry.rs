@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::super::codec;
 use super::super::cuts::{Cut, Partitions};
-use super::super::emit::Emitter;
-use super::super::job::Job;
+use super::super::input::PortableInput;
+use super::super::job::{Emitter, Job};
 use super::super::merge::merge_runs;
-use super::super::portable::{ListJob, Portable, PortableInput, TextJob};
+use super::super::portable::{ListJob, Portable, TextJob};
+use super::super::reduce::{Counts, reduce_range};
 use super::super::run::{Run, RunWriter};
 use super::super::spill::Spill;
-use super::super::threads::{Counts, Threads, Worker, reduce_range};
+use super::super::threads::{Threads, Worker};
 use super::protocol::{Task, Work};
 use super::pulse::Pulse;
 use super::stored::{self, OutputWriter};
@@ -216,7 +217,7 @@ fn map<J: Portable>(
     let mapped = mapped.and_then(|mapped| {
         let mut runs: Vec<Run> = mapped.runs.into_iter().map(|(_, run)| run).collect();
         // A task's pairs are all in its runs: others may be done elsewhere.
-        if !worker.emitter.is_empty() {
+        if !worker.emitter.container().is_empty() {
             runs.push(threads.make_run(job, &mut worker.emitter, &spill)?);
         }
         stored::write(&into.join(NOTE), &mapped.note)?;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::super::threads::Counts;
+use super::super::reduce::Counts;
 use super::pool::{Event, Pool, Worker};
 use super::protocol::{Answer, Task};
 use tokapi_storage::error::{Error, Result};
