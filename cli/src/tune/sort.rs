@@ -56,8 +56,8 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         local: Shape {
             growth: match algorithm {
                 Algorithm::Radix => Growth::Constant,
-                Algorithm::Merge => Growth::Log,
                 Algorithm::Bitonic => Growth::LogSquared,
+                _ => Growth::Log,
             },
             terms: false,
         },

@@ -15,6 +15,7 @@ use super::run::RunWriter;
 use super::values::{AHEAD, Combine, Combined, Log, Order, Values};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
+use tokapi_storage::progress::Progress;
 
 /// Pairs of keys, as bytes, and values.
 pub(crate) struct Container<V> {
@@ -271,12 +272,14 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         order: Option<Order<V>>,
         place: impl Fn(&[u8]) -> Result<KeyOrder>,
         compare: impl Fn(&[u8], &[u8]) -> Ordering,
+        progress: &Progress,
     ) -> Result<()> {
         let sorted = sorted(&self.keys, place, compare)?;
         let mut word = [0; 16];
         match &mut self.values {
             Values::Combined(Combined { values, .. }) => {
                 for key in sorted {
+                    progress.check()?;
                     let bytes = self.keys.get(key.id as usize, &mut word);
                     run.group(key.part, bytes, 1, false)?;
                     run.encode(&values[key.id as usize])?;
@@ -289,6 +292,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
                 let mut values: Vec<V> = Vec::new();
                 let mut held = [0; 8];
                 for (place, key) in sorted.iter().enumerate() {
+                    progress.check()?;
                     if let Some(ahead) = sorted.get(place + AHEAD) {
                         self.keys.prefetch(ahead.id);
                         log.prefetch(ahead.id);

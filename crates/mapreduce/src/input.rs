@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::Skipped;
 
 /// An input splitter: gives pieces of the input, each the work of one map task.
@@ -18,6 +19,11 @@ pub trait Input: Send {
     /// Makes splits small from now on: whoever asks holds the pairs of many together, so that more
     /// of them cost nothing, and each is read while it is in the cache.
     fn split_finely(&mut self) {}
+
+    /// Begins the stage of reading, with the size of the input in bytes if it is known.
+    fn begin(&self, progress: &Progress) {
+        progress.begin(Stage::Reading, 0);
+    }
 
     /// The next split, in input order; none at the end.
     ///

@@ -14,6 +14,7 @@ use super::records::Records;
 use super::run::RunWriter;
 use super::values::{Combine, Order};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 
 /// The records that a job's `map` takes.
 pub type Record<'a, J> = <<<J as Job>::Input as Input>::Reader as Reader>::Record<'a>;
@@ -184,6 +185,7 @@ impl<J: Job> Emitter<J> {
         run: &mut RunWriter,
         order: Option<Order<J::Value>>,
         partition: impl Fn(&J::Key<'_>, &[u8]) -> u32,
+        progress: &Progress,
     ) -> Result<()> {
         let place = |bytes: &[u8]| {
             let key: J::Key<'_> = codec::decode(bytes)?;
@@ -192,7 +194,7 @@ impl<J: Job> Emitter<J> {
                 prefix: J::prefix(&key),
             })
         };
-        self.pairs.write(run, order, place, compare::<J>)
+        self.pairs.write(run, order, place, compare::<J>, progress)
     }
 }
 

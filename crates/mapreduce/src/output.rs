@@ -84,7 +84,8 @@ pub(super) fn record<J: Job, T: Serialize>(
 ) -> Result<(Records<T>, Report)> {
     let mut all = Records::default();
     let room = runner.threads().room();
-    let spill = Arc::new(Spill::new(room.memory_bytes / 4, &room.scratch));
+    let spill = Spill::new(room.memory_bytes / 4, &room.scratch);
+    let spill = Arc::new(spill.following(&runner.threads().progress));
     let part = || RecordWriter::new(&spill);
     let push = |part: &mut RecordWriter<T>, output: J::Output<'_>| part.push(&own(output));
     let take = |part: RecordWriter<T>| {

@@ -13,6 +13,7 @@ use super::records::Records;
 use super::report::Report;
 use super::threads::Threads;
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::Staged;
 
 /// A job that can be made again elsewhere from what it serializes to, once for map tasks and once
@@ -49,6 +50,9 @@ pub trait Runner {
 
     /// The room for tables that a job has of its own.
     fn room(&self) -> Room;
+
+    /// Follows the jobs, and can cancel them.
+    fn progress(&self) -> &Progress;
 
     /// Whether it runs only jobs that have [functions for a device](Portable::functors).
     fn needs_functors(&self) -> bool {
@@ -93,6 +97,10 @@ impl Runner for Threads {
 
     fn room(&self) -> Room {
         Threads::room(self)
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     fn text<J: TextJob>(

@@ -9,6 +9,7 @@ use super::merge::Merge;
 use super::run::Run;
 use super::watch::Watch;
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 
 /// What a reduce task did.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -19,11 +20,15 @@ pub(crate) struct Counts {
 }
 
 /// Reduces the keys between two cuts.
+///
+/// # Errors
+/// A run cannot be read; the job fails; an output cannot be pushed; `progress` is cancelled.
 pub(crate) fn reduce_range<J: Job>(
     job: &J,
     runs: &[Run],
     (from, until): (Option<&Cut>, Option<&Cut>),
     watch: &impl Watch,
+    progress: &Progress,
     mut push: impl FnMut(J::Output<'_>) -> Result<()>,
 ) -> Result<Counts> {
     let mut counts = Counts::default();
@@ -34,6 +39,8 @@ pub(crate) fn reduce_range<J: Job>(
         counts.pairs += merge.pairs();
         let (key, values) = merge.group()?;
         let values = values.inspect(|_| watch.step());
+        // A key may have so many values that its reduction takes long.
+        let values = values.take_while(|_| !progress.is_cancelled());
         let mut write = |output: J::Output<'_>| {
             watch.step();
             counts.outputs += 1;
@@ -42,6 +49,7 @@ pub(crate) fn reduce_range<J: Job>(
             }
         };
         let reduced = guarded(watch, || job.reduce(key, values, &mut write));
+        progress.check()?;
         reduced.map_err(|what| merge.failure(what))??;
         std::mem::replace(&mut pushed, Ok(()))?;
     }

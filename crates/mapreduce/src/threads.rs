@@ -24,6 +24,7 @@ use super::values::Combine;
 use super::watch::Watch;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::Skipped;
 
 /// How jobs are run.
@@ -41,6 +42,8 @@ pub struct Threads {
     pub combine: bool,
     /// Whether records at which `map` panics are left out, and reported; otherwise the job stops.
     pub skip_bad: bool,
+    /// Follows the job, and can cancel it.
+    pub progress: Progress,
 }
 
 impl Default for Threads {
@@ -54,6 +57,7 @@ impl Default for Threads {
             partitions: Partitions::Ranges(u32::try_from(8 * threads).unwrap_or(u32::MAX)),
             combine: true,
             skip_bad: false,
+            progress: Progress::default(),
         }
     }
 }
@@ -81,7 +85,7 @@ impl Threads {
     ///
     /// # Errors
     /// The input cannot be read; `map` panicked, unless such records are skipped, or `reduce` did;
-    /// scratch files cannot be written; what `push` and `take` say.
+    /// scratch files cannot be written; what `push` and `take` say; [`Error::Cancelled`].
     pub fn run<J: Job, P: Send>(
         &self,
         job: &mut J,
@@ -156,7 +160,7 @@ impl Threads {
             self.map_split(this, worker, number, split, spill, &())
         };
         let notes = self.notes();
-        let (mut runs, notes) = map_splits(input, &workers, map, notes, report)?;
+        let (mut runs, notes) = map_splits(input, &workers, map, notes, report, &self.progress)?;
         // Containers that combine have held the pairs of all splits until now.
         let rest = Mutex::new(Vec::new());
         let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
@@ -187,7 +191,7 @@ impl Threads {
 
     /// Where notes of map tasks go.
     pub(super) fn notes<N>(&self) -> RecordWriter<N> {
-        let spill = Spill::new(self.memory_bytes / 16, &self.scratch);
+        let spill = Spill::new(self.memory_bytes / 16, &self.scratch).following(&self.progress);
         RecordWriter::new(&Arc::new(spill))
     }
 
@@ -215,6 +219,7 @@ impl Threads {
         let Worker { reader, emitter } = worker;
         let (mut runs, mut bad) = (Vec::new(), Skipped::default());
         let mut skipped = reader.read(number, split, &mut |record| {
+            self.progress.check()?;
             self.map_record(job, record, emitter, &mut bad, watch)?;
             if emitter.container().memory_bytes() as u64 > most_bytes {
                 runs.push((
@@ -276,7 +281,7 @@ impl Threads {
         };
         let order = job.value_order();
         spill.write(emitter.container().run_bytes(), |run| {
-            emitter.write(run, order, partition)
+            emitter.write(run, order, partition, &self.progress)
         })
     }
 
@@ -295,7 +300,7 @@ impl Threads {
             let mut merged = Vec::new();
             for some in runs.chunks(most) {
                 let into = super::run::RunWriter::new(Some(spill.create()?), 0);
-                let run = merge_runs::<J>(some, job.value_order(), into)?;
+                let run = merge_runs::<J>(some, job.value_order(), into, &self.progress)?;
                 spill.spilled_bytes.fetch_add(run.bytes, Ordering::Relaxed);
                 some.iter().for_each(|run| run.clone().remove());
                 merged.push(run);
@@ -316,16 +321,26 @@ impl Threads {
     ) -> Result<()> {
         let cuts = cuts::<J>(self.partitions, runs);
         let mut partitions = 0..=cuts.len();
-        let read = || Ok(partitions.next());
+        self.progress.begin(Stage::Merging, report.pair_bytes);
+        let (all_bytes, all_pairs) = (report.pair_bytes, report.shuffled_pairs.max(1));
+        let read = || {
+            self.progress.check()?;
+            Ok(partitions.next())
+        };
         let reduced = |partition: usize| {
             let from = partition.checked_sub(1).map(|before| &cuts[before]);
             let mut part = part();
-            let counts = reduce_range(job, runs, (from, cuts.get(partition)), &(), |output| {
+            let range = (from, cuts.get(partition));
+            let counts = reduce_range(job, runs, range, &(), &self.progress, |output| {
                 push(&mut part, output)
             })?;
+            // Below the sum of the bytes: the quotient fits.
+            let bytes = u128::from(all_bytes) * u128::from(counts.pairs) / u128::from(all_pairs);
+            self.progress.add(bytes as u64);
             Ok((part, counts))
         };
         let keep = |(part, counts): (P, Counts)| {
+            self.progress.check()?;
             report.keys += counts.keys;
             report.outputs += counts.outputs;
             report.partition_pairs.push(counts.pairs);
@@ -364,9 +379,12 @@ pub(super) fn map_splits<J: Job, W: Send>(
     map: impl Fn(&mut W, u32, <J::Input as Input>::Split) -> Result<Mapped<J>> + Sync,
     mut notes: RecordWriter<J::Note>,
     report: &mut Report,
+    progress: &Progress,
 ) -> Result<(Vec<Numbered>, Records<J::Note>)> {
     let mut numbers = 0..;
+    input.begin(progress);
     let read = || {
+        progress.check()?;
         Ok(input
             .next_split()?
             .and_then(|split| numbers.next().zip(Some(split))))

@@ -44,6 +44,7 @@ impl<J: Portable> Task<'_, J> {
         let mut note = J::Note::default();
         let (bytes, starts) = (&mut worker.bytes, &mut worker.starts);
         let skipped = worker.reader.read(number, split, &mut |record| {
+            self.threads.progress.check()?;
             (self.functors.record)(self.job, record, bytes, &mut note);
             if bytes.len() > MOST_BYTES {
                 return Err(Error::Limit(
@@ -82,6 +83,7 @@ impl<J: Portable> Task<'_, J> {
         let reduce = kernel_reduce(self.reduce());
         // A chunk has fewer than 2^32 bytes, and no more records.
         let first = records.start as u32;
+        self.threads.progress.check()?;
         match worker.mapper.map(map, reduce, &worker.bytes, starts) {
             Err(kernels::Error::TooLarge(_)) if records.len() < 2 => {
                 self.map_left(worker, &[first], found)

@@ -27,6 +27,7 @@ use super::threads::{Threads, map_splits};
 use map::MapWorker;
 use task::Task;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::Staged;
 
 /// Splits that are on the device at once, at most.
@@ -109,7 +110,8 @@ impl Gpu {
         };
         let map = |worker: &mut MapWorker<J>, number, split| task.map_split(worker, number, split);
         let notes = self.threads.notes();
-        let (runs, notes) = map_splits(input, &workers, map, notes, report)?;
+        let progress = &self.threads.progress;
+        let (runs, notes) = map_splits(input, &workers, map, notes, report, progress)?;
         drop(workers);
         let runs = report.take_runs(runs);
         job.all_mapped(&notes, &self.threads.room())?;
@@ -150,6 +152,10 @@ impl Runner for Gpu {
 
     fn room(&self) -> Room {
         self.threads.room()
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.threads.progress
     }
 
     fn needs_functors(&self) -> bool {

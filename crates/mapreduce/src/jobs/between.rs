@@ -37,13 +37,15 @@ pub fn write_local(
     let (lists, mut report) = runner.text(&mut local, documents, &path(LISTS))?;
     lists.commit()?;
     report.skipped.append(local.skipped().clone());
-    let lines = Lines::open(&[path(LISTS)], OnError::Stop, runner.tasks())?;
+    let lines = Lines::open(&[path(LISTS)], OnError::Stop, runner.tasks())?
+        .with_progress(runner.progress().clone());
     let (terms, step) = runner.text(&mut DocumentFrequencies, lines, &path(TERMS))?;
     terms.commit()?;
     report.append(step);
     let mut table = TextWriter::create(&path(DOCUMENTS))?;
     let mut line = Vec::new();
     local.documents(|id, length| {
+        runner.progress().check()?;
         line.clear();
         push_field(&mut line, id);
         line.extend_from_slice(format!("\t{length}\n").as_bytes());
@@ -72,11 +74,13 @@ pub fn open_global(runner: &impl Runner, folder: &Path, bm25: Bm25) -> Result<(G
     };
     let mut documents = DocumentTableWriter::new(&half);
     each_row(&folder.join(DOCUMENTS), |_, _, id, length| {
+        runner.progress().check()?;
         documents.push(&unescaped(id), length)
     })?;
     let dfs = FrequencyTable::open(&folder.join(TERMS), half.memory_bytes)?;
     let job = GlobalPass::of_tables(bm25, documents.finish()?, dfs);
-    let lists = Lines::open(&[folder.join(LISTS)], OnError::Stop, runner.tasks())?;
+    let lists = Lines::open(&[folder.join(LISTS)], OnError::Stop, runner.tasks())?
+        .with_progress(runner.progress().clone());
     Ok((job, lists))
 }
 

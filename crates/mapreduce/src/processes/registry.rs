@@ -20,6 +20,7 @@ use super::protocol::{Task, Work};
 use super::pulse::Pulse;
 use super::stored::{self, OutputWriter};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_text::corpus::Skipped;
 
 /// How a job is run, wherever its tasks are.
@@ -42,6 +43,7 @@ impl Settings {
             partitions: self.partitions,
             combine: self.combine,
             skip_bad: self.skip_bad,
+            ..Threads::default()
         }
     }
 }
@@ -173,7 +175,7 @@ fn do_task<J: Portable + 'static>(
             let runs: Vec<Run> = stored::read(runs)?;
             let spill = Spill::into_folder(into);
             let run = RunWriter::new(Some(spill.create()?), 0);
-            let run = merge_runs::<J>(&runs, held.job.value_order(), run)?;
+            let run = merge_runs::<J>(&runs, held.job.value_order(), run, &Progress::new())?;
             stored::write(&into.join(MERGED), &run)?;
             Ok(Counts::default())
         }
@@ -188,7 +190,7 @@ fn do_task<J: Portable + 'static>(
             let from = partition.checked_sub(1).map(|before| &cuts[before]);
             let mut outputs = OutputWriter::create(&into.join(OUTPUTS))?;
             let range = (from, cuts.get(partition));
-            let counts = reduce_range(&held.job, runs, range, pulse, |output| {
+            let counts = reduce_range(&held.job, runs, range, pulse, &Progress::new(), |output| {
                 outputs.push(|bytes| store(output, bytes))
             })?;
             outputs.finish()?;
