@@ -171,7 +171,7 @@ fn line(text: &str) -> String {
 
 /// Prints one line on a panic, and none if the library makes an error of it.
 fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
-    if !tokapi::corpus::catches_panic() && !tokapi::mapreduce::catches_panic() {
+    if !tokapi::catches_panic() {
         note(&line(&format!("a bug, please report it: {panic}")));
     }
 }

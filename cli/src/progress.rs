@@ -19,6 +19,15 @@ pub fn run_bar(runs: u64) -> ProgressBar {
 
 /// Runs `work` while a bar follows `progress`, stage by stage.
 pub fn show<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
+    show_written(progress, Unit::Items("postings"), work)
+}
+
+/// The same for work whose output is counted in bytes.
+pub fn show_bytes<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
+    show_written(progress, Unit::Bytes, work)
+}
+
+fn show_written<T>(progress: &Progress, written: Unit, work: impl FnOnce() -> T) -> T {
     let bar = ProgressBar::new(0);
     let mut shown = None;
     let draw = || {
@@ -26,7 +35,7 @@ pub fn show<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
         if shown != Some((now.stage, now.total > 0)) {
             shown = Some((now.stage, now.total > 0));
             bar.reset();
-            bar.set_style(style(now.stage, now.total > 0));
+            bar.set_style(style(now.stage, written, now.total > 0));
         }
         bar.set_length(now.total);
         bar.set_position(now.done);
@@ -34,11 +43,11 @@ pub fn show<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
     redraw(&bar, draw, work)
 }
 
-fn style(stage: Stage, total_is_known: bool) -> ProgressStyle {
+fn style(stage: Stage, written: Unit, total_is_known: bool) -> ProgressStyle {
     let (name, unit) = match stage {
         Stage::Reading => ("", Unit::Bytes),
         Stage::Merging => ("merging ", Unit::Bytes),
-        Stage::Writing => ("writing ", Unit::Items("postings")),
+        Stage::Writing => ("writing ", written),
         Stage::Graph => ("reordering: graph ", Unit::Items("postings")),
         Stage::Bisecting => ("reordering: bisection ", Unit::Items("documents")),
         Stage::Ids => ("ids ", Unit::Items("documents")),
@@ -68,6 +77,7 @@ fn style(stage: Stage, total_is_known: bool) -> ProgressStyle {
 }
 
 /// The unit that a bar counts in.
+#[derive(Clone, Copy)]
 enum Unit {
     Bytes,
     Items(&'static str),
@@ -75,16 +85,6 @@ enum Unit {
 
 /// Runs `work` while a bar follows `done` towards `total` bytes, where that is known.
 pub fn with_bar<T>(total: Option<u64>, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
-    with_bars(total, [done], work)
-}
-
-/// The same where as many bytes pass each of several counters.
-pub fn with_bars<T, const N: usize>(
-    total: Option<u64>,
-    done: [&AtomicU64; N],
-    work: impl FnOnce() -> T,
-) -> T {
-    let total = total.map(|total| N as u64 * total);
     let (bar, style) = match total {
         Some(bytes) => (
             ProgressBar::new(bytes),
@@ -95,7 +95,7 @@ pub fn with_bars<T, const N: usize>(
             "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
         ),
     };
-    follow(&bar, style, done, work)
+    follow(&bar, style, [done], work)
 }
 
 /// Runs `work` while a bar follows `done` towards `total` postings.

@@ -7,11 +7,11 @@ use clap::ValueEnum;
 use serde_json::json;
 use tokapi::output::Staged;
 use tokapi::sort::{
-    Algorithm, Cpu, KeyType, Layout, Reference, Sort, SortOptions, SortProgress, Sorted, sort_file,
+    Algorithm, Cpu, KeyType, Layout, Reference, Sort, SortOptions, Sorted, sort_file,
 };
 use tokapi::{Error, Paths};
 
-use crate::progress::with_bars;
+use crate::progress::show_bytes;
 use crate::size;
 use crate::storage;
 use crate::summary::{grouped, note, peak_memory_bytes, print};
@@ -140,14 +140,12 @@ pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
     let engine = args.engine()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| Error::Limit(format!("cannot start threads: {error}")))?;
-    let progress = SortProgress::default();
     let total = std::fs::metadata(&args.input)
         .ok()
         .filter(|metadata| metadata.is_file())
         .map(|metadata| metadata.len());
-    let counters = [&progress.read_bytes, &progress.written_bytes];
-    let sorted = with_bars(total, counters, || {
-        pool.install(|| sort_file(&args.input, &args.output, &options, &*engine, &progress))
+    let sorted = show_bytes(&options.progress, || {
+        pool.install(|| sort_file(&args.input, &args.output, &options, &*engine))
     })
     .map_err(storage::suggest_resuming)?;
     let summary = Summary {
@@ -241,19 +239,16 @@ impl Args {
             ));
         }
         let storage = self.storage.storage(Some(&self.output))?;
-        Ok(SortOptions {
-            key_type,
-            pairs: self.pairs,
-            layout,
-            memory: storage.memory,
-            scratch: storage.scratch,
-            chunk_bytes: self
-                .chunk_size
-                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-            spill: self.storage.spill,
-            no_overlap: self.storage.no_overlap,
-            tuned: None,
-        })
+        let chunk_bytes = self
+            .chunk_size
+            .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        Ok(SortOptions::new(key_type, storage.memory)
+            .pairs(self.pairs)
+            .layout(layout)
+            .scratch(storage.scratch)
+            .chunk_bytes(chunk_bytes)
+            .spill(self.storage.spill)
+            .no_overlap(self.storage.no_overlap))
     }
 
     pub fn engine(&self) -> Result<Engines, Error> {

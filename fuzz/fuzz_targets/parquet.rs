@@ -7,7 +7,7 @@ fuzz_target!(
         // libFuzzer's hook aborts on every panic, also on one that becomes an error.
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if !tokapi::corpus::catches_panic() {
+            if !tokapi::catches_panic() {
                 report(panic);
             }
         }));

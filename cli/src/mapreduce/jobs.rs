@@ -149,7 +149,7 @@ impl Args {
         let mut paths = self.reading.paths(std::slice::from_ref(&self.output));
         corpus.inputs().for_each(|input| paths.read(&input.path));
         paths.check()?;
-        Ok(corpus)
+        Ok(corpus.with_progress(runner.progress().clone()))
     }
 
     fn documents(&self, corpus: Corpus, runner: &impl Runner) -> Result<Documents, Error> {

@@ -237,6 +237,7 @@ impl Args {
             partitions: Partitions::Ranges(self.partitions.unwrap_or(usual)),
             combine: !self.no_combiner,
             skip_bad: self.skip_bad || self.reading.skips(),
+            ..Threads::default()
         })
     }
 
@@ -259,6 +260,7 @@ impl Args {
             partitions: how.partitions,
             combine: how.combine,
             skip_bad: how.skip_bad,
+            progress: how.progress,
         };
         Ok(Processes::new(command, options))
     }
@@ -301,7 +303,7 @@ const WORKER: &str = "mapreduce-worker";
 pub struct WorkerArgs {}
 
 pub fn work(_: &WorkerArgs) -> Result<(), Error> {
-    tokapi::mapreduce::work(&tokapi::mapreduce::jobs::registry())
+    tokapi::mapreduce::work(tokapi::mapreduce::jobs::registry())
 }
 
 fn suggest_skipping(error: Error) -> Error {

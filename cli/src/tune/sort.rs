@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use tokapi::output::{Staged, StagedFolder};
-use tokapi::sort::{Algorithm, Layout, SortProgress, chunk_limit, sort_file};
+use tokapi::sort::{Algorithm, Layout, chunk_limit, sort_file};
 use tokapi::tune::{Growth, Load, Measured, Shape};
 use tokapi::{Error, Paths};
 
@@ -62,8 +62,8 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         local: Shape {
             growth: match algorithm {
                 Algorithm::Radix => Growth::Constant,
-                Algorithm::Merge => Growth::Log,
                 Algorithm::Bitonic => Growth::LogSquared,
+                _ => Growth::Log,
             },
             terms: false,
         },
@@ -80,8 +80,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         let mut options = options.clone();
         options.chunk_bytes = usize::try_from(chunk_bytes).ok();
         let (started, load) = (Instant::now(), Load::now());
-        let progress = SortProgress::default();
-        let sorted = pool.install(|| sort_file(&input, &output, &options, &*engine, &progress))?;
+        let sorted = pool.install(|| sort_file(&input, &output, &options, &*engine))?;
         Ok(Measured {
             chunk_bytes,
             bytes,

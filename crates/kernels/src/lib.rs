@@ -14,6 +14,7 @@ mod lists;
 mod mapper;
 mod output;
 mod pinned;
+mod record;
 mod sorter;
 
 pub use batch::{Batch, Occur, Term};
@@ -25,7 +26,8 @@ pub use lists::{DeviceLists, ListsBuilder};
 pub use mapper::{Groups, MapFunction, Mapper, MapperOptions, ReduceFunction};
 pub use output::{Collected, Inverted, Lexicon, Part};
 pub use pinned::Pinned;
-pub use sorter::{Algorithm, Pair, Record, Sorter, SorterOptions};
+pub use record::{Pair, Record};
+pub use sorter::{Algorithm, Sorter, SorterOptions};
 
 use std::ffi::{CStr, c_char};
 

@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use crate::{Build, Pinned, Result, SortTimes, boundary, check};
+use crate::{Build, Pinned, Record, Result, SortTimes, boundary, check};
 
 /// How records are sorted; the order that comes out is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,42 +15,6 @@ pub enum Algorithm {
     Merge = 1,
     /// By Batcher's bitonic network.
     Bitonic = 2,
-}
-
-/// A key with a value, in this order in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(C)]
-pub struct Pair<K> {
-    /// What it is sorted by.
-    pub key: K,
-    /// What goes with the key.
-    pub value: K,
-}
-
-/// What can be sorted: `u32`, `u64`, and a [`Pair`] of either.
-///
-/// # Safety
-/// `KIND` is that of the boundary for records of this size, and every pattern of bits is a record.
-pub unsafe trait Record: Copy + Send + Sync + 'static {
-    #[doc(hidden)]
-    const KIND: u32;
-}
-
-// SAFETY: integers, of the kind's size.
-unsafe impl Record for u32 {
-    const KIND: u32 = boundary::KEYS32;
-}
-// SAFETY: as above.
-unsafe impl Record for u64 {
-    const KIND: u32 = boundary::KEYS64;
-}
-// SAFETY: two integers without a gap, the key first.
-unsafe impl Record for Pair<u32> {
-    const KIND: u32 = boundary::PAIRS32;
-}
-// SAFETY: as above.
-unsafe impl Record for Pair<u64> {
-    const KIND: u32 = boundary::PAIRS64;
 }
 
 /// How a [`Sorter`] works.

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::codec;
-use super::emit::compare;
-use super::job::Job;
+use super::job::{Job, compare};
 use super::run::{Mark, Run};
 
 /// How keys are dealt out to reduce tasks.

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
-use super::input::{Input, Reader};
-use super::portable::PortableInput;
+use super::input::{Input, PortableInput, Reader};
 use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::analyze::cut::{Cutter, State};
 use tokapi_text::analyze::{Analyzer, AnalyzerOptions};
 use tokapi_text::corpus::{Block, Chunk, Corpus, Skipped};
@@ -117,6 +117,10 @@ impl Input for Documents {
 
     fn split_finely(&mut self) {
         self.corpus.chunk_finely();
+    }
+
+    fn begin(&self, progress: &Progress) {
+        progress.begin(Stage::Reading, self.corpus.total_bytes());
     }
 
     fn next_split(&mut self) -> Result<Option<Block>> {

@@ -5,8 +5,7 @@
 //! and words stand for; its own `reduce` makes the outputs of all chunks.
 
 use super::documents::{Document, DocumentPlace};
-use super::input::Record;
-use super::job::Job;
+use super::job::{Job, Record};
 
 /// What a record is mapped to; the functions are in `kernels/cpp/functors.hpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

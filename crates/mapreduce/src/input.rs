@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::job::Job;
-use tokapi_storage::error::Result;
-use tokapi_text::corpus::Skipped;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-/// The records that a job's `map` takes.
-pub type Record<'a, J> = <<<J as Job>::Input as Input>::Reader as Reader>::Record<'a>;
+use tokapi_storage::error::Result;
+use tokapi_storage::progress::{Progress, Stage};
+use tokapi_text::corpus::Skipped;
 
 /// An input splitter: gives pieces of the input, each the work of one map task.
 pub trait Input: Send {
@@ -19,6 +19,11 @@ pub trait Input: Send {
     /// Makes splits small from now on: whoever asks holds the pairs of many together, so that more
     /// of them cost nothing, and each is read while it is in the cache.
     fn split_finely(&mut self) {}
+
+    /// Begins the stage of reading, with the size of the input in bytes if it is known.
+    fn begin(&self, progress: &Progress) {
+        progress.begin(Stage::Reading, 0);
+    }
 
     /// The next split, in input order; none at the end.
     ///
@@ -47,4 +52,27 @@ pub trait Reader: Send {
         split: Self::Split,
         each: &mut impl FnMut(Self::Record<'_>) -> Result<()>,
     ) -> Result<Skipped>;
+}
+
+/// An input whose splits can be read elsewhere.
+pub trait PortableInput: Input<Split: Serialize + DeserializeOwned + Clone> {
+    /// What a reader is made of.
+    type Reading: Serialize + DeserializeOwned;
+
+    /// What makes a reader of this input elsewhere.
+    fn reading(&self) -> Self::Reading;
+
+    /// A reader.
+    ///
+    /// # Errors
+    /// It cannot be made of what was described.
+    fn reader_of(reading: Self::Reading) -> Result<Self::Reader>;
+
+    /// Takes note that a split is read elsewhere.
+    fn passed(&self, split: &Self::Split) {
+        let _ = split;
+    }
+
+    /// Where a split stands in the input, for whoever must find it.
+    fn place(split: &Self::Split) -> String;
 }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::input::{Input, Reader};
-use super::portable::PortableInput;
+use super::input::{Input, PortableInput, Reader};
 use super::records::{Cursor, Records};
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::Skipped;

@@ -1,4 +1,5 @@
-//! What a job is: its types, and the functions that the runners call.
+//! The contract between a job and its runner: its types, its functions, and the emitter that its
+//! `map` gives pairs to.
 
 use std::cmp::Ordering;
 use std::path::PathBuf;
@@ -6,16 +7,17 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::emit::Emitter;
-use super::input::{Input, Record};
+use super::codec;
+use super::container::{Container, KeyOrder};
+use super::input::{Input, Reader};
 use super::records::Records;
+use super::run::RunWriter;
+use super::values::{Combine, Order};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 
-/// How two values of a key become one; see [`Job::combiner`].
-pub type Combine<V> = fn(&mut V, V);
-
-/// How the values of a key are ordered; see [`Job::value_order`].
-pub type Order<V> = fn(&V, &V) -> Ordering;
+/// The records that a job's `map` takes.
+pub type Record<'a, J> = <<<J as Job>::Input as Input>::Reader as Reader>::Record<'a>;
 
 /// The room that a job has for tables of its own, made of notes.
 #[derive(Debug, Clone)]
@@ -103,6 +105,105 @@ pub trait Job: Sync {
         let _ = key;
         None
     }
+}
+
+/// Takes the pairs of a job's `map`.
+pub struct Emitter<J: Job> {
+    pairs: Container<J::Value>,
+    note: J::Note,
+    /// Why the record cannot be mapped, if it cannot.
+    rejected: Option<String>,
+}
+
+impl<J: Job> Emitter<J> {
+    /// No pairs yet. With `takes_back`, [`Emitter::take_back`] works.
+    pub(crate) fn new(combiner: Option<Combine<J::Value>>, takes_back: bool) -> Self {
+        Emitter {
+            pairs: Container::new(combiner, takes_back),
+            note: J::Note::default(),
+            rejected: None,
+        }
+    }
+
+    /// Takes a pair.
+    #[inline]
+    pub fn pair(&mut self, key: J::Key<'_>, value: J::Value) {
+        self.pairs.pair(&key, J::place(&key), value);
+    }
+
+    /// Takes a pair of each key, all with one value. It gives the same as a call of
+    /// [`Emitter::pair`] for each key, but is faster.
+    #[inline]
+    pub fn pairs<'k>(&mut self, keys: impl IntoIterator<Item = J::Key<'k>>, value: J::Value) {
+        self.pairs.pairs(keys.into_iter(), J::place, &value);
+    }
+
+    /// Says that the record cannot be mapped, and why. The job stops with an error that names the
+    /// record, or leaves the record out with all its pairs. A panic does the same.
+    pub fn reject(&mut self, why: impl Into<String>) {
+        self.rejected.get_or_insert(why.into());
+    }
+
+    /// Why the record was rejected.
+    pub(crate) fn take_rejected(&mut self) -> Option<String> {
+        self.rejected.take()
+    }
+
+    /// The note of the task, for facts beside its pairs.
+    pub fn note(&mut self) -> &mut J::Note {
+        &mut self.note
+    }
+
+    /// Ends a record.
+    ///
+    /// # Errors
+    /// One of its pairs could not be taken.
+    pub(crate) fn end_record(&mut self) -> Result<()> {
+        self.pairs.end_record()
+    }
+
+    /// Forgets the pairs since the last record ended.
+    pub(crate) fn take_back(&mut self) {
+        self.rejected = None;
+        self.pairs.take_back();
+    }
+
+    /// The note of the task, and how many pairs were emitted, since this was last asked.
+    pub(crate) fn end_task(&mut self) -> (J::Note, u64) {
+        (std::mem::take(&mut self.note), self.pairs.end_task())
+    }
+
+    /// The pairs.
+    pub(crate) fn container(&self) -> &Container<J::Value> {
+        &self.pairs
+    }
+
+    /// Writes all pairs in order to `run`, with `partition` of a key and its bytes, and forgets
+    /// them.
+    pub(crate) fn write(
+        &mut self,
+        run: &mut RunWriter,
+        order: Option<Order<J::Value>>,
+        partition: impl Fn(&J::Key<'_>, &[u8]) -> u32,
+        progress: &Progress,
+    ) -> Result<()> {
+        let place = |bytes: &[u8]| {
+            let key: J::Key<'_> = codec::decode(bytes)?;
+            Ok(KeyOrder {
+                part: partition(&key, bytes),
+                prefix: J::prefix(&key),
+            })
+        };
+        self.pairs.write(run, order, place, compare::<J>, progress)
+    }
+}
+
+/// The order of the keys that two pieces of bytes hold.
+#[inline]
+pub(crate) fn compare<J: Job>(a: &[u8], b: &[u8]) -> Ordering {
+    // Both were decoded before, when they were given a prefix: there is no error to hide.
+    let key = |bytes| codec::decode::<J::Key<'_>>(bytes).ok();
+    key(a).cmp(&key(b))
 }
 
 /// The first 8 bytes of a text as a number that orders texts which differ in them.

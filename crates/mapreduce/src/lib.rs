@@ -46,9 +46,9 @@
 //! ```
 
 mod codec;
+mod container;
 mod cuts;
 mod documents;
-mod emit;
 mod functors;
 #[cfg(feature = "kernels")]
 mod gpu;
@@ -64,6 +64,7 @@ mod output;
 mod portable;
 mod processes;
 mod records;
+mod reduce;
 mod report;
 mod run;
 mod spill;
@@ -73,18 +74,17 @@ mod watch;
 
 pub use cuts::Partitions;
 pub use documents::{Document, DocumentPlace, DocumentReader, Documents};
-pub use emit::Emitter;
 pub use functors::{DeviceKey, DeviceValue, Functors, MapFunction, ReduceFunction, ValuesOf};
 #[cfg(feature = "kernels")]
 pub use gpu::Gpu;
-pub use guard::catches_panic;
-pub use input::{Input, Reader, Record};
+pub use input::{Input, PortableInput, Reader};
 pub use items::{Item, ItemReader, ItemSplit, Items};
-pub use job::{Combine, Job, Order, Room, prefix};
+pub use job::{Emitter, Job, Record, Room, prefix};
 pub use lines::{Line, LineReader, Lines};
 pub use output::TextWriter;
-pub use portable::{ListJob, Portable, PortableInput, Runner, TextJob};
+pub use portable::{ListJob, Portable, Runner, TextJob};
 pub use processes::{ProcessOptions, Processes, Registry, WorkerCommand, end_workers, work};
 pub use records::{RecordIter, Records};
 pub use report::Report;
 pub use threads::Threads;
+pub use values::{Combine, Order};

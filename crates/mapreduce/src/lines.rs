@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use super::input::{Input, Reader};
-use super::portable::PortableInput;
+use super::input::{Input, PortableInput, Reader};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::{Block, Corpus, CorpusOptions, Format, OnError, Skipped};
 
 /// A line, without its end.
@@ -52,6 +52,13 @@ impl Lines {
         corpus.share_among(threads.max(1));
         Lines { corpus }
     }
+
+    /// Reports the bytes read to `progress`, and ends when that is cancelled.
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Lines {
+            corpus: self.corpus.with_progress(progress),
+        }
+    }
 }
 
 fn options(on_error: OnError) -> CorpusOptions {
@@ -68,6 +75,10 @@ impl Input for Lines {
 
     fn split_finely(&mut self) {
         self.corpus.chunk_finely();
+    }
+
+    fn begin(&self, progress: &Progress) {
+        progress.begin(Stage::Reading, self.corpus.total_bytes());
     }
 
     fn next_split(&mut self) -> Result<Option<Block>> {

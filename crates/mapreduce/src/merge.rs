@@ -2,10 +2,11 @@
 
 use super::codec;
 use super::cuts::Cut;
-use super::emit::compare;
-use super::job::{Job, Order};
+use super::job::{Job, compare};
 use super::run::{Run, RunReader, RunWriter};
+use super::values::Order;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 
 /// The groups of several runs between two cuts, in order.
 pub(crate) struct Merge<'a, J: Job> {
@@ -331,10 +332,12 @@ pub(crate) fn merge_runs<J: Job>(
     runs: &[Run],
     order: Option<Order<J::Value>>,
     mut into: RunWriter,
+    progress: &Progress,
 ) -> Result<Run> {
     let mut merge = Merge::<J>::new(runs, None, None, order)?;
     let (mut last, mut next) = (Vec::new(), Vec::new());
     while merge.next_group()? {
+        progress.check()?;
         let repeats = merge.repeats();
         into.group(merge.part, &merge.key, merge.pairs(), repeats)?;
         let (_, values) = merge.group()?;

@@ -84,7 +84,8 @@ pub(super) fn record<J: Job, T: Serialize>(
 ) -> Result<(Records<T>, Report)> {
     let mut all = Records::default();
     let room = runner.threads().room();
-    let spill = Arc::new(Spill::new(room.memory_bytes / 4, &room.scratch));
+    let spill = Spill::new(room.memory_bytes / 4, &room.scratch);
+    let spill = Arc::new(spill.following(&runner.threads().progress));
     let part = || RecordWriter::new(&spill);
     let push = |part: &mut RecordWriter<T>, output: J::Output<'_>| part.push(&own(output));
     let take = |part: RecordWriter<T>| {
@@ -121,6 +122,19 @@ pub(super) fn write<J: Job>(
 }
 
 impl Threads {
+    /// As [`Threads::run`], with what `own` makes of every output in one list.
+    ///
+    /// # Errors
+    /// As [`Threads::run`].
+    pub fn collect<J: Job, T: Send>(
+        &self,
+        job: &mut J,
+        input: J::Input,
+        own: impl Fn(J::Output<'_>) -> T + Sync,
+    ) -> Result<(Vec<T>, Report)> {
+        collect(self, job, input, own)
+    }
+
     /// Runs `job` on `input` and writes what `format` makes of every output to `path`, compressed
     /// as its name tells. To be committed by the caller.
     ///

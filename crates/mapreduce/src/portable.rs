@@ -6,37 +6,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::functors::Functors;
-use super::input::Input;
+use super::input::PortableInput;
 use super::job::{Job, Room};
 use super::output::record;
 use super::records::Records;
 use super::report::Report;
 use super::threads::Threads;
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::Staged;
-
-/// An input whose splits can be read elsewhere.
-pub trait PortableInput: Input<Split: Serialize + DeserializeOwned + Clone> {
-    /// What a reader is made of.
-    type Reading: Serialize + DeserializeOwned;
-
-    /// What makes a reader of this input elsewhere.
-    fn reading(&self) -> Self::Reading;
-
-    /// A reader.
-    ///
-    /// # Errors
-    /// It cannot be made of what was described.
-    fn reader_of(reading: Self::Reading) -> Result<Self::Reader>;
-
-    /// Takes note that a split is read elsewhere.
-    fn passed(&self, split: &Self::Split) {
-        let _ = split;
-    }
-
-    /// Where a split stands in the input, for whoever must find it.
-    fn place(split: &Self::Split) -> String;
-}
 
 /// A job that can be made again elsewhere from what it serializes to, once for map tasks and once
 /// for reduce tasks: what [`Job::all_mapped`] made of the notes is to be serialized too.
@@ -72,6 +50,9 @@ pub trait Runner {
 
     /// The room for tables that a job has of its own.
     fn room(&self) -> Room;
+
+    /// Follows the jobs, and can cancel them.
+    fn progress(&self) -> &Progress;
 
     /// Whether it runs only jobs that have [functions for a device](Portable::functors).
     fn needs_functors(&self) -> bool {
@@ -116,6 +97,10 @@ impl Runner for Threads {
 
     fn room(&self) -> Room {
         Threads::room(self)
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     fn text<J: TextJob>(

@@ -160,6 +160,9 @@ impl Cursor {
             let Some(frame) = records.frames.get(self.next) else {
                 return Ok(None);
             };
+            if let Some(spill) = &records.spill {
+                spill.progress.check()?;
+            }
             self.content.clear();
             let content = records.read(frame, &mut self.buffer)?;
             self.content.extend_from_slice(content);

@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::job::Job;
-use super::run::Run;
-use super::threads::{Mapped, Numbered};
 use tokapi_text::corpus::Skipped;
 
 /// The counters of a job.
@@ -45,25 +42,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Takes note of a map task that has ended, and hands on its runs.
-    pub(super) fn take_mapped<J: Job>(&mut self, mut mapped: Mapped<J>, runs: &mut Vec<Numbered>) {
-        runs.append(&mut mapped.runs);
-        self.emitted_pairs += mapped.emitted;
-        self.skipped.append(mapped.skipped);
-        self.splits += 1;
-    }
-
-    /// Takes note of all runs, and gives them in order.
-    pub(super) fn take_runs(&mut self, mut runs: Vec<Numbered>) -> Vec<Run> {
-        runs.sort_by_key(|&(number, _)| number);
-        let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
-        self.runs = runs.len() as u64;
-        self.shuffled_pairs = runs.iter().map(|run| run.pairs).sum();
-        self.pair_bytes = runs.iter().map(|run| run.pair_bytes).sum();
-        self.shuffled_bytes = runs.iter().map(|run| run.bytes).sum();
-        runs
-    }
-
     /// The pairs of the largest partition over the mean: what the slowest reduce task has to do
     /// beside the others.
     pub fn skew(&self) -> f64 {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::run::{Run, RunWriter};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::frames::FrameWriter;
 use tokapi_storage::whole::StagedFolder;
 
@@ -30,6 +31,7 @@ pub(crate) struct Spill {
     folder: Option<OnceLock<StagedFolder>>,
     files: AtomicU64,
     stamp: u64,
+    pub(crate) progress: Progress,
 }
 
 impl Spill {
@@ -43,7 +45,14 @@ impl Spill {
             folder: Some(OnceLock::new()),
             files: AtomicU64::new(1),
             stamp: std::process::id().into(),
+            progress: Progress::default(),
         }
+    }
+
+    /// The same for a job that `progress` can cancel.
+    pub(crate) fn following(mut self, progress: &Progress) -> Self {
+        self.progress = progress.clone();
+        self
     }
 
     /// Holds nothing in memory: all runs are files in `folder`, and stay there.

@@ -9,23 +9,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
 use super::codec;
-use super::cuts::{Cut, Partitions, cuts};
-use super::emit::Emitter;
+use super::cuts::{Partitions, cuts};
 use super::guard::guarded;
-use super::input::{Input, Reader, Record};
-use super::job::{Combine, Job, Room};
-use super::merge::{Merge, merge_runs};
-use super::output;
+use super::input::{Input, Reader};
+use super::job::{Emitter, Job, Record, Room};
+use super::merge::merge_runs;
 use super::records::{RecordWriter, Records};
+use super::reduce::{Counts, reduce_range};
 use super::report::Report;
 use super::run::{FRAME_BYTES, Run};
 use super::spill::Spill;
+use super::values::Combine;
 use super::watch::Watch;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::Skipped;
 
 /// How jobs are run.
@@ -43,6 +42,8 @@ pub struct Threads {
     pub combine: bool,
     /// Whether records at which `map` panics are left out, and reported; otherwise the job stops.
     pub skip_bad: bool,
+    /// Follows the job, and can cancel it.
+    pub progress: Progress,
 }
 
 impl Default for Threads {
@@ -56,6 +57,7 @@ impl Default for Threads {
             partitions: Partitions::Ranges(u32::try_from(8 * threads).unwrap_or(u32::MAX)),
             combine: true,
             skip_bad: false,
+            progress: Progress::default(),
         }
     }
 }
@@ -83,7 +85,7 @@ impl Threads {
     ///
     /// # Errors
     /// The input cannot be read; `map` panicked, unless such records are skipped, or `reduce` did;
-    /// scratch files cannot be written; what `push` and `take` say.
+    /// scratch files cannot be written; what `push` and `take` say; [`Error::Cancelled`].
     pub fn run<J: Job, P: Send>(
         &self,
         job: &mut J,
@@ -122,19 +124,6 @@ impl Threads {
         Ok(report)
     }
 
-    /// As [`Threads::run`], with what `own` makes of every output in one list.
-    ///
-    /// # Errors
-    /// As [`Threads::run`].
-    pub fn collect<J: Job, T: Send>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        own: impl Fn(J::Output<'_>) -> T + Sync,
-    ) -> Result<(Vec<T>, Report)> {
-        output::collect(self, job, input, own)
-    }
-
     /// The same with partitions that are ranges of keys.
     pub(super) fn in_key_order(&self) -> Threads {
         Threads {
@@ -171,12 +160,12 @@ impl Threads {
             self.map_split(this, worker, number, split, spill, &())
         };
         let notes = self.notes();
-        let (mut runs, notes) = map_splits(input, &workers, map, notes, report)?;
+        let (mut runs, notes) = map_splits(input, &workers, map, notes, report, &self.progress)?;
         // Containers that combine have held the pairs of all splits until now.
         let rest = Mutex::new(Vec::new());
         let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
             let emitter = &mut lock(worker).emitter;
-            if !emitter.is_empty() {
+            if !emitter.container().is_empty() {
                 let run = self.make_run(this, emitter, spill)?;
                 lock(&rest).push(((u32::MAX, 0), run));
             }
@@ -202,7 +191,7 @@ impl Threads {
 
     /// Where notes of map tasks go.
     pub(super) fn notes<N>(&self) -> RecordWriter<N> {
-        let spill = Spill::new(self.memory_bytes / 16, &self.scratch);
+        let spill = Spill::new(self.memory_bytes / 16, &self.scratch).following(&self.progress);
         RecordWriter::new(&Arc::new(spill))
     }
 
@@ -230,8 +219,9 @@ impl Threads {
         let Worker { reader, emitter } = worker;
         let (mut runs, mut bad) = (Vec::new(), Skipped::default());
         let mut skipped = reader.read(number, split, &mut |record| {
+            self.progress.check()?;
             self.map_record(job, record, emitter, &mut bad, watch)?;
-            if emitter.memory_bytes() as u64 > most_bytes {
+            if emitter.container().memory_bytes() as u64 > most_bytes {
                 runs.push((
                     (number, runs.len() as u32),
                     self.make_run(job, emitter, spill)?,
@@ -240,7 +230,7 @@ impl Threads {
             Ok(())
         })?;
         skipped.append(bad);
-        if !emitter.combines() && !emitter.is_empty() {
+        if !emitter.container().combines() && !emitter.container().is_empty() {
             runs.push((
                 (number, runs.len() as u32),
                 self.make_run(job, emitter, spill)?,
@@ -290,8 +280,8 @@ impl Threads {
             Partitions::Ranges(_) => 0,
         };
         let order = job.value_order();
-        spill.write(emitter.run_bytes(), |run| {
-            emitter.write(run, order, partition)
+        spill.write(emitter.container().run_bytes(), |run| {
+            emitter.write(run, order, partition, &self.progress)
         })
     }
 
@@ -310,7 +300,7 @@ impl Threads {
             let mut merged = Vec::new();
             for some in runs.chunks(most) {
                 let into = super::run::RunWriter::new(Some(spill.create()?), 0);
-                let run = merge_runs::<J>(some, job.value_order(), into)?;
+                let run = merge_runs::<J>(some, job.value_order(), into, &self.progress)?;
                 spill.spilled_bytes.fetch_add(run.bytes, Ordering::Relaxed);
                 some.iter().for_each(|run| run.clone().remove());
                 merged.push(run);
@@ -331,16 +321,26 @@ impl Threads {
     ) -> Result<()> {
         let cuts = cuts::<J>(self.partitions, runs);
         let mut partitions = 0..=cuts.len();
-        let read = || Ok(partitions.next());
+        self.progress.begin(Stage::Merging, report.pair_bytes);
+        let (all_bytes, all_pairs) = (report.pair_bytes, report.shuffled_pairs.max(1));
+        let read = || {
+            self.progress.check()?;
+            Ok(partitions.next())
+        };
         let reduced = |partition: usize| {
             let from = partition.checked_sub(1).map(|before| &cuts[before]);
             let mut part = part();
-            let counts = reduce_range(job, runs, (from, cuts.get(partition)), &(), |output| {
+            let range = (from, cuts.get(partition));
+            let counts = reduce_range(job, runs, range, &(), &self.progress, |output| {
                 push(&mut part, output)
             })?;
+            // Below the sum of the bytes: the quotient fits.
+            let bytes = u128::from(all_bytes) * u128::from(counts.pairs) / u128::from(all_pairs);
+            self.progress.add(bytes as u64);
             Ok((part, counts))
         };
         let keep = |(part, counts): (P, Counts)| {
+            self.progress.check()?;
             report.keys += counts.keys;
             report.outputs += counts.outputs;
             report.partition_pairs.push(counts.pairs);
@@ -351,6 +351,27 @@ impl Threads {
     }
 }
 
+impl Report {
+    /// Takes note of a map task that has ended, and hands on its runs.
+    pub(super) fn take_mapped<J: Job>(&mut self, mut mapped: Mapped<J>, runs: &mut Vec<Numbered>) {
+        runs.append(&mut mapped.runs);
+        self.emitted_pairs += mapped.emitted;
+        self.skipped.append(mapped.skipped);
+        self.splits += 1;
+    }
+
+    /// Takes note of all runs, and gives them in order.
+    pub(super) fn take_runs(&mut self, mut runs: Vec<Numbered>) -> Vec<Run> {
+        runs.sort_by_key(|&(number, _)| number);
+        let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
+        self.runs = runs.len() as u64;
+        self.shuffled_pairs = runs.iter().map(|run| run.pairs).sum();
+        self.pair_bytes = runs.iter().map(|run| run.pair_bytes).sum();
+        self.shuffled_bytes = runs.iter().map(|run| run.bytes).sum();
+        runs
+    }
+}
+
 /// Has all splits of `input` mapped by `workers`, each on a thread of its own.
 pub(super) fn map_splits<J: Job, W: Send>(
     mut input: J::Input,
@@ -358,9 +379,12 @@ pub(super) fn map_splits<J: Job, W: Send>(
     map: impl Fn(&mut W, u32, <J::Input as Input>::Split) -> Result<Mapped<J>> + Sync,
     mut notes: RecordWriter<J::Note>,
     report: &mut Report,
+    progress: &Progress,
 ) -> Result<(Vec<Numbered>, Records<J::Note>)> {
     let mut numbers = 0..;
+    input.begin(progress);
     let read = || {
+        progress.check()?;
         Ok(input
             .next_split()?
             .and_then(|split| numbers.next().zip(Some(split))))
@@ -379,44 +403,6 @@ pub(super) fn map_splits<J: Job, W: Send>(
     };
     Stages::new(workers.len(), true).run(read, worker, keep)?;
     Ok((runs, notes.finish()?))
-}
-
-/// What a reduce task did.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Counts {
-    pub keys: u64,
-    pub pairs: u64,
-    pub outputs: u64,
-}
-
-/// Reduces the keys between two cuts.
-pub(super) fn reduce_range<J: Job>(
-    job: &J,
-    runs: &[Run],
-    (from, until): (Option<&Cut>, Option<&Cut>),
-    watch: &impl Watch,
-    mut push: impl FnMut(J::Output<'_>) -> Result<()>,
-) -> Result<Counts> {
-    let mut counts = Counts::default();
-    let mut merge = Merge::<J>::new(runs, from, until, job.value_order())?;
-    let mut pushed = Ok(());
-    while merge.next_group()? {
-        counts.keys += 1;
-        counts.pairs += merge.pairs();
-        let (key, values) = merge.group()?;
-        let values = values.inspect(|_| watch.step());
-        let mut write = |output: J::Output<'_>| {
-            watch.step();
-            counts.outputs += 1;
-            if pushed.is_ok() {
-                pushed = push(output);
-            }
-        };
-        let reduced = guarded(watch, || job.reduce(key, values, &mut write));
-        reduced.map_err(|what| merge.failure(what))??;
-        std::mem::replace(&mut pushed, Ok(()))?;
-    }
-    Ok(counts)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,11 +1,18 @@
 //! The values that a worker holds: one a key, or a log of all, grouped by key at the end.
 
+use std::cmp::Ordering;
+
 use super::codec;
-use super::job::Combine;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
 
-/// So many keys ahead memory is asked for.
+/// How two values of a key become one; see [`Job::combiner`](crate::Job::combiner).
+pub type Combine<V> = fn(&mut V, V);
+
+/// How the values of a key are ordered; see [`Job::value_order`](crate::Job::value_order).
+pub type Order<V> = fn(&V, &V) -> Ordering;
+
+/// Memory is fetched this many keys ahead.
 pub(crate) const AHEAD: usize = 16;
 
 /// The values of the pairs held.

@@ -28,6 +28,7 @@ use self::permute::Permutation;
 use self::word::{Digit, Word, varying_bits};
 use super::{Items, Sort};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 
 /// Up to here one thread sorts, in bytes.
 const ALONE_BYTES: usize = 64 << 10;
@@ -42,6 +43,7 @@ pub struct Cpu {
     keys64: Keys<u64>,
     pairs32: Pairs<u64>,
     pairs64: Pairs<u128>,
+    progress: Progress,
 }
 
 impl Cpu {
@@ -53,25 +55,29 @@ impl Cpu {
 
 impl Sort for Cpu {
     fn keys32(&mut self, keys: &mut [u32]) -> Result<()> {
-        self.keys32.sort(keys);
+        self.keys32.sort(keys, &self.progress);
         Ok(())
     }
 
     fn keys64(&mut self, keys: &mut [u64]) -> Result<()> {
-        self.keys64.sort(keys);
+        self.keys64.sort(keys, &self.progress);
         Ok(())
     }
 
     fn pairs32(&mut self, keys: &mut [u32], payloads: &mut [u32]) -> Result<()> {
         super::same_length(keys, payloads)?;
-        self.pairs32.sort(keys, payloads);
+        self.pairs32.sort(keys, payloads, &self.progress);
         Ok(())
     }
 
     fn pairs64(&mut self, keys: &mut [u64], payloads: &mut [u64]) -> Result<()> {
         super::same_length(keys, payloads)?;
-        self.pairs64.sort(keys, payloads);
+        self.pairs64.sort(keys, payloads, &self.progress);
         Ok(())
+    }
+
+    fn follow(&mut self, progress: &Progress) {
+        self.progress = progress.clone();
     }
 
     fn scratch_bytes(&self, items: Items, count: u64) -> u64 {
@@ -114,7 +120,7 @@ impl<W: Word> Default for Keys<W> {
 }
 
 impl<W: Word> Keys<W> {
-    fn sort(&mut self, keys: &mut [W]) {
+    fn sort(&mut self, keys: &mut [W], progress: &Progress) {
         self.workers
             .resize_with(rayon::current_num_threads(), Worker::new);
         if size_of_val(keys) <= ALONE_BYTES {
@@ -127,11 +133,11 @@ impl<W: Word> Keys<W> {
             return reverse(keys);
         }
         let share = keys.len() / (2 * self.workers.len());
-        self.sort_unordered(keys, share.max(leaf_words::<W>()));
+        self.sort_unordered(keys, share.max(leaf_words::<W>()), progress);
     }
 
-    /// Sorts `keys`; of its buckets, those larger than `share` on all threads.
-    fn sort_unordered(&mut self, keys: &mut [W], share: usize) {
+    /// Sorts `keys`; of its buckets, those larger than `share` on all threads. Ends early when cancelled.
+    fn sort_unordered(&mut self, keys: &mut [W], share: usize, progress: &Progress) {
         let bits = varying_bits_on_all_threads(keys);
         if count::pays(keys.len(), bits) {
             return count::sort_on_all_threads(keys, bits);
@@ -144,11 +150,16 @@ impl<W: Word> Keys<W> {
         let small = buckets.partition_point(|bucket| bucket.len() > share);
         let buckets_alone = Mutex::new(buckets.split_off(small).into_iter());
         for bucket in buckets {
-            self.sort_unordered(bucket, share);
+            if progress.is_cancelled() {
+                return;
+            }
+            self.sort_unordered(bucket, share, progress);
         }
         self.workers.par_iter_mut().for_each(|worker| {
             // A thread that panics takes the others with it, so no lock is poisoned.
-            while let Some(bucket) = { buckets_alone.lock().expect("no panic").next() } {
+            while !progress.is_cancelled()
+                && let Some(bucket) = { buckets_alone.lock().expect("no panic").next() }
+            {
                 worker.sort(bucket, digit.shift);
             }
         });

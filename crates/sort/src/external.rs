@@ -6,54 +6,21 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
 use super::columns::{self, Columns, Word};
 use super::input::{Input, Layout, RawChunk};
+use super::options::SortOptions;
 use super::run::EncodedRun;
 use super::runs::Runs;
-use super::{KeyType, Sort, merge};
+use super::{Sort, merge};
 use tokapi_storage::error::{Error, Result};
-use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::{StageTimes, Stages};
-use tokapi_storage::scratch::{Job, ScratchOptions};
-use tokapi_storage::tune::Model;
+use tokapi_storage::progress::Stage;
+use tokapi_storage::scratch::Job;
 use tokapi_storage::whole::{Staged, Streamed, sync_folder};
-
-/// How a file is sorted.
-#[derive(Clone)]
-pub struct SortOptions {
-    /// The type of keys.
-    pub key_type: KeyType,
-    /// Whether a payload of the same width stands behind every key. Equal keys keep their order.
-    pub pairs: bool,
-    /// How records stand in the input, and in the output.
-    pub layout: Layout,
-    /// The budget.
-    pub memory: Memory,
-    /// The scratch folders.
-    pub scratch: ScratchOptions,
-    /// The most bytes of a chunk; as many as the memory allows where none are given.
-    pub chunk_bytes: Option<usize>,
-    /// What chunks take, measured: they are then as large as is predicted to be the best.
-    pub tuned: Option<Arc<Model>>,
-    /// Whether every chunk goes to scratch, even where all fit into memory.
-    pub spill: bool,
-    /// Whether input, computation and output wait for each other: for comparison.
-    pub no_overlap: bool,
-}
-
-/// How far sorting has come; shared with whoever shows it.
-#[derive(Debug, Default)]
-pub struct SortProgress {
-    /// Bytes read of the input.
-    pub read_bytes: AtomicU64,
-    /// Bytes written to the output.
-    pub written_bytes: AtomicU64,
-}
 
 /// What was sorted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,21 +40,19 @@ pub struct Sorted {
 /// Sorts the records of `input` into `output` with the engines that `engine` makes.
 ///
 /// # Errors
-/// An input that cannot be read or is not of the type, an output or a scratch file that cannot be
-/// written, an interrupted job in the way, what the engine says.
+/// The input cannot be read or is not of the type; the output or a scratch file cannot be written;
+/// an interrupted job blocks this one; the engine fails; [`Error::Cancelled`].
 pub fn sort_file(
     input: &Path,
     output: &Path,
     options: &SortOptions,
     engine: &(dyn Fn() -> Result<Box<dyn Sort>> + Sync),
-    progress: &SortProgress,
 ) -> Result<Sorted> {
     let sorter = Sorter {
         input,
         output,
         options,
         engine,
-        progress,
     };
     match options.key_type.word_bytes() {
         4 => sorter.sort::<u32>(),
@@ -111,7 +76,6 @@ pub fn chunk_limit(
         output: nothing,
         options: &options,
         engine,
-        progress: &SortProgress::default(),
     };
     let (_, chunk) = match options.key_type.word_bytes() {
         4 => sorter.chunk_bytes::<u32>()?,
@@ -124,8 +88,7 @@ pub(super) struct Sorter<'a> {
     pub(super) input: &'a Path,
     pub(super) output: &'a Path,
     pub(super) options: &'a SortOptions,
-    pub(super) engine: &'a (dyn Fn() -> Result<Box<dyn Sort>> + Sync),
-    progress: &'a SortProgress,
+    engine: &'a (dyn Fn() -> Result<Box<dyn Sort>> + Sync),
 }
 
 /// Buffers of chunks that have gone through: fresh memory for every chunk would cost as much time as
@@ -157,8 +120,10 @@ impl Sorter<'_> {
         } = self.options;
         let job = self.job()?;
         job.check(scratch)?;
-        let record_bytes = self.options.key_type.bytes() * (1 + usize::from(*pairs));
+        let record_bytes = self.record_bytes();
         let mut input = Input::open(self.input, *layout, record_bytes)?;
+        let progress = &self.options.progress;
+        progress.begin(Stage::Reading, input.bytes.unwrap_or(0));
         let resumed = scratch.resume && job.is_begun(scratch);
         if scratch.resume && self.input == Path::new("-") {
             return Err(Error::Usage(
@@ -197,7 +162,13 @@ impl Sorter<'_> {
             runs.scratch.remove();
             return Err(changed);
         }
-        let global = self.global(&runs)?;
+        let global = match self.global(&runs) {
+            Err(Error::Cancelled) => {
+                runs.scratch.remove();
+                return Err(Error::Cancelled);
+            }
+            global => global?,
+        };
         let sorted = Sorted {
             records: runs.runs.iter().map(|run| run.records).sum(),
             runs: runs.runs.len(),
@@ -207,6 +178,11 @@ impl Sorter<'_> {
         };
         runs.scratch.remove();
         Ok(sorted)
+    }
+
+    /// The bytes of a binary record.
+    fn record_bytes(&self) -> usize {
+        self.options.key_type.bytes() * (1 + usize::from(self.options.pairs))
     }
 
     fn job(&self) -> Result<Job> {
@@ -294,11 +270,6 @@ impl Sorter<'_> {
         raw.parse(*layout, *key_type, self.input, columns)
     }
 
-    pub(super) fn count_read(&self, bytes: usize) {
-        let read = &self.progress.read_bytes;
-        read.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
     pub(super) fn bytes_of<W: Word>(
         &self,
         columns: &Columns<W>,
@@ -317,13 +288,18 @@ impl Sorter<'_> {
     }
 
     pub(super) fn write(&self, streamed: &mut Streamed<'_>, bytes: &[u8]) -> Result<()> {
+        self.options.progress.check()?;
         let written = streamed.write_all(bytes);
         written.map_err(Error::writing(self.output))?;
-        let count = bytes.len() as u64;
-        self.progress
-            .written_bytes
-            .fetch_add(count, Ordering::Relaxed);
+        self.options.progress.add(bytes.len() as u64);
         Ok(())
+    }
+
+    /// An engine, which ends early when the operation is cancelled.
+    pub(super) fn engine(&self) -> Result<Box<dyn Sort>> {
+        let mut engine = (self.engine)()?;
+        engine.follow(&self.options.progress);
+        Ok(engine)
     }
 
     pub(super) fn finish(&self, streamed: Streamed<'_>) -> Result<()> {
@@ -337,16 +313,13 @@ impl Sorter<'_> {
         }
         if let Some(position) = &runs.position {
             input.go_to(position)?;
+            self.options.progress.add(input.given());
         }
         // The engine uses all threads for a chunk.
         let stages = Stages::new(1, !self.options.no_overlap);
         let (chunk_bytes, stamp) = (runs.chunk_bytes, runs.scratch.stamp());
         let spare = Spare::default();
-        let read = || {
-            let raw = input.next(chunk_bytes, spare.take())?;
-            raw.iter().for_each(|raw| self.count_read(raw.len()));
-            Ok(raw)
-        };
+        let read = || input.next(chunk_bytes, spare.take(), &self.options.progress);
         let worker = || {
             let mut engine = None;
             let mut columns = Columns::<W>::new(self.options.pairs);
@@ -355,15 +328,17 @@ impl Sorter<'_> {
                 let position = raw.position.clone();
                 spare.give(self.parse(raw, &mut columns)?);
                 if engine.is_none() {
-                    engine = Some((self.engine)()?);
+                    engine = Some(self.engine()?);
                 }
                 if let Some(engine) = &mut engine {
                     columns.sort(&mut **engine)?;
                 }
+                self.options.progress.check()?;
                 Ok((EncodedRun::new(stamp, &columns, spare.take()), position))
             }
         };
         let write = |(run, position): (EncodedRun, Value)| {
+            self.options.progress.check()?;
             runs.push(&run, &position)?;
             spare.give(run.bytes);
             Ok(())
@@ -391,6 +366,14 @@ impl Sorter<'_> {
         }
         // Larger tasks gain nothing; smaller ones leave too much to be read twice.
         let records = most.min(merge::least_task_records(runs.runs.len()).max(4 << 20));
+        let all: u64 = runs.runs.iter().map(|run| run.records).sum();
+        let progress = &self.options.progress;
+        let total = match self.options.layout {
+            Layout::Binary => all * self.record_bytes() as u64,
+            // About as many bytes are written as were read.
+            Layout::Text => progress.snapshot().total,
+        };
+        progress.begin(Stage::Merging, total);
         let mut tasks = merge::tasks(&runs.runs, records).into_iter();
         let mut staged = Staged::create(self.output)?;
         let mut streamed = self.streamed(&mut staged)?;
@@ -402,8 +385,9 @@ impl Sorter<'_> {
             );
             move |task: merge::Task<W>| {
                 if engine.is_none() {
-                    engine = Some((self.engine)()?);
+                    engine = Some(self.engine()?);
                 }
+                self.options.progress.check()?;
                 if let Some(engine) = &mut engine {
                     task.merge(&runs.runs, &mut **engine, &mut merged, &mut part)?;
                 }

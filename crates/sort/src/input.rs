@@ -12,6 +12,7 @@ use super::KeyType;
 use super::columns::{self, Columns, Word};
 use super::text::Lines;
 use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::progress::Progress;
 
 /// How records stand in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -106,24 +107,34 @@ impl Input {
     /// Reads all of a file of this size, on all threads.
     ///
     /// # Errors
-    /// It cannot be read, or has become smaller.
-    pub(super) fn read_whole(&self, bytes: &mut [u8]) -> Result<()> {
-        let file = File::open(&self.path).map_err(failed(&self.path))?;
+    /// It cannot be read, or has become smaller; [`Error::Cancelled`].
+    pub(super) fn read_whole(&self, bytes: &mut [u8], progress: &Progress) -> Result<()> {
+        let failed = failed(&self.path);
+        let file = File::open(&self.path).map_err(failed)?;
         let pieces = bytes.par_chunks_mut(PIECE_BYTES).enumerate();
-        let read = |(place, piece): (usize, &mut [u8])| {
-            file.read_exact_at(piece, (place * PIECE_BYTES) as u64)
-        };
-        pieces.try_for_each(read).map_err(failed(&self.path))
+        pieces.try_for_each(|(place, piece): (usize, &mut [u8])| {
+            progress.check()?;
+            let read = file.read_exact_at(piece, (place * PIECE_BYTES) as u64);
+            read.map_err(failed)?;
+            progress.add_bytes(piece.len() as u64);
+            Ok(())
+        })
+    }
+
+    /// Bytes of records that have been given.
+    pub(super) fn given(&self) -> u64 {
+        self.given
     }
 
     /// The next records, about `chunk_bytes` of them, into `bytes`; none at the end.
     ///
     /// # Errors
-    /// The input cannot be read; it ends within a binary record.
+    /// The input cannot be read; it ends within a binary record; [`Error::Cancelled`].
     pub(super) fn next(
         &mut self,
         chunk_bytes: usize,
         mut bytes: Vec<u8>,
+        progress: &Progress,
     ) -> Result<Option<RawChunk>> {
         bytes.clear();
         bytes.append(&mut self.carried);
@@ -131,10 +142,12 @@ impl Input {
         // A line may be longer than a chunk.
         let mut wanted = chunk_bytes.max(self.record_bytes);
         let end = loop {
-            if !at_end && bytes.len() < wanted {
-                let more = (wanted - bytes.len()) as u64;
+            while !at_end && bytes.len() < wanted {
+                progress.check()?;
+                let more = (wanted - bytes.len()).min(PIECE_BYTES) as u64;
                 let read = (&mut self.reader).take(more).read_to_end(&mut bytes);
                 let read = read.map_err(failed(&self.path))?;
+                progress.add_bytes(read as u64);
                 at_end = (read as u64) < more;
             }
             match self.layout {
@@ -182,11 +195,6 @@ impl Input {
 }
 
 impl RawChunk {
-    /// The number of bytes.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// Turns the bytes into records, over what `columns` held, on all threads. Gives the buffer back.
     ///
     /// # Errors

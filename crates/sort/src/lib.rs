@@ -26,6 +26,7 @@ mod gpu;
 mod input;
 mod key;
 mod merge;
+mod options;
 mod reference;
 mod run;
 mod runs;
@@ -35,14 +36,16 @@ pub mod text;
 mod whole;
 
 pub use cpu::Cpu;
-pub use external::{SortOptions, SortProgress, Sorted, chunk_limit, sort_file};
+pub use external::{Sorted, chunk_limit, sort_file};
 #[cfg(feature = "kernels")]
 pub use gpu::Gpu;
 pub use input::Layout;
 pub use key::KeyType;
+pub use options::SortOptions;
 pub use reference::Reference;
 
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 
 /// An engine that sorts chunks, one after the other. All give the same result.
 pub trait Sort: Send {
@@ -75,6 +78,10 @@ pub trait Sort: Send {
     /// Engines keep them for the next call, separately for every kind of items.
     fn scratch_bytes(&self, items: Items, count: u64) -> u64;
 
+    /// Lets calls end early once `progress` is cancelled, with the items in any order. Calls of an
+    /// engine that ignores this end when all is sorted.
+    fn follow(&mut self, _progress: &Progress) {}
+
     /// The most items that can be sorted in one call.
     fn most_items(&self, _items: Items) -> u64 {
         u64::MAX
@@ -83,6 +90,7 @@ pub trait Sort: Send {
 
 /// What is sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Items {
     /// Keys of 32 bits.
     Keys32,
@@ -107,6 +115,7 @@ impl Items {
 
 /// How an engine sorts, where it leaves a choice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// By digits: the fastest for numbers.
     #[default]

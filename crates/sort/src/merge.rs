@@ -15,26 +15,26 @@ use tokapi_storage::error::Result;
 
 /// A place between keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut<W> {
+enum Bound<W> {
     /// Smaller keys are on the left.
     Before(W),
     /// This key, too.
     After(W),
 }
 
-impl<W: Word> Cut<W> {
+impl<W: Word> Bound<W> {
     fn has_left(self, key: W) -> bool {
         match self {
-            Cut::Before(cut) => key < cut,
-            Cut::After(cut) => key <= cut,
+            Bound::Before(cut) => key < cut,
+            Bound::After(cut) => key <= cut,
         }
     }
 }
 
 /// The records between two cuts.
 pub(super) struct Task<W> {
-    from: Option<Cut<W>>,
-    to: Option<Cut<W>>,
+    from: Option<Bound<W>>,
+    to: Option<Bound<W>>,
     /// The frames that may have some: runs in their order.
     frames: Vec<(usize, Range<usize>)>,
     /// Whether all keys are the same, and so in order as they stand.
@@ -63,7 +63,7 @@ pub(super) fn tasks<W: Word>(runs: &[SortedRun<W>], records: usize) -> Vec<Task<
         let key = firsts[place + step];
         let below = firsts.partition_point(|&first| first < key);
         let upto = firsts.partition_point(|&first| first <= key);
-        let before = Some(Cut::Before(key));
+        let before = Some(Bound::Before(key));
         if from != before {
             tasks.extend(Task::merged(runs, from, before));
             from = before;
@@ -72,7 +72,7 @@ pub(super) fn tasks<W: Word>(runs: &[SortedRun<W>], records: usize) -> Vec<Task<
         // More of one key than a task takes: it cannot be cut, and need not be sorted.
         if upto > place + step {
             tasks.extend(Task::copied(runs, key, step));
-            from = Some(Cut::After(key));
+            from = Some(Bound::After(key));
             place = upto;
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn tasks<W: Word>(runs: &[SortedRun<W>], records: usize) -> Vec<Task<
 }
 
 impl<W: Word> Task<W> {
-    fn merged(runs: &[SortedRun<W>], from: Option<Cut<W>>, to: Option<Cut<W>>) -> Option<Self> {
+    fn merged(runs: &[SortedRun<W>], from: Option<Bound<W>>, to: Option<Bound<W>>) -> Option<Self> {
         let frames = runs.iter().map(|run| frames_of(run, from, to)).enumerate();
         let frames: Vec<_> = frames.filter(|(_, range)| !range.is_empty()).collect();
         (!frames.is_empty()).then_some(Task {
@@ -94,7 +94,7 @@ impl<W: Word> Task<W> {
 
     /// The records of one key, at most `step` frames of a run at a time.
     fn copied(runs: &[SortedRun<W>], key: W, step: usize) -> Vec<Self> {
-        let (from, to) = (Some(Cut::Before(key)), Some(Cut::After(key)));
+        let (from, to) = (Some(Bound::Before(key)), Some(Bound::After(key)));
         let mut tasks = Vec::new();
         for (number, run) in runs.iter().enumerate() {
             let all = frames_of(run, from, to);
@@ -125,7 +125,7 @@ impl<W: Word> Task<W> {
         for (run, frames) in &self.frames {
             part.clear();
             runs[*run].read(frames.clone(), part)?;
-            let left_of = |cut: Option<Cut<W>>, all: usize| {
+            let left_of = |cut: Option<Bound<W>>, all: usize| {
                 cut.map_or(all, |cut| {
                     part.keys.partition_point(|&key| cut.has_left(key))
                 })
@@ -143,10 +143,10 @@ impl<W: Word> Task<W> {
 /// The frames of a run that may have keys between two cuts.
 fn frames_of<W: Word>(
     run: &SortedRun<W>,
-    from: Option<Cut<W>>,
-    to: Option<Cut<W>>,
+    from: Option<Bound<W>>,
+    to: Option<Bound<W>>,
 ) -> Range<usize> {
-    let left_of = |cut: Cut<W>| run.firsts.partition_point(|&first| cut.has_left(first));
+    let left_of = |cut: Bound<W>| run.firsts.partition_point(|&first| cut.has_left(first));
     // The last frame that begins on the left may go on to the right.
     let start = from.map_or(0, |cut| left_of(cut).saturating_sub(1));
     let end = to.map_or(run.firsts.len(), left_of);

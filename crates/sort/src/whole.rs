@@ -9,6 +9,7 @@ use super::external::{Sorted, Sorter};
 use super::input::{Input, Layout};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::StageTimes;
+use tokapi_storage::progress::Stage;
 use tokapi_storage::scratch::Job;
 use tokapi_storage::whole::Staged;
 
@@ -36,16 +37,18 @@ impl Sorter<'_> {
     /// Keys are sorted where they were read to, and written from there.
     fn keys_in_memory<W: Word>(&self, input: &Input, size: usize, job: &Job) -> Result<Sorted> {
         let started = Instant::now();
+        let progress = &self.options.progress;
         let mut memory = memory(size)?;
-        input.read_whole(&mut memory)?;
+        input.read_whole(&mut memory, progress)?;
         self.check_unchanged(job)?;
-        self.count_read(size);
         let keys: &mut [W] = bytemuck::cast_slice_mut(&mut memory);
         let read = started.elapsed();
         columns::order(keys, self.options.key_type);
-        W::sort_keys(&mut *(self.engine)()?, keys)?;
+        W::sort_keys(&mut *self.engine()?, keys)?;
+        progress.check()?;
         columns::restore(keys, self.options.key_type);
         let computed = started.elapsed();
+        progress.begin(Stage::Writing, size as u64);
         let mut staged = Staged::create(self.output)?;
         let mut streamed = self.streamed(&mut staged)?;
         for bytes in memory.chunks(W::BYTES * WRITTEN_RECORDS) {
@@ -67,20 +70,23 @@ impl Sorter<'_> {
         job: &Job,
     ) -> Result<Sorted> {
         let started = Instant::now();
+        let progress = &self.options.progress;
         let mut columns = Columns::<W>::new(self.options.pairs);
         // One byte more than there is, so that the end is seen.
-        let raw = input.next(size + 1, Vec::with_capacity(size + 1))?;
+        let raw = input.next(size + 1, Vec::with_capacity(size + 1), progress)?;
         self.check_unchanged(job)?;
         let read = started.elapsed();
         if let Some(raw) = raw {
-            self.count_read(raw.len());
             drop(self.parse(raw, &mut columns)?);
         }
-        let mut engine = (self.engine)()?;
+        progress.check()?;
+        let mut engine = self.engine()?;
         columns.sort(&mut *engine)?;
+        progress.check()?;
         columns::restore(&mut columns.keys, self.options.key_type);
         drop(engine);
         let computed = started.elapsed();
+        progress.begin(Stage::Writing, size as u64);
         let mut staged = Staged::create(self.output)?;
         let mut streamed = self.streamed(&mut staged)?;
         for from in (0..columns.len()).step_by(WRITTEN_RECORDS) {

@@ -5,6 +5,8 @@ pub mod apart;
 pub mod bits;
 pub mod compress;
 pub mod error;
+#[doc(hidden)]
+pub mod guard;
 pub mod memory;
 pub mod paths;
 pub mod pipeline;

@@ -67,6 +67,8 @@ pub use tokapi_index::Index;
 pub use tokapi_storage::apart::Paths;
 pub use tokapi_storage::compress::Compression;
 pub use tokapi_storage::error::{Error, Kept, Place, Position, Result};
+#[doc(hidden)]
+pub use tokapi_storage::guard::catches_panic;
 pub use tokapi_storage::memory::Memory;
 pub use tokapi_storage::pipeline::StageTimes;
 pub use tokapi_storage::progress::{Progress, Snapshot, Stage};

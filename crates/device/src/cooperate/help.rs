@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-/// Where lanes are behind, threads help them if more is answered with them than without, which is tried again
-/// and again: they share cores, caches and memory with those who prepare batches, and may cost more than they do.
+/// Whether threads help lanes that are behind. They do if more queries are answered with them than without. Both
+/// ways are tried again and again: threads share cores, caches and memory with the lanes, and may cost more than
+/// they give.
 pub(super) struct Help {
     pub helps: bool,
     /// Since when.
@@ -20,15 +21,15 @@ pub(super) struct Help {
 const TRY: Duration = Duration::from_millis(60);
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// The one that answers fewer is tried every so many times, and first after a few.
-const OTHER: u32 = 16;
-const FIRST_OTHER: u32 = 3;
+/// The way that answers fewer is tried once in so many times, and first after a few.
+const TRIES_BETWEEN: u32 = 16;
+const FIRST_TRY: u32 = 3;
 
-/// So much more must be answered with help than without.
-const MORE: f64 = 1.02;
+/// Help is of use if it multiplies the answers by this.
+const LEAST_GAIN: f64 = 1.02;
 
-/// How much of a new measurement goes into an average.
-const NEW: f64 = 0.3;
+/// The share of the newest measurement in an average.
+const NEWEST_SHARE: f64 = 0.3;
 
 impl Help {
     pub fn new(now: Instant) -> Self {
@@ -57,9 +58,9 @@ impl Help {
                 let seconds = now.saturating_duration_since(from).as_secs_f64();
                 let rate = (answered - before) as f64 / seconds.max(1e-9);
                 let known = &mut self.rates[usize::from(self.helps)];
-                *known = Some(known.map_or(rate, |known| known + NEW * (rate - known)));
+                *known = Some(known.map_or(rate, |known| known + NEWEST_SHARE * (rate - known)));
                 self.tries += 1;
-                let is_other = self.tries % OTHER == FIRST_OTHER;
+                let is_other = self.tries % TRIES_BETWEEN == FIRST_TRY;
                 self.helps = self.is_of_use() != is_other;
             }
         }
@@ -68,7 +69,7 @@ impl Help {
     }
 
     fn is_of_use(&self) -> bool {
-        matches!(self.rates, [Some(without), Some(with)] if with > without * MORE)
+        matches!(self.rates, [Some(without), Some(with)] if with > without * LEAST_GAIN)
     }
 }
 

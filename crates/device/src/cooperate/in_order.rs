@@ -6,7 +6,10 @@ use std::iter::Fuse;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use super::scheduler::{Accelerator, Outcome, Policy, Processor, Scheduler, SchedulerOptions};
+use super::accelerator::Accelerator;
+use super::options::{Policy, SchedulerOptions};
+use super::request::{Outcome, Processor};
+use super::scheduler::Scheduler;
 use tokapi_index::Index;
 use tokapi_index::query::{Hit, Query, SearchOptions};
 use tokapi_storage::error::Result;

@@ -3,16 +3,16 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::job::Job;
+use super::request::Request;
 
 /// Why a query was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// As many as may wait do.
-    #[error("{0} queries are waiting, as many as may; ask again later")]
+    /// The queue is full.
+    #[error("the queue is full ({0} queries): retry later or raise its limit")]
     Full(usize),
     /// The scheduler is being dropped.
-    #[error("no queries are taken any more")]
+    #[error("the scheduler is closing and takes no more queries")]
     Closed,
 }
 
@@ -32,7 +32,7 @@ struct Door(Mutex<Inside>);
 
 #[derive(Default)]
 struct Inside {
-    jobs: Vec<Job>,
+    requests: Vec<Request>,
     closed: bool,
 }
 
@@ -54,29 +54,29 @@ impl Intake {
     }
 
     /// Takes a query in.
-    pub fn push(&self, job: Job) -> Result<(), Refused> {
+    pub fn push(&self, request: Request) -> Result<(), Refused> {
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
         let mut inside = self.doors[door_of_thread()].lock();
         let refused = match inside.closed {
             true => Refused::Closed,
             false if waiting >= self.most => Refused::Full(waiting),
             false => {
-                inside.jobs.push(job);
+                inside.requests.push(request);
                 return Ok(());
             }
         };
-        // What the job holds may ask for this again when it is dropped.
+        // What the request holds may ask for this again when it is dropped.
         drop(inside);
         self.took(1);
-        job.forget();
+        request.forget();
         Err(refused)
     }
 
     /// Gives all that came in to `each`; those of a door in their order.
-    pub fn drain(&self, mut each: impl FnMut(Job)) {
+    pub fn drain(&self, mut each: impl FnMut(Request)) {
         for door in &self.doors {
-            let jobs = std::mem::take(&mut door.lock().jobs);
-            jobs.into_iter().for_each(&mut each);
+            let requests = std::mem::take(&mut door.lock().requests);
+            requests.into_iter().for_each(&mut each);
         }
     }
 

@@ -1,4 +1,4 @@
-//! How many queries come and wait, and what mode that asks for.
+//! The load, and the mode that suits it.
 
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,8 @@ pub(super) struct Load {
     stay: Duration,
 }
 
-/// How much of a new measurement goes into an average.
-const NEW: f64 = 0.2;
+/// The share of the newest measurement in an average.
+const NEWEST_SHARE: f64 = 0.2;
 
 /// Over how long queries are counted.
 const COUNTED: Duration = Duration::from_millis(20);
@@ -37,11 +37,11 @@ const COUNTED: Duration = Duration::from_millis(20);
 const STAY: Duration = Duration::from_millis(50);
 const LONGEST_STAY: Duration = Duration::from_secs(10);
 
-/// Batches that begin again after so short a time ended too early.
+/// Batches that begin again within this time ended too early.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Below so much of the rate at which batches began they end.
-const BACK: f64 = 0.8;
+/// Batches end below this share of the rate at which they began.
+const RATE_TO_LEAVE: f64 = 0.8;
 
 impl Load {
     pub fn new(mode: Mode) -> Self {
@@ -63,7 +63,7 @@ impl Load {
     pub fn count(&mut self, came: u64, now: Instant) {
         self.arrived += came;
         if now.saturating_duration_since(self.counted) >= COUNTED {
-            self.rate += NEW * (self.rate_since_counted(now) - self.rate);
+            self.rate += NEWEST_SHARE * (self.rate_since_counted(now) - self.rate);
             self.arrived = 0;
             self.counted = now;
         }
@@ -76,7 +76,7 @@ impl Load {
             self.busy = now;
         }
         let quiet = now.saturating_duration_since(self.busy);
-        let fewer = self.rate < BACK * self.rate_of_switch;
+        let fewer = self.rate < RATE_TO_LEAVE * self.rate_of_switch;
         let mode = match self.mode {
             Mode::Asynchronous if many_wait => Mode::Synchronous,
             Mode::Synchronous if quiet > self.stay || fewer && quiet > STAY => Mode::Asynchronous,

@@ -6,23 +6,27 @@
 //! [`InOrder`] gives it many, and their answers in order.
 //! (Ao et al.: Efficient Lists Intersection by CPU-GPU Cooperative Computing.)
 
+mod accelerator;
 mod help;
 mod in_order;
 mod intake;
-mod job;
 mod load;
 mod metric;
+mod options;
 mod queue;
 mod regression;
+mod report;
+mod request;
 mod router;
 mod scheduler;
 
+pub use accelerator::{Accelerator, BatchLane};
 pub use in_order::{Answers, InOrder, Shares};
 pub use intake::Refused;
 pub use metric::{Complexity, Metric};
+pub use options::{Policy, SchedulerOptions};
 pub use regression::Regression;
+pub use report::{BatchTime, SchedulerReport};
+pub use request::{Outcome, Processor};
 pub use router::{Router, Rule, Timed};
-pub use scheduler::{
-    Accelerator, BatchLane, BatchTime, Outcome, Policy, Processor, Scheduler, SchedulerOptions,
-    SchedulerReport,
-};
+pub use scheduler::Scheduler;

@@ -7,18 +7,19 @@ use std::time::Instant;
 
 use super::help::Help;
 use super::intake::{Intake, Refused};
-use super::job::Job;
 use super::load::{Load, Mode};
-use super::scheduler::{BatchTime, Policy, SchedulerOptions};
+use super::options::{Policy, SchedulerOptions};
+use super::report::BatchTime;
+use super::request::Request;
 
 /// What waits, and what is known of the load.
 pub(super) struct Queue {
     /// For threads of the CPU.
-    cpu: VecDeque<Job>,
+    cpu: VecDeque<Request>,
     /// For lanes of the GPU: those that it answers sooner, and those that a thread would if one were free; and
     /// how much work all of them are.
-    heavy: VecDeque<Job>,
-    light: VecDeque<Job>,
+    heavy: VecDeque<Request>,
+    light: VecDeque<Request>,
     gpu_work: f64,
     /// Queries that came.
     came: u64,
@@ -95,14 +96,14 @@ impl Waiting {
 /// What a lane does in a second before it has been measured, in elements sought: far below what any does.
 const FIRST_SPEED: f64 = 1e10;
 
-/// How much of a new measurement goes into an average.
-const NEW: f64 = 0.2;
+/// The share of the newest measurement in an average.
+const NEWEST_SHARE: f64 = 0.2;
 
 /// Batches that are kept for a report.
 const MOST_BATCHES: usize = 1 << 16;
 
 /// Queries that a thread of the CPU takes at a time of those that it answers sooner than the GPU.
-const FEW: usize = 4;
+const LIGHT_AT_A_TIME: usize = 4;
 
 impl Shared {
     pub fn new(options: &SchedulerOptions, lanes: usize) -> Self {
@@ -147,9 +148,9 @@ impl Shared {
 
     /// Takes a query in, and wakes one who may take it, if one waits. Who begins to wait says so before
     /// looking at what came in once more, and so one of both sees the other.
-    pub fn push(&self, job: Job) -> Result<(), Refused> {
-        let (can_go_to_gpu, faster_on_gpu) = (job.can_go_to_gpu(), job.faster_on_gpu);
-        self.intake.push(job)?;
+    pub fn push(&self, request: Request) -> Result<(), Refused> {
+        let (can_go_to_gpu, faster_on_gpu) = (request.can_go_to_gpu(), request.faster_on_gpu);
+        self.intake.push(request)?;
         let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
         let can_go_to_gpu = can_go_to_gpu && is(&self.has_lanes);
         let to_thread = !can_go_to_gpu || !faster_on_gpu && is(&self.threads_take_light);
@@ -178,13 +179,13 @@ impl Shared {
         self.threads_take_light
             .store(threads_take_light, Ordering::Relaxed);
         let before = queue.came;
-        self.intake.drain(|mut job| {
-            job.number = queue.came;
+        self.intake.drain(|mut request| {
+            request.number = queue.came;
             queue.came += 1;
-            let to_gpu = job.faster_on_gpu || is_synchronous;
-            match job.can_go_to_gpu() && queue.lanes > 0 && to_gpu {
-                true => queue.push_gpu(job),
-                false => queue.cpu.push_back(job),
+            let to_gpu = request.faster_on_gpu || is_synchronous;
+            match request.can_go_to_gpu() && queue.lanes > 0 && to_gpu {
+                true => queue.push_gpu(request),
+                false => queue.cpu.push_back(request),
             }
         });
         if self.policy != Policy::Cooperative || queue.lanes == 0 {
@@ -199,10 +200,10 @@ impl Shared {
             .store(lanes_take_light, Ordering::Relaxed);
         if lanes_take_light {
             // What waits for threads can go in batches now.
-            for job in std::mem::take(&mut queue.cpu) {
-                match job.can_go_to_gpu() {
-                    true => queue.push_gpu(job),
-                    false => queue.cpu.push_back(job),
+            for request in std::mem::take(&mut queue.cpu) {
+                match request.can_go_to_gpu() {
+                    true => queue.push_gpu(request),
+                    false => queue.cpu.push_back(request),
                 }
             }
         }
@@ -240,22 +241,22 @@ impl Shared {
     fn wait_for(
         &self,
         who: &Waiting,
-        mut take: impl FnMut(&mut Queue) -> Vec<Job>,
+        mut take: impl FnMut(&mut Queue) -> Vec<Request>,
         is_end: impl Fn(&Queue) -> bool,
-    ) -> Option<Vec<Job>> {
+    ) -> Option<Vec<Request>> {
         let mut queue = self.lock();
         let mut is_lying = false;
         loop {
             self.bring_in(&mut queue);
-            let jobs = take(&mut queue);
-            let is_end = jobs.is_empty() && is_end(&queue);
-            if !jobs.is_empty() || is_end {
+            let requests = take(&mut queue);
+            let is_end = requests.is_empty() && is_end(&queue);
+            if !requests.is_empty() || is_end {
                 if is_lying {
                     who.get_up();
                 }
                 self.wake_others(&queue);
-                self.intake.took(jobs.len());
-                return (!is_end).then_some(jobs);
+                self.intake.took(requests.len());
+                return (!is_end).then_some(requests);
             }
             if is_lying {
                 // What came may be for others.
@@ -271,10 +272,10 @@ impl Shared {
 
     /// Queries for a thread of the CPU, when there are some: one that waits for it, or, where lanes are behind and
     /// help is of use, a few of those that it answers sooner or one of the others. None at the end.
-    pub fn take_few(&self) -> Option<Vec<Job>> {
+    pub fn take_few(&self) -> Option<Vec<Request>> {
         let take = |queue: &mut Queue| {
-            if let Some(job) = queue.cpu.pop_front() {
-                return vec![job];
+            if let Some(request) = queue.cpu.pop_front() {
+                return vec![request];
             }
             match self.are_threads_to_help(queue) {
                 true if !queue.light.is_empty() => queue.take_light(),
@@ -288,29 +289,29 @@ impl Shared {
     }
 
     /// Queries for a lane, when there are some: as many as make a batch, or fewer. None at the end.
-    pub fn take_batch(&self) -> Option<Vec<Job>> {
+    pub fn take_batch(&self) -> Option<Vec<Request>> {
         let take = |queue: &mut Queue| {
             let full = self.batch_work(queue);
-            let (mut jobs, mut work) = (Vec::new(), 0.0);
-            while (jobs.is_empty() || work < full)
-                && let Some(job) = queue.pop_gpu()
+            let (mut requests, mut work) = (Vec::new(), 0.0);
+            while (requests.is_empty() || work < full)
+                && let Some(request) = queue.pop_gpu()
             {
-                work += job.work();
-                jobs.push(job);
+                work += request.work();
+                requests.push(request);
             }
-            queue.working += usize::from(!jobs.is_empty());
-            jobs
+            queue.working += usize::from(!requests.is_empty());
+            requests
         };
         self.wait_for(&self.for_gpu, take, |queue| queue.closed)
     }
 
     /// Takes note of a batch, and those of its queries back that the CPU must answer.
-    pub fn end_batch(&self, time: BatchTime, unanswered: Vec<Job>) {
+    pub fn end_batch(&self, time: BatchTime, unanswered: Vec<Request>) {
         let mut queue = self.lock();
         queue.working -= 1;
         // A small one says how long a launch takes, not how fast it goes.
         if time.work > 0.25 * self.batch_work(&queue) {
-            queue.speed += NEW * (time.work / time.seconds.max(1e-9) - queue.speed);
+            queue.speed += NEWEST_SHARE * (time.work / time.seconds.max(1e-9) - queue.speed);
         }
         if queue.batches.len() == MOST_BATCHES {
             queue.batches.pop_front();
@@ -326,14 +327,14 @@ impl Shared {
     }
 
     /// A lane is lost: others, or the CPU, answer what it had.
-    pub fn lose_lane(&self, why: &str, jobs: Vec<Job>) {
+    pub fn lose_lane(&self, why: &str, requests: Vec<Request>) {
         let mut queue = self.lock();
         queue.working -= 1;
         queue.lanes -= 1;
         log::error!("a lane of the GPU is lost, others go on, or the CPU alone: {why}");
         queue.lost = Some(why.to_owned());
-        self.intake.gave_back(jobs.len());
-        queue.give_to_cpu(jobs);
+        self.intake.gave_back(requests.len());
+        queue.give_to_cpu(requests);
         if queue.lanes == 0 {
             queue.load.mode = Mode::Asynchronous;
             queue.gpu_work = 0.0;
@@ -371,37 +372,41 @@ impl Queue {
         self.cpu.len() + self.heavy.len() + self.light.len()
     }
 
-    fn push_gpu(&mut self, job: Job) {
-        self.gpu_work += job.work();
-        match job.faster_on_gpu {
-            true => self.heavy.push_back(job),
-            false => self.light.push_back(job),
+    fn push_gpu(&mut self, request: Request) {
+        self.gpu_work += request.work();
+        match request.faster_on_gpu {
+            true => self.heavy.push_back(request),
+            false => self.light.push_back(request),
         }
     }
 
     /// The one that came first.
-    fn pop_gpu(&mut self) -> Option<Job> {
+    fn pop_gpu(&mut self) -> Option<Request> {
         let is_light_first = match (self.light.front(), self.heavy.front()) {
             (Some(light), Some(heavy)) => light.number < heavy.number,
             (light, _) => light.is_some(),
         };
-        let job = match is_light_first {
+        let request = match is_light_first {
             true => self.light.pop_front(),
             false => self.heavy.pop_front(),
         }?;
-        self.gpu_work -= job.work();
-        Some(job)
+        self.gpu_work -= request.work();
+        Some(request)
     }
 
     /// A few that threads answer sooner.
-    fn take_light(&mut self) -> Vec<Job> {
-        let few: Vec<Job> = self.light.drain(..self.light.len().min(FEW)).collect();
-        self.gpu_work -= few.iter().map(Job::work).sum::<f64>();
+    fn take_light(&mut self) -> Vec<Request> {
+        let few: Vec<Request> = self
+            .light
+            .drain(..self.light.len().min(LIGHT_AT_A_TIME))
+            .collect();
+        self.gpu_work -= few.iter().map(Request::work).sum::<f64>();
         few
     }
 
     /// Only the CPU can answer these.
-    fn give_to_cpu(&mut self, jobs: impl IntoIterator<Item = Job>) {
-        self.cpu.extend(jobs.into_iter().map(|job| job.for_cpu()));
+    fn give_to_cpu(&mut self, requests: impl IntoIterator<Item = Request>) {
+        self.cpu
+            .extend(requests.into_iter().map(|request| request.for_cpu()));
     }
 }

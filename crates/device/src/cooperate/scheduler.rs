@@ -9,136 +9,19 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::accelerator::{Accelerator, BatchLane};
 use super::intake::Refused;
-use super::job::{Job, caught};
 use super::load::Mode;
-use super::metric::Complexity;
+use super::options::{Policy, SchedulerOptions};
 use super::queue::Shared;
+use super::report::{BatchTime, SchedulerReport};
+use super::request::{Outcome, Processor, Request, caught};
 use super::router::Router;
 use tokapi_index::Index;
-use tokapi_index::query::{Hit, Query, SearchOptions};
+use tokapi_index::query::{Query, SearchOptions};
 use tokapi_storage::error::Result;
-
-/// What answers batches of queries, by lanes that each take one at a time.
-pub trait Accelerator: Send + Sync {
-    /// Whether queries can be answered by these options at all.
-    fn answers(&self, options: &SearchOptions) -> bool;
-
-    /// How much work a query is; none where it cannot be answered here.
-    fn complexity(&self, query: &Query) -> Option<Complexity>;
-
-    /// A lane.
-    ///
-    /// # Errors
-    /// The device failed.
-    fn lane(&self) -> Result<Box<dyn BatchLane>>;
-}
-
-/// A lane of an [`Accelerator`].
-pub trait BatchLane: Send {
-    /// The best documents for each query, as the index finds them; none where it must be asked.
-    ///
-    /// # Errors
-    /// The device failed.
-    fn answer(
-        &mut self,
-        queries: &[&Query],
-        options: &SearchOptions,
-    ) -> Result<Vec<Option<Vec<Hit>>>>;
-}
-
-/// Who answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Policy {
-    /// Both, asynchronously under light load and synchronously under heavy load.
-    #[default]
-    Cooperative,
-    /// Both, each query where the router says.
-    Asynchronous,
-    /// The GPU alone, in batches.
-    Synchronous,
-    /// The CPU alone.
-    Cpu,
-}
-
-/// How a [`Scheduler`] works.
-#[derive(Debug, Clone)]
-pub struct SchedulerOptions {
-    /// Threads of the CPU that answer queries.
-    pub threads: usize,
-    /// Lanes of the GPU.
-    pub lanes: usize,
-    /// Who answers.
-    pub policy: Policy,
-    /// Queries that may wait; more are refused.
-    pub queue: usize,
-    /// What a query may take that comes while a batch is under way: batches are closed so that one takes half
-    /// of it.
-    pub response: Duration,
-    /// How queries are answered.
-    pub search: SearchOptions,
-}
-
-impl Default for SchedulerOptions {
-    fn default() -> Self {
-        SchedulerOptions {
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-            lanes: 2,
-            policy: Policy::default(),
-            queue: 1 << 16,
-            response: Duration::from_millis(20),
-            search: SearchOptions::default(),
-        }
-    }
-}
-
-/// Who answered a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Processor {
-    /// A thread of the CPU.
-    Cpu,
-    /// The GPU, in a batch of so many.
-    Gpu(usize),
-}
-
-/// What became of a query that was not refused.
-#[derive(Debug)]
-pub enum Outcome {
-    /// It was answered.
-    Answered(Vec<Hit>, Processor),
-    /// Its deadline passed while it waited.
-    Late,
-    /// The index could not answer it.
-    Failed(String),
-}
-
-/// A batch that a lane answered.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BatchTime {
-    /// Its queries.
-    pub queries: usize,
-    /// Their work.
-    pub work: f64,
-    /// How long it took.
-    pub seconds: f64,
-}
-
-/// What a scheduler has done so far.
-#[derive(Debug, Clone, Default)]
-pub struct SchedulerReport {
-    /// Queries that the CPU answered.
-    pub by_cpu: u64,
-    /// Queries that the GPU answered.
-    pub by_gpu: u64,
-    /// Changes of the mode.
-    pub switches: u64,
-    /// The batches of the GPU since the last report, the last 65,536 at most.
-    pub batches: Vec<BatchTime>,
-    /// Why the GPU does not answer any more.
-    pub lost: Option<String>,
-}
 
 /// Answers queries by threads of the CPU and lanes of a GPU.
 pub struct Scheduler {
@@ -192,10 +75,10 @@ impl Scheduler {
         })
     }
 
-    /// Takes a query. What becomes of it, `reply` is told exactly once, on another thread.
+    /// Takes a query. `reply` is called exactly once, on another thread, with the outcome.
     ///
     /// # Errors
-    /// Too many are waiting; `reply` is not told then.
+    /// The queue is full, and then `reply` is not called.
     pub fn submit(
         &self,
         query: Arc<Query>,
@@ -213,7 +96,7 @@ impl Scheduler {
         };
         let work = complexity.map(|of| of.work());
         self.shared
-            .push(Job::new(query, deadline, work, faster_on_gpu, reply))
+            .push(Request::new(query, deadline, work, faster_on_gpu, reply))
     }
 
     /// Whether queries are batched at the moment.
@@ -248,52 +131,52 @@ impl Drop for Scheduler {
 const PANICKED: &str = "the thread that had the query panicked";
 
 fn on_cpu(shared: &Shared, index: &Index, search: &SearchOptions) {
-    while let Some(jobs) = shared.take_few() {
-        for mut job in jobs {
-            if job.is_late() {
-                job.tell(Outcome::Late);
+    while let Some(requests) = shared.take_few() {
+        for mut request in requests {
+            if request.is_late() {
+                request.tell(Outcome::Late);
                 continue;
             }
-            let outcome = match caught(|| index.search(job.query(), search)) {
+            let outcome = match caught(|| index.search(request.query(), search)) {
                 Some(Ok(hits)) => Outcome::Answered(hits, Processor::Cpu),
                 Some(Err(error)) => Outcome::Failed(error.to_string()),
                 None => Outcome::Failed(PANICKED.into()),
             };
             shared.by_cpu.fetch_add(1, Ordering::Relaxed);
-            job.tell(outcome);
+            request.tell(outcome);
         }
     }
 }
 
 fn on_gpu(shared: &Shared, mut lane: Box<dyn BatchLane>, search: &SearchOptions) {
-    while let Some(mut jobs) = shared.take_batch() {
-        for mut job in jobs.extract_if(.., |job| job.is_late()) {
-            job.tell(Outcome::Late);
+    while let Some(mut requests) = shared.take_batch() {
+        for mut request in requests.extract_if(.., |request| request.is_late()) {
+            request.tell(Outcome::Late);
         }
         let started = Instant::now();
-        let queries: Vec<&Query> = jobs.iter().map(Job::query).collect();
+        let queries: Vec<&Query> = requests.iter().map(Request::query).collect();
         let answers = match caught(|| lane.answer(&queries, search)) {
             Some(Ok(answers)) => answers,
-            Some(Err(error)) => return shared.lose_lane(&error.to_string(), jobs),
-            None => return shared.lose_lane(PANICKED, jobs),
+            Some(Err(error)) => return shared.lose_lane(&error.to_string(), requests),
+            None => return shared.lose_lane(PANICKED, requests),
         };
         let time = BatchTime {
-            queries: jobs.len(),
-            work: jobs.iter().map(Job::work).sum(),
+            queries: requests.len(),
+            work: requests.iter().map(Request::work).sum(),
             seconds: started.elapsed().as_secs_f64(),
         };
-        let (mut answered, mut unanswered) = (Vec::with_capacity(jobs.len()), Vec::new());
-        for (job, answer) in jobs.into_iter().zip(answers) {
+        let (mut answered, mut unanswered) = (Vec::with_capacity(requests.len()), Vec::new());
+        for (request, answer) in requests.into_iter().zip(answers) {
             match answer {
-                Some(hits) => answered.push((job, hits)),
-                None => unanswered.push(job),
+                Some(hits) => answered.push((request, hits)),
+                None => unanswered.push(request),
             }
         }
         let count = answered.len() as u64;
         shared.by_gpu.fetch_add(count, Ordering::Relaxed);
         shared.end_batch(time, unanswered);
-        for (mut job, hits) in answered {
-            job.tell(Outcome::Answered(hits, Processor::Gpu(time.queries)));
+        for (mut request, hits) in answered {
+            request.tell(Outcome::Answered(hits, Processor::Gpu(time.queries)));
         }
     }
 }

@@ -5,6 +5,7 @@
 //! not fit on the device together, and one that has more pairs than there is memory for is halved. What
 //! the device cannot map, such as a single record with too many pairs, is mapped here.
 
+mod map;
 mod task;
 mod write;
 
@@ -13,10 +14,9 @@ use std::sync::Mutex;
 
 use tokapi_kernels::{Algorithm, Build, Mapper, MapperOptions};
 
-use super::emit::Emitter;
 use super::functors::Functors;
 use super::input::Input;
-use super::job::Room;
+use super::job::{Emitter, Room};
 use super::output::{RunJob, collect, record, write};
 use super::portable::{ListJob, Portable, Runner, TextJob};
 use super::records::Records;
@@ -24,12 +24,14 @@ use super::report::Report;
 use super::run::Run;
 use super::spill::Spill;
 use super::threads::{Threads, map_splits};
-use task::{Lane, Task};
+use map::MapWorker;
+use task::Task;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::Staged;
 
 /// Splits that are on the device at once, at most.
-const LANES: usize = 16;
+const WORKERS: usize = 16;
 
 /// Maps on a device and reduces on threads.
 #[derive(Debug, Clone)]
@@ -44,7 +46,7 @@ pub struct Gpu {
     pub memory_bytes: Option<u64>,
     /// How pairs are sorted.
     pub sort: Algorithm,
-    /// Splits of a lane after which the device is lost, for tests of that.
+    /// Splits of a worker after which the device is lost, for tests of that.
     #[doc(hidden)]
     pub fail_after: Option<u64>,
 }
@@ -63,20 +65,20 @@ impl Gpu {
     }
 
     fn mappers(&self) -> Result<Vec<Mapper>> {
-        let lanes = self.threads.threads.clamp(1, LANES);
+        let workers = self.threads.threads.clamp(1, WORKERS);
         let device = self.build.device(self.device)?;
         // The build for the host knows of no limit. Some is left for text, and what others need.
         let free = Some(device.free_bytes / 8 * 7).filter(|&free| free > 0);
         let memory_bytes = free.into_iter().chain(self.memory_bytes).min();
         let options = MapperOptions {
             device: self.device,
-            memory_bytes: memory_bytes.map_or(u64::MAX, |bytes| bytes / lanes as u64),
+            memory_bytes: memory_bytes.map_or(u64::MAX, |bytes| bytes / workers as u64),
             sort: self.sort,
             fail_after: self.fail_after,
             timed: false,
         };
         let mapper = |_| Ok(Mapper::new(self.build, &options)?);
-        (0..lanes).map(mapper).collect()
+        (0..workers).map(mapper).collect()
     }
 
     fn map<J: Portable>(
@@ -87,11 +89,11 @@ impl Gpu {
         spill: &Spill,
         report: &mut Report,
     ) -> Result<Vec<Run>> {
-        let lanes: Vec<Mutex<Lane<J>>> = self
+        let workers: Vec<Mutex<MapWorker<J>>> = self
             .mappers()?
             .into_iter()
             .map(|mapper| {
-                Mutex::new(Lane {
+                Mutex::new(MapWorker {
                     mapper,
                     reader: input.reader(),
                     emitter: Emitter::new(self.threads.combiner(job), self.threads.skip_bad),
@@ -106,10 +108,11 @@ impl Gpu {
             functors,
             spill,
         };
-        let map = |lane: &mut Lane<J>, number, split| task.map_split(lane, number, split);
+        let map = |worker: &mut MapWorker<J>, number, split| task.map_split(worker, number, split);
         let notes = self.threads.notes();
-        let (runs, notes) = map_splits(input, &lanes, map, notes, report)?;
-        drop(lanes);
+        let progress = &self.threads.progress;
+        let (runs, notes) = map_splits(input, &workers, map, notes, report, progress)?;
+        drop(workers);
         let runs = report.take_runs(runs);
         job.all_mapped(&notes, &self.threads.room())?;
         Ok(runs)
@@ -128,7 +131,7 @@ impl<J: Portable> RunJob<J> for Gpu {
         let functors = J::functors().ok_or_else(|| {
             let name = J::NAME;
             Error::Usage(format!(
-                "{name} has no functions for a device; use --runner threads"
+                "{name} has no functions for a device; run it on threads"
             ))
         })?;
         let map = |job: &mut J, spill: &Spill, report: &mut Report| {
@@ -149,6 +152,10 @@ impl Runner for Gpu {
 
     fn room(&self) -> Room {
         self.threads.room()
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.threads.progress
     }
 
     fn needs_functors(&self) -> bool {

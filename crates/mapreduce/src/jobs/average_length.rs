@@ -7,7 +7,7 @@ use super::super::{
     Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, ReduceFunction,
     TextJob,
 };
-use super::Tsv;
+use super::tsv::{Tsv, decimal, number, tab};
 use tokapi_storage::error::Result;
 
 /// The average length of documents, in terms; what reduce does may be done early, as a combiner,
@@ -42,6 +42,18 @@ impl Lengths {
     /// The average.
     pub fn average(&self) -> f64 {
         self.terms as f64 / self.documents as f64
+    }
+}
+
+/// Documents, terms, average.
+impl Tsv for Lengths {
+    fn push(&self, text: &mut Vec<u8>) {
+        number(self.documents, text);
+        tab(text);
+        number(self.terms, text);
+        tab(text);
+        decimal(self.average(), text);
+        text.push(b'\n');
     }
 }
 

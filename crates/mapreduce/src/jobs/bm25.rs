@@ -12,8 +12,8 @@ use super::super::{
     Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Portable, Records,
     ReduceFunction, Room, TextJob, prefix,
 };
-use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
+use super::tsv::Tsv;
 use super::weighed::{Weighed, Weigher};
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::{OnError, Skipped};

@@ -6,7 +6,7 @@ use super::super::{
     Document, Documents, Emitter, Functors, Job, MapFunction, Order, Portable, ReduceFunction,
     TextJob, prefix,
 };
-use super::Tsv;
+use super::tsv::Tsv;
 use tokapi_storage::error::Result;
 
 /// Pr[t1 | t2]: the share of the documents with t2 that have t1 too.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
-use super::between::{each_row, row};
+use super::rows::{each_row, row};
 use tokapi_storage::error::{Error, Result};
 
 /// About so many bytes of the file are read together; of each such block the first term is in

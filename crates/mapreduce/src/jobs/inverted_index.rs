@@ -8,8 +8,8 @@ use super::super::{
     Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Order, Portable,
     Records, ReduceFunction, Room, TextJob, prefix,
 };
-use super::Tsv;
 use super::table::{DocumentNotes, DocumentTable};
+use super::tsv::Tsv;
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::{OnError, Skipped};
 

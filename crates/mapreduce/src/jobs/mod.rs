@@ -9,6 +9,7 @@ mod frequencies;
 mod inverted_index;
 mod names;
 mod pagerank;
+mod rows;
 mod sort;
 mod store;
 mod table;

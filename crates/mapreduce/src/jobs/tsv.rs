@@ -1,6 +1,5 @@
-//! The outputs of the jobs as tab-separated text.
+//! Outputs of jobs as tab-separated text.
 
-use super::{Duplicate, Lengths, LocalPosting, Weighed};
 use tokapi_weigh::output::push_field;
 
 /// An output that is lines of fields.
@@ -9,48 +8,19 @@ pub trait Tsv {
     fn push(&self, text: &mut Vec<u8>);
 }
 
-/// Adds what ends a field to the left of another.
-fn tab(text: &mut Vec<u8>) {
+/// Ends a field that another follows.
+pub(super) fn tab(text: &mut Vec<u8>) {
     text.push(b'\t');
 }
 
-fn number(number: impl itoa::Integer, text: &mut Vec<u8>) {
+/// Adds an integer.
+pub(super) fn number(number: impl itoa::Integer, text: &mut Vec<u8>) {
     text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// The shortest decimal that reads back as the same number.
-fn decimal(number: impl zmij::Float, text: &mut Vec<u8>) {
+/// Adds the shortest decimal that reads back as the same number.
+pub(super) fn decimal(number: impl zmij::Float, text: &mut Vec<u8>) {
     text.extend_from_slice(zmij::Buffer::new().format(number).as_bytes());
-}
-
-/// As `tokapi weigh` writes it: term, document, tf and weight on a line for every posting.
-impl Tsv for Weighed<'_> {
-    fn push(&self, text: &mut Vec<u8>) {
-        let mut prefix = Vec::new();
-        push_field(&mut prefix, self.term.as_bytes());
-        tab(&mut prefix);
-        for (id, tf, weight) in self.postings() {
-            text.extend_from_slice(&prefix);
-            push_field(text, id);
-            tab(text);
-            number(tf, text);
-            tab(text);
-            decimal(weight, text);
-            text.push(b'\n');
-        }
-    }
-}
-
-/// Term, document's number, tf; the term as it is, which has neither tabs nor line ends.
-impl Tsv for LocalPosting<'_> {
-    fn push(&self, text: &mut Vec<u8>) {
-        text.extend_from_slice(self.term.as_bytes());
-        tab(text);
-        number(self.document, text);
-        tab(text);
-        number(self.tf, text);
-        text.push(b'\n');
-    }
 }
 
 /// A term and its count.
@@ -83,37 +53,6 @@ impl Tsv for (&str, &[u8], u32) {
         push_field(text, self.1);
         tab(text);
         number(self.2, text);
-        text.push(b'\n');
-    }
-}
-
-/// Documents, terms, average.
-impl Tsv for Lengths {
-    fn push(&self, text: &mut Vec<u8>) {
-        number(self.documents, text);
-        tab(text);
-        number(self.terms, text);
-        tab(text);
-        decimal(self.average(), text);
-        text.push(b'\n');
-    }
-}
-
-/// Document, the earlier one, `identical` or `near`, similarity.
-impl Tsv for Duplicate {
-    fn push(&self, text: &mut Vec<u8>) {
-        push_field(text, &self.id);
-        tab(text);
-        push_field(text, &self.of);
-        tab(text);
-        let kind: &[u8] = if self.identical {
-            b"identical"
-        } else {
-            b"near"
-        };
-        text.extend_from_slice(kind);
-        tab(text);
-        decimal(self.similarity, text);
         text.push(b'\n');
     }
 }

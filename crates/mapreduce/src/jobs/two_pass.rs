@@ -11,9 +11,9 @@ use super::super::{
     Combine, Document, Documents, Emitter, Functors, Job, Line, Lines, MapFunction, Portable,
     Records, ReduceFunction, Room, TextJob, prefix,
 };
-use super::Tsv;
 use super::frequencies::FrequencyTable;
 use super::table::{DocumentNotes, DocumentTable};
+use super::tsv::{Tsv, number, tab};
 use super::weighed::{Weighed, Weigher};
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::{OnError, Skipped};
@@ -59,6 +59,18 @@ impl LocalPass {
     /// Documents that were left out because their id was taken.
     pub fn skipped(&self) -> &Skipped {
         &self.table.skipped
+    }
+}
+
+/// Term, document's number, tf; the term as it is, which has neither tabs nor line ends.
+impl Tsv for LocalPosting<'_> {
+    fn push(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.term.as_bytes());
+        tab(text);
+        number(self.document, text);
+        tab(text);
+        number(self.tf, text);
+        text.push(b'\n');
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use super::table::DocumentTable;
+use super::tsv::{Tsv, decimal, number, tab};
 use tokapi_storage::error::Result;
 use tokapi_storage::strings::Strings;
-use tokapi_weigh::formula::Bm25;
-use tokapi_weigh::formula::Statistics;
+use tokapi_weigh::formula::{Bm25, Statistics};
+use tokapi_weigh::output::push_field;
 
 /// Postings that are weighed together.
 const PIECE: usize = 1 << 14;
@@ -50,6 +51,24 @@ impl<'a> Weighed<'a> {
                 };
                 (id, tf, weight)
             })
+    }
+}
+
+/// As `tokapi weigh` writes it: term, document, tf and weight on a line for every posting.
+impl Tsv for Weighed<'_> {
+    fn push(&self, text: &mut Vec<u8>) {
+        let mut prefix = Vec::new();
+        push_field(&mut prefix, self.term.as_bytes());
+        tab(&mut prefix);
+        for (id, tf, weight) in self.postings() {
+            text.extend_from_slice(&prefix);
+            push_field(text, id);
+            tab(text);
+            number(tf, text);
+            tab(text);
+            decimal(weight, text);
+            text.push(b'\n');
+        }
     }
 }
 

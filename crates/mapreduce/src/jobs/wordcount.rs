@@ -7,7 +7,7 @@ use super::super::{
     Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, ReduceFunction,
     TextJob, prefix,
 };
-use super::Tsv;
+use super::tsv::Tsv;
 use tokapi_storage::error::Result;
 
 /// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).

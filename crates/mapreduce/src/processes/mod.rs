@@ -25,20 +25,22 @@ use std::time::{Duration, Instant};
 
 use super::codec;
 use super::cuts::{Cut, Partitions, cuts};
-use super::input::Input;
+use super::input::{Input, PortableInput};
 use super::job::Room;
 use super::output::TextWriter;
-use super::portable::{ListJob, Portable, PortableInput, Runner, TextJob};
+use super::portable::{ListJob, Portable, Runner, TextJob};
 use super::records::{RecordWriter, Records};
+use super::reduce::Counts;
 use super::report::Report;
 use super::run::Run;
 use super::spill::{Spill, scratch_folder};
-use super::threads::Counts;
+use super::threads::Threads;
 use pool::Pool;
 use protocol::{Task, Work};
 use registry::{MAPPED, MERGED, MappedFile, NOTE, OUTPUTS, Settings};
 use schedule::Schedule;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_storage::scratch::frames::scratch;
 use tokapi_storage::whole::{Staged, StagedFolder};
 
@@ -49,6 +51,7 @@ pub struct Processes {
     settings: Settings,
     command: WorkerCommand,
     scratch: PathBuf,
+    progress: Progress,
     /// What lives on from job to job, once there has been one.
     state: Mutex<Option<State>>,
 }
@@ -71,6 +74,8 @@ pub struct ProcessOptions {
     pub combine: bool,
     /// Whether records at which `map` panics are left out, and reported; otherwise the job stops.
     pub skip_bad: bool,
+    /// Follows the jobs, and can cancel them: the workers are killed then.
+    pub progress: Progress,
 }
 
 /// Workers are ended before the folder vanishes.
@@ -95,6 +100,7 @@ impl Processes {
             },
             command,
             scratch: options.scratch,
+            progress: options.progress,
             state: Mutex::new(None),
         }
     }
@@ -107,8 +113,8 @@ impl Processes {
         input: J::Input,
         take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<Report> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = match &mut *state {
+        let mut kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = match &mut *kept {
             Some(state) => state,
             none => {
                 let folder = scratch_folder(&self.scratch)?;
@@ -138,6 +144,10 @@ impl Processes {
         let Phases { folder, report, .. } = phases;
         // What cannot be removed now goes with the folder of the runner.
         let _ = fs::remove_dir_all(&folder);
+        if self.progress.is_cancelled() {
+            // No worker and no folder stays.
+            *kept = None;
+        }
         done.map(|()| report)
     }
 }
@@ -161,6 +171,7 @@ impl Phases<'_> {
         take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let started = Instant::now();
+        input.begin(&self.runner.progress);
         let described = (&self.settings, input.reading(), &*job);
         stored::write(&self.job_file, &described)?;
         let runs = self.map::<J>(input)?;
@@ -198,7 +209,13 @@ impl Phases<'_> {
         done: impl FnMut(&Task, Counts) -> Result<()>,
         name: impl Fn(&Task) -> String,
     ) -> Result<()> {
-        let mut schedule = Schedule::new(self.pool, self.runner.workers, self.runner.deadline);
+        let Processes {
+            workers,
+            deadline,
+            progress,
+            ..
+        } = self.runner;
+        let mut schedule = Schedule::new(self.pool, *workers, *deadline, progress);
         let outcome = schedule.run(next, done, name);
         self.report.reruns += schedule.reruns;
         self.report.stragglers += schedule.stragglers;
@@ -207,9 +224,13 @@ impl Phases<'_> {
 
     /// The notes of all map tasks, in order.
     fn notes<J: Portable>(&self) -> Result<Records<J::Note>> {
-        let threads = self.settings.threads(&self.folder);
+        let threads = Threads {
+            progress: self.runner.progress.clone(),
+            ..self.settings.threads(&self.folder)
+        };
         let mut notes = threads.notes();
         for number in 0..self.report.splits {
+            self.runner.progress.check()?;
             let file = self.folder.join(format!("map-{number}")).join(NOTE);
             notes.push(&stored::read(&file)?)?;
             // What cannot be removed now goes with the folder of the job.
@@ -325,7 +346,13 @@ impl Phases<'_> {
             }))
         };
         let mut all: BTreeMap<u32, Counts> = BTreeMap::new();
-        let done = |task: &Task, counts| {
+        let progress = &self.runner.progress;
+        progress.begin(Stage::Merging, self.report.pair_bytes);
+        let (bytes, pairs) = (self.report.pair_bytes, self.report.shuffled_pairs.max(1));
+        let done = |task: &Task, counts: Counts| {
+            // Below the sum of the bytes: the quotient fits.
+            let done = u128::from(bytes) * u128::from(counts.pairs) / u128::from(pairs);
+            progress.add(done as u64);
             all.insert(task.number, counts);
             Ok(())
         };
@@ -351,6 +378,7 @@ impl Phases<'_> {
             let file = output(number).join(OUTPUTS);
             let mut frames = stored::frames(&file)?;
             while let Some(frame) = frames.next()? {
+                self.runner.progress.check()?;
                 take(frame)?;
             }
             fs::remove_file(&file).map_err(scratch(&file))?;
@@ -366,6 +394,10 @@ impl Runner for Processes {
 
     fn room(&self) -> Room {
         self.settings.threads(&self.scratch).room()
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     fn text<J: TextJob>(
@@ -404,7 +436,8 @@ impl Runner for Processes {
             ..self.settings.clone()
         };
         let room = self.room();
-        let spill = Arc::new(Spill::new(room.memory_bytes / 4, &room.scratch));
+        let spill = Spill::new(room.memory_bytes / 4, &room.scratch);
+        let spill = Arc::new(spill.following(&self.progress));
         let mut records = RecordWriter::new(&spill);
         let report = self.run(settings, job, input, |mut bytes| {
             while !bytes.is_empty() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::threads::Counts;
+use super::super::reduce::Counts;
 use tokapi_storage::error::{Error, Place, Position};
 
 /// A task: which job, what of it, and where its results go.

@@ -8,17 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use super::super::codec;
 use super::super::cuts::{Cut, Partitions};
-use super::super::emit::Emitter;
-use super::super::job::Job;
+use super::super::input::PortableInput;
+use super::super::job::{Emitter, Job};
 use super::super::merge::merge_runs;
-use super::super::portable::{ListJob, Portable, PortableInput, TextJob};
+use super::super::portable::{ListJob, Portable, TextJob};
+use super::super::reduce::{Counts, reduce_range};
 use super::super::run::{Run, RunWriter};
 use super::super::spill::Spill;
-use super::super::threads::{Counts, Threads, Worker, reduce_range};
+use super::super::threads::{Threads, Worker};
 use super::protocol::{Task, Work};
 use super::pulse::Pulse;
 use super::stored::{self, OutputWriter};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_text::corpus::Skipped;
 
 /// How a job is run, wherever its tasks are.
@@ -41,6 +43,7 @@ impl Settings {
             partitions: self.partitions,
             combine: self.combine,
             skip_bad: self.skip_bad,
+            ..Threads::default()
         }
     }
 }
@@ -172,7 +175,7 @@ fn do_task<J: Portable + 'static>(
             let runs: Vec<Run> = stored::read(runs)?;
             let spill = Spill::into_folder(into);
             let run = RunWriter::new(Some(spill.create()?), 0);
-            let run = merge_runs::<J>(&runs, held.job.value_order(), run)?;
+            let run = merge_runs::<J>(&runs, held.job.value_order(), run, &Progress::new())?;
             stored::write(&into.join(MERGED), &run)?;
             Ok(Counts::default())
         }
@@ -187,7 +190,7 @@ fn do_task<J: Portable + 'static>(
             let from = partition.checked_sub(1).map(|before| &cuts[before]);
             let mut outputs = OutputWriter::create(&into.join(OUTPUTS))?;
             let range = (from, cuts.get(partition));
-            let counts = reduce_range(&held.job, runs, range, pulse, |output| {
+            let counts = reduce_range(&held.job, runs, range, pulse, &Progress::new(), |output| {
                 outputs.push(|bytes| store(output, bytes))
             })?;
             outputs.finish()?;
@@ -216,7 +219,7 @@ fn map<J: Portable>(
     let mapped = mapped.and_then(|mapped| {
         let mut runs: Vec<Run> = mapped.runs.into_iter().map(|(_, run)| run).collect();
         // A task's pairs are all in its runs: others may be done elsewhere.
-        if !worker.emitter.is_empty() {
+        if !worker.emitter.container().is_empty() {
             runs.push(threads.make_run(job, &mut worker.emitter, &spill)?);
         }
         stored::write(&into.join(NOTE), &mapped.note)?;

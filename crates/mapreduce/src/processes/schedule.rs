@@ -4,27 +4,30 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::super::threads::Counts;
+use super::super::reduce::Counts;
 use super::pool::{Event, Pool, Worker};
 use super::protocol::{Answer, Task};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 
 /// A task that fails so often stops its job.
 const MOST_FAILURES: u32 = 4;
 /// A task that has been given out so often is not run twice any more.
 const MOST_ATTEMPTS: u32 = 4;
-/// A task that has taken less is no straggler; where one may be, it is looked for as often.
+/// A task that has taken less is no straggler.
 const SHORT: Duration = Duration::from_millis(200);
 /// One that has taken longer may be one, whatever others took.
 const LONG: Duration = Duration::from_secs(1);
-/// A longer wait is cut into pieces: when this process was stopped, only one is counted.
-const LISTENING: Duration = Duration::from_secs(1);
+/// A longer wait is cut into pieces: when this process was stopped, only one is counted. In between
+/// the wish to cancel is heard.
+const LISTENING: Duration = Duration::from_millis(100);
 
 /// The tasks of one phase.
 pub(super) struct Schedule<'a> {
     pool: &'a mut Pool,
     workers: usize,
     deadline: Duration,
+    progress: &'a Progress,
     /// By worker.
     running: BTreeMap<u64, Running>,
     /// Tasks that are to be run again.
@@ -54,11 +57,17 @@ struct Given {
 }
 
 impl<'a> Schedule<'a> {
-    pub(super) fn new(pool: &'a mut Pool, workers: usize, deadline: Duration) -> Self {
+    pub(super) fn new(
+        pool: &'a mut Pool,
+        workers: usize,
+        deadline: Duration,
+        progress: &'a Progress,
+    ) -> Self {
         Schedule {
             pool,
             workers: workers.max(1),
             deadline,
+            progress,
             running: BTreeMap::new(),
             again: VecDeque::new(),
             given: BTreeMap::new(),
@@ -73,7 +82,8 @@ impl<'a> Schedule<'a> {
     ///
     /// # Errors
     /// What `next` and `done` say; a worker cannot be started; an error that would come again; a
-    /// task that has failed again and again. All workers that were at a task are ended.
+    /// task that has failed again and again; [`Error::Cancelled`]. All workers
+    /// that were at a task are ended.
     pub(super) fn run(
         &mut self,
         mut next: impl FnMut() -> Result<Option<Task>>,
@@ -82,6 +92,7 @@ impl<'a> Schedule<'a> {
     ) -> Result<()> {
         let mut more = true;
         loop {
+            self.progress.check()?;
             while self.running.len() < self.workers {
                 let task = match self.again.pop_front() {
                     Some(task) => Some(task),
@@ -97,7 +108,7 @@ impl<'a> Schedule<'a> {
             if self.running.is_empty() {
                 return Ok(());
             }
-            match self.listen(more) {
+            match self.listen() {
                 Some((id, Event::Answer(Answer::Alive))) => {
                     if let Some(running) = self.running.get_mut(&id) {
                         running.silent = Duration::ZERO;
@@ -172,13 +183,12 @@ impl<'a> Schedule<'a> {
         Some(task)
     }
 
-    /// Waits for what a worker has to say, for as long as nothing need be done. Time in which
-    /// nobody listens, such as that of reading the input, is no silence of the workers.
-    fn listen(&mut self, more: bool) -> Option<(u64, Event)> {
+    /// Waits for a word of a worker, for a short while. Time in which nobody listens, such as that
+    /// of reading the input, is no silence of the workers.
+    fn listen(&mut self) -> Option<(u64, Event)> {
         let silent = self.running.values().map(|running| running.silent).max();
         let left = self.deadline.saturating_sub(silent.unwrap_or_default());
-        let free = self.running.len() < self.workers && !more;
-        let patience = left.min(if free { SHORT } else { LISTENING });
+        let patience = left.min(LISTENING);
         let began = Instant::now();
         // The pool has a sender: an error is that nothing was heard in time.
         let heard = self.pool.events.recv_timeout(patience).ok();

@@ -2,36 +2,52 @@
 
 use std::io::{self, BufRead, Write};
 
+use crossbeam_channel::{Receiver, bounded, unbounded};
+
 use super::protocol::{Answer, Failure, Task};
 use super::pulse::Pulse;
 use super::registry::Registry;
 use tokapi_storage::error::{Error, Result};
 
-/// What the program that a coordinator starts as a worker does, and nothing else: the tasks of
-/// `registry`'s jobs that come on standard input. When that is closed, because the coordinator
-/// has ended, so does this process, whatever it is doing.
+/// Does the tasks of `registry`'s jobs that come on standard input: the whole of a program that a
+/// coordinator starts as a worker. It returns when standard input is closed, because the
+/// coordinator has ended. The program must end then: a task that is under way goes on until it
+/// does, and is of no use to anybody.
 ///
 /// # Errors
-/// What comes is no task; the coordinator cannot be told.
-pub fn work(registry: &Registry) -> Result<()> {
-    let (sender, tasks) = crossbeam_channel::unbounded();
+/// A line is no task; the coordinator cannot be told.
+pub fn work(registry: Registry) -> Result<()> {
+    let (sender, lines) = unbounded();
+    // Both threads may end; the first of them counts.
+    let (end, ended) = bounded(2);
+    let closed = end.clone();
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(io::Result::ok) {
             if sender.send(line).is_err() {
                 return;
             }
         }
-        // The task under way is of use to nobody; what it has written goes with its job.
-        std::process::exit(0);
+        // Where nobody hears it, the tasks have ended by an error.
+        let _ = closed.send(Ok(()));
     });
+    std::thread::spawn(move || {
+        if let Err(error) = do_tasks(&registry, &lines) {
+            let _ = end.send(Err(error));
+        }
+    });
+    ended.recv().unwrap_or_else(|_| {
+        Err(Error::Verification(
+            "a thread of the worker panicked outside of a job".into(),
+        ))
+    })
+}
+
+fn do_tasks(registry: &Registry, lines: &Receiver<String>) -> Result<()> {
     let pulse = Pulse::start(|| say(&Answer::Alive));
     let mut kept = None;
-    for line in tasks {
-        let task: Task = serde_json::from_str(&line).map_err(|error| {
-            Error::Usage(format!(
-                "a worker is started by `tokapi mapreduce`: {error}"
-            ))
-        })?;
+    for line in lines {
+        let task: Task = serde_json::from_str(&line)
+            .map_err(|error| Error::Usage(format!("a coordinator starts workers: {error}")))?;
         let done = pulse.at_task(|| registry.run(&task, &mut kept, &pulse));
         let answer = match done {
             Ok(counts) => Answer::Done(counts),

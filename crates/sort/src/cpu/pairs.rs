@@ -14,6 +14,7 @@ use super::blocks::Blocks;
 use super::distribute::{Buffers, GROUP, Stripe, read_group};
 use super::word::{Digit, Word};
 use super::{ALONE_BYTES, BUFFER_BYTES, LEAF_BYTES, leaf, leaf_words};
+use tokapi_storage::progress::Progress;
 
 /// A key and a payload in one word.
 pub(super) trait Pair: Word {
@@ -83,7 +84,12 @@ impl<W> Default for Pairs<W> {
 
 impl<W: Pair> Pairs<W> {
     /// Sorts both slices, which are equally long, by key.
-    pub(super) fn sort(&mut self, keys: &mut [W::Half], payloads: &mut [W::Half]) {
+    pub(super) fn sort(
+        &mut self,
+        keys: &mut [W::Half],
+        payloads: &mut [W::Half],
+        progress: &Progress,
+    ) {
         let threads = rayon::current_num_threads();
         self.buffers.resize_with(threads, Buffers::new);
         self.leaves.resize_with(threads, Leaf::new);
@@ -103,10 +109,16 @@ impl<W: Pair> Pairs<W> {
             self.blocks = Vec::new();
             self.blocks = vec![W::default(); keys.len()];
         }
-        self.sort_unordered(keys, payloads);
+        self.sort_unordered(keys, payloads, progress);
     }
 
-    fn sort_unordered(&mut self, keys: &mut [W::Half], payloads: &mut [W::Half]) {
+    /// Sorts pairs that are not in order. Ends early when cancelled.
+    fn sort_unordered(
+        &mut self,
+        keys: &mut [W::Half],
+        payloads: &mut [W::Half],
+        progress: &Progress,
+    ) {
         let bits = super::varying_bits_on_all_threads(keys);
         if bits == 0 {
             return;
@@ -127,7 +139,9 @@ impl<W: Pair> Pairs<W> {
         let large = Mutex::new(Vec::new());
         leaves.par_iter_mut().for_each(|leaf| {
             // A thread that panics takes the others with it, so no lock is poisoned.
-            while let Some(bucket) = { buckets.lock().expect("no panic").next() } {
+            while !progress.is_cancelled()
+                && let Some(bucket) = { buckets.lock().expect("no panic").next() }
+            {
                 let (value, (keys, payloads)) = bucket;
                 if keys.len() <= leaf_words::<W>() {
                     leaf.pairs.clear();
@@ -145,7 +159,10 @@ impl<W: Pair> Pairs<W> {
             }
         });
         for (keys, payloads) in large.into_inner().expect("no panic") {
-            self.sort_unordered(keys, payloads);
+            if progress.is_cancelled() {
+                return;
+            }
+            self.sort_unordered(keys, payloads, progress);
         }
     }
 

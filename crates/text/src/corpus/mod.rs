@@ -36,7 +36,6 @@ pub use chunk::Span;
 pub use decode::unpack;
 pub use format::Format;
 pub use inputs::Input;
-pub use parquet::catches_panic;
 pub use spool::Spooled;
 pub use value::{FieldValue, ValueType};
 

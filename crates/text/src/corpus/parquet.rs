@@ -7,10 +7,8 @@
 mod kept;
 mod spell;
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +26,7 @@ use super::value::ValueType;
 use super::{CorpusOptions, Format, Input, columns};
 use spell::Spelling;
 use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::guard;
 
 /// Rows decoded at a time.
 const BATCH_ROWS: usize = 1024;
@@ -168,26 +167,12 @@ impl ParquetSource {
     }
 }
 
-thread_local! {
-    /// Whether this thread is within [`guarded`].
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether a panic of this thread will become an error of a damaged file; a program's panic hook
-/// need not report it.
-pub fn catches_panic() -> bool {
-    GUARDED.get()
-}
-
 /// Runs a step of the decoder; its errors and panics become errors of the file `path`.
 fn guarded<T>(
     path: &Path,
     step: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> Result<T> {
-    GUARDED.set(true);
-    let outcome = catch_unwind(AssertUnwindSafe(step));
-    GUARDED.set(false);
-    let problem = match outcome {
+    let problem = match guard::guarded(step) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(error)) => error.to_string().replace('\n', " "),
         Err(_) => "its pages contradict each other".to_owned(),

@@ -1,28 +1,18 @@
 //! Laws of sorted files: memory, chunks, engine and layout never change the result.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use tokapi::gpu::Build;
-use tokapi::scratch::ScratchOptions;
 use tokapi::sort::{
-    Algorithm, Cpu, Gpu, KeyType, Layout, Reference, Sort, SortOptions, SortProgress, Sorted,
-    sort_file,
+    Algorithm, Cpu, Gpu, Items, KeyType, Layout, Reference, Sort, SortOptions, Sorted, sort_file,
 };
-use tokapi::{Error, Memory, Result};
+use tokapi::{Error, Memory, Progress, Result};
 
 fn options(key_type: KeyType, pairs: bool) -> SortOptions {
-    SortOptions {
-        key_type,
-        pairs,
-        layout: Layout::Binary,
-        memory: Memory::new(1 << 30).unwrap(),
-        scratch: ScratchOptions::default(),
-        chunk_bytes: None,
-        spill: false,
-        no_overlap: false,
-        tuned: None,
-    }
+    SortOptions::new(key_type, Memory::new(1 << 30).unwrap()).pairs(pairs)
 }
 
 fn sorted(input: &Path, output: &Path, options: &SortOptions, engine: u8) -> Result<Sorted> {
@@ -36,7 +26,7 @@ fn sorted(input: &Path, output: &Path, options: &SortOptions, engine: u8) -> Res
             }
         })
     };
-    sort_file(input, output, options, &engine, &SortProgress::default())
+    sort_file(input, output, options, &engine)
 }
 
 /// The definition: records sorted by key, stable, as numbers of their type.
@@ -94,12 +84,10 @@ proptest! {
         // Small chunks only of few records: each is a file.
         let chunk = chunk.map(|chunk| chunk.max(bytes.len() / 40).max(16));
         std::fs::write(&input, &bytes).unwrap();
-        let options = SortOptions {
-            chunk_bytes: chunk,
-            spill: chunk.is_some(),
-            no_overlap,
-            ..options(key_type, pairs)
-        };
+        let options = options(key_type, pairs)
+            .chunk_bytes(chunk)
+            .spill(chunk.is_some())
+            .no_overlap(no_overlap);
         let result = sorted(&input, &output, &options, engine).unwrap();
         let record_bytes = key_type.bytes() * (1 + usize::from(pairs));
         prop_assert_eq!(result.records as usize, bytes.len() / record_bytes);
@@ -122,11 +110,9 @@ fn a_key_that_fills_many_chunks_is_copied() {
     }
     std::fs::write(&input, &bytes).unwrap();
     for engine in [0, 1, 2, 4] {
-        let options = SortOptions {
-            chunk_bytes: Some(300_000),
-            spill: true,
-            ..options(KeyType::U32, true)
-        };
+        let options = options(KeyType::U32, true)
+            .chunk_bytes(Some(300_000))
+            .spill(true);
         sorted(&input, &output, &options, engine).unwrap();
         let expected = definition(&bytes, KeyType::U32, true);
         assert!(std::fs::read(&output).unwrap() == expected);
@@ -138,12 +124,10 @@ fn lines_are_sorted_and_bad_ones_named() {
     let folder = tempfile::tempdir().unwrap();
     let (input, output) = (folder.path().join("in.txt"), folder.path().join("out.txt"));
     let text = |key_type, layout, pairs, chunk: Option<usize>| {
-        let options = SortOptions {
-            layout,
-            chunk_bytes: chunk,
-            spill: chunk.is_some(),
-            ..options(key_type, pairs)
-        };
+        let options = options(key_type, pairs)
+            .layout(layout)
+            .chunk_bytes(chunk)
+            .spill(chunk.is_some());
         sorted(&input, &output, &options, 0)
     };
     std::fs::write(&input, "10\n-3\n7\n-3\n99999999999\n0").unwrap();
@@ -171,4 +155,93 @@ fn lines_are_sorted_and_bad_ones_named() {
     let error = text(KeyType::U64, Layout::Binary, true, None).unwrap_err();
     assert!(matches!(error, Error::Input { .. }), "{error}");
     assert!(error.to_string().contains("cut off"), "{error}");
+}
+
+/// Cancels its own operation in call number `last`.
+struct Cancelling {
+    calls: Arc<AtomicUsize>,
+    last: usize,
+    progress: Progress,
+}
+
+impl Cancelling {
+    fn count(&self) {
+        if self.calls.fetch_add(1, Ordering::Relaxed) == self.last {
+            self.progress.cancel();
+        }
+    }
+}
+
+impl Sort for Cancelling {
+    fn keys32(&mut self, keys: &mut [u32]) -> Result<()> {
+        self.count();
+        Cpu::new().keys32(keys)
+    }
+
+    fn keys64(&mut self, keys: &mut [u64]) -> Result<()> {
+        Cpu::new().keys64(keys)
+    }
+
+    fn pairs32(&mut self, keys: &mut [u32], payloads: &mut [u32]) -> Result<()> {
+        self.count();
+        Cpu::new().pairs32(keys, payloads)
+    }
+
+    fn pairs64(&mut self, keys: &mut [u64], payloads: &mut [u64]) -> Result<()> {
+        Cpu::new().pairs64(keys, payloads)
+    }
+
+    fn scratch_bytes(&self, items: Items, count: u64) -> u64 {
+        Cpu::new().scratch_bytes(items, count)
+    }
+}
+
+#[test]
+fn a_cancelled_sort_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("in"), folder.path().join("out"));
+    std::fs::write(&input, words(100_000, 32, 7)).unwrap();
+    // Ten chunks are sorted, and then merged.
+    for (last, spill) in [(0, false), (0, true), (4, true), (9, true), (10, true)] {
+        for pairs in [false, true] {
+            let progress = Progress::new();
+            let options = options(KeyType::U32, pairs)
+                .chunk_bytes(Some(40_000))
+                .spill(spill)
+                .progress(progress.clone());
+            let calls = Arc::new(AtomicUsize::new(0));
+            let engine = || -> Result<Box<dyn Sort>> {
+                Ok(Box::new(Cancelling {
+                    calls: Arc::clone(&calls),
+                    last,
+                    progress: progress.clone(),
+                }))
+            };
+            let cancelled = sort_file(&input, &output, &options, &engine);
+            assert!(
+                matches!(cancelled, Err(Error::Cancelled)),
+                "{last} {spill}: {cancelled:?}"
+            );
+            let left = std::fs::read_dir(folder.path()).unwrap().count();
+            assert_eq!(left, 1, "{last} {spill}");
+        }
+    }
+}
+
+#[test]
+fn a_cancelled_engine_keeps_all_keys_and_sorts_them_later() {
+    let mut keys: Vec<u32> = (0..1 << 20)
+        .map(|n: u32| n.wrapping_mul(0x9E37_79B9))
+        .collect();
+    let progress = Progress::new();
+    progress.cancel();
+    let mut cpu = Cpu::new();
+    cpu.follow(&progress);
+    cpu.keys32(&mut keys).unwrap();
+    assert!(!keys.is_sorted());
+    let mut sorted = keys.clone();
+    sorted.sort_unstable();
+    cpu.follow(&Progress::new());
+    cpu.keys32(&mut keys).unwrap();
+    assert!(keys == sorted);
 }

@@ -3,6 +3,7 @@
 mod jobs;
 
 use std::fs;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use tokapi::mapreduce::{
     Items, Lines, Partitions, ProcessOptions, Processes, Registry, Report, Runner, Threads,
     WorkerCommand, work,
 };
-use tokapi::{Error, Result};
+use tokapi::{Error, Progress, Result};
 
 struct Scratch(tempfile::TempDir);
 
@@ -31,6 +32,7 @@ impl Scratch {
             partitions: Partitions::Ranges(4),
             combine: true,
             skip_bad: false,
+            progress: Progress::new(),
         }
     }
 
@@ -58,6 +60,16 @@ fn this_program() -> WorkerCommand {
     WorkerCommand {
         program: std::env::current_exe().unwrap(),
         arguments: vec!["worker".into()],
+    }
+}
+
+/// This program, which adds its number to the file `pids`.
+fn noting_pids(pids: &Path) -> WorkerCommand {
+    let WorkerCommand { program, .. } = this_program();
+    let script = format!("echo $$ >> '{}'; exec \"$0\" worker", pids.display());
+    WorkerCommand {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), script.into(), program.into()],
     }
 }
 
@@ -97,13 +109,7 @@ fn tasks_of_workers_that_die_or_hang_are_run_again() {
 fn workers_that_die_while_they_have_no_task_cost_nothing() {
     let scratch = Scratch::new();
     let pids = scratch.0.path().join("pids");
-    let WorkerCommand { program, .. } = this_program();
-    let script = format!("echo $$ >> '{}'; exec \"$0\" worker", pids.display());
-    let command = WorkerCommand {
-        program: "sh".into(),
-        arguments: vec!["-c".into(), script.into(), program.into()],
-    };
-    let runner = Processes::new(command, scratch.options());
+    let runner = Processes::new(noting_pids(&pids), scratch.options());
     let numbers = Items::new((0..100_u64).collect::<Vec<_>>().into(), 1);
     runner.list(&mut Digits, numbers).unwrap();
     let pids = fs::read_to_string(pids).unwrap();
@@ -239,6 +245,33 @@ fn what_fails_again_and_again_stops_the_job_and_is_named() {
     assert!(report.skipped.count == 1 && report.skipped.reasons[0].contains("panics"));
 }
 
+fn a_cancelled_job_ends_its_workers_and_leaves_nothing_behind() {
+    for line in ["hangs", "hangs once when reduced"] {
+        let scratch = Scratch::new();
+        let pids = scratch.0.path().join("pids");
+        let progress = Progress::new();
+        let options = ProcessOptions {
+            deadline: Duration::from_secs(1000),
+            progress: progress.clone(),
+            ..scratch.options()
+        };
+        let runner = Processes::new(noting_pids(&pids), options);
+        let (outcome, took) = std::thread::scope(|scope| {
+            let counting = scope.spawn(|| scratch.count(&runner, &format!("a\n{line}\n")));
+            sleep(Duration::from_millis(600));
+            let cancelled = Instant::now();
+            progress.cancel();
+            (counting.join().unwrap(), cancelled.elapsed())
+        });
+        assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
+        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(scratch.is_clean());
+        for pid in fs::read_to_string(pids).unwrap().lines() {
+            assert!(!signal("-CONT", pid), "worker {pid} is there");
+        }
+    }
+}
+
 fn workers_that_are_none_are_errors() {
     let scratch = Scratch::new();
     for (program, arguments, part) in [
@@ -265,7 +298,7 @@ fn workers_that_are_none_are_errors() {
 fn main() -> Result<()> {
     if std::env::args().nth(1).as_deref() == Some("worker") {
         let registry = Registry::default().list::<Count>().list::<Digits>();
-        return work(&registry.list::<Slow>().list::<Skewed>());
+        return work(registry.list::<Slow>().list::<Skewed>());
     }
     // Its memory is measured, so that it comes alone; the others wait most of the time.
     a_key_larger_than_the_memory_is_reduced_within_it();
@@ -277,6 +310,7 @@ fn main() -> Result<()> {
         scope.spawn(second_attempts_that_fail_do_no_harm_to_the_first);
         scope.spawn(work_that_takes_longer_than_the_deadline_is_no_hang);
         scope.spawn(what_fails_again_and_again_stops_the_job_and_is_named);
+        scope.spawn(a_cancelled_job_ends_its_workers_and_leaves_nothing_behind);
         scope.spawn(workers_that_are_none_are_errors);
     });
     Ok(())

@@ -13,9 +13,11 @@ use super::super::{
     Portable, Records, ReduceFunction, Report, Room, Runner, prefix,
 };
 use super::table::{DocumentNotes, DocumentSet, DocumentTable};
+use super::tsv::{Tsv, decimal, tab};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::strings::Strings;
 use tokapi_text::corpus::OnError;
+use tokapi_weigh::output::push_field;
 
 /// Hashes in a signature.
 const HASHES: usize = 64;
@@ -65,6 +67,25 @@ pub struct Duplicate {
     pub identical: bool,
     /// The share of shingles that both have, estimated; 1 where they are identical.
     pub similarity: f64,
+}
+
+/// Document, the earlier one, `identical` or `near`, similarity.
+impl Tsv for Duplicate {
+    fn push(&self, text: &mut Vec<u8>) {
+        push_field(text, &self.id);
+        tab(text);
+        push_field(text, &self.of);
+        tab(text);
+        let kind: &[u8] = if self.identical {
+            b"identical"
+        } else {
+            b"near"
+        };
+        text.extend_from_slice(kind);
+        tab(text);
+        decimal(self.similarity, text);
+        text.push(b'\n');
+    }
 }
 
 impl Duplicates {

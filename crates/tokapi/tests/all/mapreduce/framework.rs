@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use tokapi::Error;
 use tokapi::mapreduce::{
     Combine, Emitter, Item, Items, Job, Line, Lines, Order, Partitions, Records, Room, Threads,
 };
+
+use tokapi::{Error, Progress};
 
 use super::input::runners;
 
@@ -198,6 +199,83 @@ fn a_key_larger_than_the_memory_goes_through_scratch_which_vanishes() {
     let input = Items::new(pairs.into(), 10_000);
     let error = nowhere.collect(&mut Grouped::plain(), input, |output| output);
     assert!(matches!(error, Err(Error::Scratch { .. })));
+}
+
+/// Cancels itself at a record, before reduction, at a key, or at a value of the only key.
+struct Cancelling {
+    progress: Progress,
+    at: &'static str,
+}
+
+impl Cancelling {
+    fn pass(&self, place: &str) {
+        if self.at == place {
+            self.progress.cancel();
+        }
+    }
+}
+
+impl Job for Cancelling {
+    type Input = Items<u64>;
+    type Key<'a> = u64;
+    type Value = u64;
+    type Note = u64;
+    type Output<'a> = u64;
+
+    fn map(&self, item: Item<'_, u64>, emit: &mut Emitter<Self>) {
+        if *item.item == 50_000 {
+            self.pass("map");
+        }
+        emit.pair(*item.item % 1000 / 999, *item.item);
+    }
+
+    fn all_mapped(&mut self, _: &Records<u64>, _: &Room) -> tokapi::Result<()> {
+        self.pass("mapped");
+        Ok(())
+    }
+
+    fn reduce(
+        &self,
+        key: u64,
+        values: impl Iterator<Item = u64>,
+        write: &mut impl FnMut(u64),
+    ) -> tokapi::Result<()> {
+        if key == 1 {
+            self.pass("key");
+        }
+        let mut count = 0;
+        for _ in values {
+            count += 1;
+            if count == 30_000 {
+                self.pass("value");
+            }
+            assert!(count <= 31_000 || self.at != "value", "values go on");
+        }
+        write(count);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_cancelled_job_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    for at in ["map", "mapped", "key", "value"] {
+        let progress = Progress::new();
+        let runner = Threads {
+            threads: 2,
+            memory_bytes: 64 << 10,
+            scratch: folder.path().into(),
+            progress: progress.clone(),
+            ..Threads::default()
+        };
+        let input = Items::new((0..100_000).collect::<Vec<_>>().into(), 10_000);
+        let mut job = Cancelling { progress, at };
+        let cancelled = runner.write(&mut job, input, &folder.path().join("out"), |_, _| ());
+        assert!(matches!(cancelled, Err(Error::Cancelled)), "{at}");
+        drop(cancelled);
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 0, "{at}");
+    }
 }
 
 /// Gives each record's text to some keys, to some of them again.

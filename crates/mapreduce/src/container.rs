@@ -1,33 +1,35 @@
 //! The container of a map worker: pairs go in one by one and come out as sorted runs.
 //!
-//! Every key is held once. With a combiner a key has one value, to which others are added on
-//! insert; without, values are logged as bytes, one that several pairs in a row have once, and
-//! grouped by a counting sort at the end.
+//! Every key is held once. With a combiner a key has one value, and later values are added to it
+//! at once. Without one, values are logged as bytes, and grouped by a counting sort at the end.
+//! A value that several pairs in a row share is logged once.
+
+use std::cmp::Ordering;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::codec::{self, Word};
-use super::job::{Combine, Job, Order};
 use super::keys::{BATCH, Keys};
 use super::run::RunWriter;
-use super::values::{AHEAD, Combined, Log, Values};
+use super::values::{AHEAD, Combine, Combined, Log, Order, Values};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
+use tokapi_storage::progress::Progress;
 
-/// What `map` gives its pairs to.
-pub struct Emitter<J: Job> {
+/// Pairs of keys, as bytes, and values.
+pub(crate) struct Container<V> {
     keys: Keys,
-    values: Values<J::Value>,
+    values: Values<V>,
     /// The key that is being taken.
     word: Word,
     /// The values of keys that are looked up together, and the numbers of these keys.
-    staged: Vec<J::Value>,
+    staged: Vec<V>,
     ids: Vec<u32>,
-    note: J::Note,
     /// The first pair that could not be taken.
     failed: Option<Error>,
-    /// Why the record cannot be mapped, if it cannot.
-    rejected: Option<String>,
     emitted: u64,
-    /// What it was like before the record that is being mapped.
+    /// How far the container was filled before the record that is being mapped.
     mark: Position,
 }
 
@@ -39,9 +41,17 @@ struct Position {
     emitted: u64,
 }
 
-impl<J: Job> Emitter<J> {
-    /// An empty container. With `takes_back`, [`Emitter::take_back`] works.
-    pub(crate) fn new(combiner: Option<Combine<J::Value>>, takes_back: bool) -> Self {
+/// The place of a key in the order of its run.
+pub(crate) struct KeyOrder {
+    /// Its partition.
+    pub part: u32,
+    /// A number that is smaller only for smaller keys.
+    pub prefix: u64,
+}
+
+impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
+    /// An empty container. With `takes_back`, [`Container::take_back`] works.
+    pub(crate) fn new(combiner: Option<Combine<V>>, takes_back: bool) -> Self {
         let values = match combiner {
             Some(combine) => Values::Combined(Combined {
                 combine,
@@ -50,54 +60,56 @@ impl<J: Job> Emitter<J> {
             }),
             None => Values::Logged(Log::default()),
         };
-        Emitter {
+        Container {
             keys: Keys::default(),
             values,
             word: Word::default(),
             staged: Vec::with_capacity(BATCH),
             ids: Vec::with_capacity(BATCH),
-            note: J::Note::default(),
             failed: None,
-            rejected: None,
             emitted: 0,
             mark: Position::default(),
         }
     }
 
-    /// Takes a pair.
+    /// Takes a pair; `place` is the small number of the key, if keys have one.
     #[inline]
-    pub fn pair(&mut self, key: J::Key<'_>, value: J::Value) {
+    pub(crate) fn pair(&mut self, key: &impl Serialize, place: Option<usize>, value: V) {
         let taken = match &mut self.values {
-            Values::Combined(_) => self.combine(&key, value),
+            Values::Combined(_) => self.combine(key, place, value),
             Values::Logged(log) => {
                 let before = log.keys.len() + self.keys.staged();
-                log.value(&value, before).and_then(|()| self.log(&key))
+                let logged = log.value(&value, before);
+                logged.and_then(|()| self.log(key, place))
             }
         };
         self.keep_failure(taken);
     }
 
-    /// Takes a pair of each key, all with one value. As many calls of [`Emitter::pair`] do the
-    /// same, but take longer.
+    /// Takes a pair of each key, all with one value.
     #[inline]
-    pub fn pairs<'k>(&mut self, keys: impl IntoIterator<Item = J::Key<'k>>, value: J::Value) {
+    pub(crate) fn pairs<K: Serialize>(
+        &mut self,
+        keys: impl Iterator<Item = K>,
+        place: impl Fn(&K) -> Option<usize>,
+        value: &V,
+    ) {
         let logs = match &mut self.values {
             Values::Combined(_) => false,
             Values::Logged(log) => {
-                let logged = log.value(&value, log.keys.len() + self.keys.staged());
+                let logged = log.value(value, log.keys.len() + self.keys.staged());
                 self.keep_failure(logged);
                 true
             }
         };
         // Each loop has one way to go, and no call within.
-        let keys = keys.into_iter();
         match logs {
             true => keys.for_each(|key| {
-                let taken = self.log(&key);
+                let taken = self.log(&key, place(&key));
                 self.keep_failure(taken);
             }),
             false => keys.for_each(|key| {
-                let taken = self.combine(&key, value.clone());
+                let taken = self.combine(&key, place(&key), value.clone());
                 self.keep_failure(taken);
             }),
         }
@@ -112,8 +124,8 @@ impl<J: Job> Emitter<J> {
 
     /// Takes a pair whose value is combined with others.
     #[inline]
-    fn combine(&mut self, key: &J::Key<'_>, value: J::Value) -> Result<()> {
-        match (self.number(key)?, &mut self.values) {
+    fn combine(&mut self, key: &impl Serialize, place: Option<usize>, value: V) -> Result<()> {
+        match (self.number(key, place)?, &mut self.values) {
             (Some(id), Values::Combined(combined)) => combined.push(id, value),
             _ => self.staged.push(value),
         }
@@ -123,8 +135,8 @@ impl<J: Job> Emitter<J> {
 
     /// Takes a pair of the value that was last logged.
     #[inline]
-    fn log(&mut self, key: &J::Key<'_>) -> Result<()> {
-        if let (Some(id), Values::Logged(log)) = (self.number(key)?, &mut self.values) {
+    fn log(&mut self, key: &impl Serialize, place: Option<usize>) -> Result<()> {
+        if let (Some(id), Values::Logged(log)) = (self.number(key, place)?, &mut self.values) {
             log.keys.push(id);
         }
         self.look_up_if_due();
@@ -133,9 +145,9 @@ impl<J: Job> Emitter<J> {
 
     /// The number of the key of the next pair; none where it is staged.
     #[inline]
-    fn number(&mut self, key: &J::Key<'_>) -> Result<Option<u32>> {
+    fn number(&mut self, key: &impl Serialize, place: Option<usize>) -> Result<Option<u32>> {
         self.emitted += 1;
-        if let Some(place) = J::place(key) {
+        if let Some(place) = place {
             return Ok(Some(match self.keys.at(place) {
                 Some(id) => id,
                 None => {
@@ -181,22 +193,6 @@ impl<J: Job> Emitter<J> {
         }
     }
 
-    /// Says that the record cannot be mapped, and why: the job stops with the record named, or
-    /// leaves it out with all its pairs. A panic does the same.
-    pub fn reject(&mut self, why: impl Into<String>) {
-        self.rejected.get_or_insert(why.into());
-    }
-
-    /// Why the record was rejected.
-    pub(crate) fn take_rejected(&mut self) -> Option<String> {
-        self.rejected.take()
-    }
-
-    /// What the task has to tell beside its pairs.
-    pub fn note(&mut self) -> &mut J::Note {
-        &mut self.note
-    }
-
     /// The pairs of a record are all there.
     ///
     /// # Errors
@@ -224,7 +220,6 @@ impl<J: Job> Emitter<J> {
     /// Forgets the pairs since the last record ended.
     pub(crate) fn take_back(&mut self) {
         self.failed = None;
-        self.rejected = None;
         self.emitted = self.mark.emitted;
         self.staged.clear();
         self.keys.unstage();
@@ -235,13 +230,10 @@ impl<J: Job> Emitter<J> {
         }
     }
 
-    /// What the task noted, and how many pairs were emitted, since this was last asked.
-    pub(crate) fn end_task(&mut self) -> (J::Note, u64) {
+    /// How many pairs were taken since this was last asked.
+    pub(crate) fn end_task(&mut self) -> u64 {
         self.mark.emitted = 0;
-        (
-            std::mem::take(&mut self.note),
-            std::mem::take(&mut self.emitted),
-        )
+        std::mem::take(&mut self.emitted)
     }
 
     /// Whether values are combined, so that the container may serve many tasks.
@@ -258,7 +250,7 @@ impl<J: Job> Emitter<J> {
     pub(crate) fn memory_bytes(&self) -> usize {
         let keys = self.keys.len() * size_of::<Sorted>() + self.keys.memory_bytes();
         keys + match &self.values {
-            Values::Combined(combined) => combined.values.len() * size_of::<J::Value>(),
+            Values::Combined(combined) => combined.values.len() * size_of::<V>(),
             Values::Logged(log) => log.memory_bytes(),
         }
     }
@@ -266,25 +258,28 @@ impl<J: Job> Emitter<J> {
     /// About how many bytes its run has.
     pub(crate) fn run_bytes(&self) -> usize {
         let values = match &self.values {
-            Values::Combined(combined) => combined.values.len() * size_of::<J::Value>(),
+            Values::Combined(combined) => combined.values.len() * size_of::<V>(),
             Values::Logged(log) => log.value_bytes(),
         };
         self.keys.bytes() + 4 * self.keys.len() + values
     }
 
-    /// Writes all pairs in order to `run`, with `partition` of a key and its bytes, and forgets
-    /// them.
+    /// Writes all pairs in order to `run`, and forgets them. `place` gives the place of a key in
+    /// the order; `compare` decides between keys of one place.
     pub(crate) fn write(
         &mut self,
         run: &mut RunWriter,
-        order: Option<Order<J::Value>>,
-        partition: impl Fn(&J::Key<'_>, &[u8]) -> u32,
+        order: Option<Order<V>>,
+        place: impl Fn(&[u8]) -> Result<KeyOrder>,
+        compare: impl Fn(&[u8], &[u8]) -> Ordering,
+        progress: &Progress,
     ) -> Result<()> {
-        let sorted = sorted::<J>(&self.keys, partition)?;
+        let sorted = sorted(&self.keys, place, compare)?;
         let mut word = [0; 16];
         match &mut self.values {
             Values::Combined(Combined { values, .. }) => {
                 for key in sorted {
+                    progress.check()?;
                     let bytes = self.keys.get(key.id as usize, &mut word);
                     run.group(key.part, bytes, 1, false)?;
                     run.encode(&values[key.id as usize])?;
@@ -294,9 +289,10 @@ impl<J: Job> Emitter<J> {
             Values::Logged(log) => {
                 log.group(sorted.iter().map(|key| key.id))?;
                 let mut before = 0;
-                let mut values: Vec<J::Value> = Vec::new();
+                let mut values: Vec<V> = Vec::new();
                 let mut held = [0; 8];
                 for (place, key) in sorted.iter().enumerate() {
+                    progress.check()?;
                     if let Some(ahead) = sorted.get(place + AHEAD) {
                         self.keys.prefetch(ahead.id);
                         log.prefetch(ahead.id);
@@ -347,20 +343,16 @@ struct Sorted {
 }
 
 /// The keys in the order of a run.
-fn sorted<J: Job>(
+fn sorted(
     keys: &Keys,
-    partition: impl Fn(&J::Key<'_>, &[u8]) -> u32,
+    place: impl Fn(&[u8]) -> Result<KeyOrder>,
+    compare: impl Fn(&[u8], &[u8]) -> Ordering,
 ) -> Result<Vec<Sorted>> {
     let mut sorted = Vec::with_capacity(keys.len());
     let mut push = |id: u32| -> Result<()> {
         let mut word = [0; 16];
-        let bytes = keys.get(id as usize, &mut word);
-        let key: J::Key<'_> = codec::decode(bytes)?;
-        sorted.push(Sorted {
-            prefix: J::prefix(&key),
-            part: partition(&key, bytes),
-            id,
-        });
+        let KeyOrder { part, prefix } = place(keys.get(id as usize, &mut word))?;
+        sorted.push(Sorted { prefix, part, id });
         Ok(())
     };
     if keys.have_places() {
@@ -377,19 +369,11 @@ fn sorted<J: Job>(
             keys.get(a.id as usize, &mut x),
             keys.get(b.id as usize, &mut y),
         );
-        compare::<J>(x, y)
+        compare(x, y)
     };
     sorted.sort_unstable_by(|a, b| {
         let order = (a.part, a.prefix).cmp(&(b.part, b.prefix));
         order.then_with(|| compared(a, b))
     });
     Ok(sorted)
-}
-
-/// How the keys compare that two pieces of bytes hold.
-#[inline]
-pub(crate) fn compare<J: Job>(a: &[u8], b: &[u8]) -> std::cmp::Ordering {
-    // Both were decoded before, when they were given a prefix: there is no error to hide.
-    let key = |bytes| codec::decode::<J::Key<'_>>(bytes).ok();
-    key(a).cmp(&key(b))
 }

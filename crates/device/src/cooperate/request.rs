@@ -3,13 +3,32 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::scheduler::Outcome;
-use tokapi_index::query::Query;
+use tokapi_index::query::{Hit, Query};
+
+/// Who answered a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processor {
+    /// A thread of the CPU.
+    Cpu,
+    /// The GPU, in a batch of so many.
+    Gpu(usize),
+}
+
+/// What became of a query that was not refused.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was answered.
+    Answered(Vec<Hit>, Processor),
+    /// Its deadline passed while it waited.
+    Late,
+    /// The index could not answer it.
+    Failed(String),
+}
 
 type Reply = Box<dyn FnOnce(Outcome) + Send>;
 
 /// A query that waits or is being answered.
-pub(super) struct Job {
+pub(super) struct Request {
     query: Arc<Query>,
     deadline: Option<Instant>,
     /// How much work it is for a GPU; none where no GPU can answer it.
@@ -22,7 +41,7 @@ pub(super) struct Job {
     reply: Option<Reply>,
 }
 
-impl Job {
+impl Request {
     pub fn new(
         query: Arc<Query>,
         deadline: Option<Instant>,
@@ -30,7 +49,7 @@ impl Job {
         faster_on_gpu: bool,
         reply: impl FnOnce(Outcome) + Send + 'static,
     ) -> Self {
-        Job {
+        Request {
             query,
             deadline,
             work,
@@ -78,7 +97,7 @@ impl Job {
 }
 
 /// Nobody waits for an answer in vain, whatever happens to the thread that had the query.
-impl Drop for Job {
+impl Drop for Request {
     fn drop(&mut self) {
         self.tell(Outcome::Failed(
             "the thread that had the query ended".into(),

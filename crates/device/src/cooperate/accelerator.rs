@@ -1,0 +1,33 @@
+//! A device that answers batches of queries.
+
+use super::metric::Complexity;
+use tokapi_index::query::{Hit, Query, SearchOptions};
+use tokapi_storage::error::Result;
+
+/// What answers batches of queries, by lanes that each take one at a time.
+pub trait Accelerator: Send + Sync {
+    /// Whether queries can be answered by these options at all.
+    fn answers(&self, options: &SearchOptions) -> bool;
+
+    /// How much work a query is; none where it cannot be answered here.
+    fn complexity(&self, query: &Query) -> Option<Complexity>;
+
+    /// A lane.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn lane(&self) -> Result<Box<dyn BatchLane>>;
+}
+
+/// A lane of an [`Accelerator`].
+pub trait BatchLane: Send {
+    /// The best documents for each query, as the index finds them; none where it must be asked.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn answer(
+        &mut self,
+        queries: &[&Query],
+        options: &SearchOptions,
+    ) -> Result<Vec<Option<Vec<Hit>>>>;
+}

@@ -1,0 +1,57 @@
+//! A reduce task: the keys between two cuts, merged from all runs and reduced.
+
+use serde::{Deserialize, Serialize};
+
+use super::cuts::Cut;
+use super::guard::guarded;
+use super::job::Job;
+use super::merge::Merge;
+use super::run::Run;
+use super::watch::Watch;
+use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
+
+/// What a reduce task did.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    pub keys: u64,
+    pub pairs: u64,
+    pub outputs: u64,
+}
+
+/// Reduces the keys between two cuts.
+///
+/// # Errors
+/// A run cannot be read; the job fails; an output cannot be pushed; `progress` is cancelled.
+pub(crate) fn reduce_range<J: Job>(
+    job: &J,
+    runs: &[Run],
+    (from, until): (Option<&Cut>, Option<&Cut>),
+    watch: &impl Watch,
+    progress: &Progress,
+    mut push: impl FnMut(J::Output<'_>) -> Result<()>,
+) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let mut merge = Merge::<J>::new(runs, from, until, job.value_order())?;
+    let mut pushed = Ok(());
+    while merge.next_group()? {
+        counts.keys += 1;
+        counts.pairs += merge.pairs();
+        let (key, values) = merge.group()?;
+        let values = values.inspect(|_| watch.step());
+        // A key may have so many values that its reduction takes long.
+        let values = values.take_while(|_| !progress.is_cancelled());
+        let mut write = |output: J::Output<'_>| {
+            watch.step();
+            counts.outputs += 1;
+            if pushed.is_ok() {
+                pushed = push(output);
+            }
+        };
+        let reduced = guarded(watch, || job.reduce(key, values, &mut write));
+        progress.check()?;
+        reduced.map_err(|what| merge.failure(what))??;
+        std::mem::replace(&mut pushed, Ok(()))?;
+    }
+    Ok(counts)
+}
