@@ -1,15 +1,14 @@
 //! `tokapi export`: writes an index in the formats of other search engines.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::{Error, Index, Paths};
+use tokapi::{Error, Index, Paths, Progress};
 
 use crate::formula;
-use crate::progress::with_postings_bar;
+use crate::progress::show;
 use crate::storage::Budget;
 use crate::summary::{counted, note, peak_memory_bytes, print};
 
@@ -73,10 +72,10 @@ pub fn run(args: &Args) -> Result<(), Error> {
     paths.write(&args.output);
     paths.check()?;
     let index = Index::open_within(&args.index, &args.budget.memory()?)?;
-    let done = AtomicU64::new(0);
-    let exported = with_postings_bar(index.info().postings, &done, || match args.to {
-        TargetName::Ciff => index.export_ciff(&args.output, &done),
-        TargetName::Bm25s => index.export_bm25s(&args.formula.bm25(), &args.output, &done),
+    let progress = Progress::new();
+    let exported = show(&progress, || match args.to {
+        TargetName::Ciff => index.export_ciff(&args.output, &progress),
+        TargetName::Bm25s => index.export_bm25s(&args.formula.bm25(), &args.output, &progress),
     })?;
     let seconds = started.elapsed().as_secs_f64();
     if args.json {

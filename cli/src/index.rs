@@ -1,17 +1,15 @@
 //! `tokapi index`: makes an index of documents or of a CIFF file, or adds documents to one.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokapi::analyze::Analyzer;
-use tokapi::collection::Stored;
 use tokapi::index::{
-    Contents, IndexInfo, IndexOptions, IndexWriter, Keep, ReorderProgress, Reordering, Repeated,
+    AddOptions, Built, ImportOptions, IndexBuilder, IndexInfo, IndexWriter, Keep, Repeated,
     Replaced,
 };
-use tokapi::{BuildOptions, Compression, Corpus, Error, Index};
+use tokapi::{BuildOptions, Corpus, Error, Index, Progress};
 
 use crate::reorder::Which;
 use crate::summary::{Summary, counted, note, print};
@@ -125,46 +123,15 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         return import(args, file, threads, target);
     }
     let analyzer = target.analyzer(args)?;
-    let outputs = [args.output.clone()];
-    let storage = args.storage.storage(Some(&args.output))?;
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
     let keep = target.keep(args)?;
-    let mut kept = None;
-    let prepare = |corpus: &mut Corpus| {
-        if !keep.is_nothing() {
-            corpus.keep_fields(&keep.fields)?;
-            let spooled = corpus.spool(&args.output)?;
-            let again = corpus.again();
-            let progress = again.progress();
-            let contents = Contents::new(again, keep, &options, &storage);
-            kept = Some((contents, progress, spooled));
-        }
-        Ok(())
-    };
-    let collection = args
-        .input
-        .read(&analyzer, threads, &outputs, prepare, &args.storage)?;
-    let mut summary = Summary::new(started, &collection);
-    let (postings, dealt) = (collection.postings_count(), collection.dealt());
-    let progress = ReorderProgress::default();
-    let how = args
-        .reorder
-        .map(|which| which.reordering(storage.memory, threads, &progress));
-    let (contents, read, _spooled) = kept
-        .map_or((None, None, None), |(contents, read, spooled)| {
-            (Some(contents), Some(read), Some(spooled))
-        });
-    let write = || target.write(collection, contents, &analyzer, how.as_ref(), args);
-    let written = match (&how, read, dealt) {
-        (Some(_), _, _) => progress::with_reordering(&progress, write),
-        (None, Some(read), _) => progress::show(&read, write),
-        (None, None, Some(dealt)) => progress::with_postings_bar(postings, &dealt, write),
-        (None, None, None) => write(),
-    };
-    let (done, more) = written.map_err(storage::suggest_resuming)?;
+    let outputs = [args.output.clone()];
+    let (built, done, more) =
+        args.input
+            .read_spilling(threads, &outputs, &args.storage, |corpus, options| {
+                target.write(corpus, options, keep, &analyzer, args)
+            })?;
+    input::note_fallback(built.fallback.as_deref());
+    let mut summary = Summary::of_built(started, &built);
     let merged = target.wait();
     let info = Index::open(&args.output)?.info();
     summary.terms = info.terms;
@@ -199,12 +166,14 @@ fn import(args: &Args, file: &Path, threads: usize, target: Target) -> Result<()
     let memory = args.storage.storage(None)?.memory;
     let analyzer = args.input.reading.analyzer()?;
     let bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
-    // The size of the content of a compressed file is not known.
-    let total = (Compression::of_name(file) == Compression::None).then_some(bytes);
-    let read_bytes = AtomicU64::new(0);
-    progress::with_bar(total, &read_bytes, || {
-        let (path, done) = (&args.output, &read_bytes);
-        Index::import_ciff(file, &analyzer, threads, &memory, path, replaced, done)
+    let progress = Progress::new();
+    let options = ImportOptions::default()
+        .threads(threads)
+        .memory(memory)
+        .replaced(replaced)
+        .progress(progress.clone());
+    progress::show(&progress, || {
+        Index::import_ciff(file, &analyzer, &args.output, options)
     })?;
     let info = Index::open(&args.output)?.info();
     let summary = Summary::of_index(started, &info, bytes);
@@ -302,27 +271,29 @@ impl Target {
         }
     }
 
-    /// Gives a report in words, and one for programs.
+    /// Indexes `corpus`. Gives the counts, and a report in words and one for programs.
     fn write(
         &mut self,
-        collection: Stored,
-        contents: Option<Contents<'_>>,
+        corpus: Corpus,
+        options: BuildOptions,
+        keep: Keep,
         analyzer: &Analyzer,
-        how: Option<&Reordering<'_>>,
         args: &Args,
-    ) -> Result<(String, Value), Error> {
+    ) -> Result<(Built, String, Value), Error> {
+        let storage = args.storage.storage(None)?;
         let writer = match self {
             Target::There(writer) => writer,
             Target::New(replaced) => {
-                let options = IndexOptions {
-                    contents,
-                    reorder: how,
-                    impacts: args.impacts.then(|| args.formula.bm25()),
-                    replaced: replaced.take(),
-                    memory: Some(args.storage.storage(None)?.memory),
-                };
-                Index::build_with(collection, analyzer, &args.output, options)?;
-                return Ok(("wrote".into(), Value::Null));
+                let built = IndexBuilder::new(&args.output)
+                    .keep(keep)
+                    .impacts(args.impacts.then(|| args.formula.bm25()))
+                    .reorder(args.reorder.map(Into::into))
+                    .replace(replaced.take())
+                    .memory(storage.memory)
+                    .scratch(storage.scratch)
+                    .options(options)
+                    .build(corpus, analyzer)?;
+                return Ok((built, "wrote".into(), Value::Null));
             }
         };
         let repeated = match (args.replace, args.input.reading.skips()) {
@@ -330,10 +301,12 @@ impl Target {
             (false, true) => Repeated::Skip,
             (false, false) => Repeated::Stop,
         };
-        let appended = writer
-            .append(collection, contents, repeated)
-            .map_err(suggest_replacing)?;
-        let (documents, again) = (appended.documents, appended.repeated);
+        let options = AddOptions::default()
+            .repeated(repeated)
+            .build(options)
+            .scratch(storage.scratch);
+        let added = writer.add(corpus, &options).map_err(suggest_replacing)?;
+        let (documents, again) = (added.documents, added.repeated);
         let repeats = match (again, args.replace) {
             (0, _) => String::new(),
             (_, true) => format!("; {} replaced", counted(again, "document")),
@@ -343,6 +316,7 @@ impl Target {
             ),
         };
         Ok((
+            added.built,
             format!("added {}{repeats}:", counted(documents, "document")),
             json!({ "added": documents, "repeated": again }),
         ))

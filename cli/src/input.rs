@@ -146,26 +146,38 @@ fn stemmers() -> clap::builder::PossibleValuesParser {
 
 impl Args {
     /// Reads and inverts the whole input, cut by `analyzer`, for the files `outputs`, within the memory of `storage`;
-    /// shows the progress. `prepare` may change how the input is read.
+    /// shows the progress.
     pub fn read(
         &self,
         analyzer: &Analyzer,
         threads: usize,
         outputs: &[PathBuf],
-        prepare: impl FnOnce(&mut Corpus) -> Result<(), Error>,
         storage: &storage::Args,
     ) -> Result<Stored, Error> {
         let storage_options = storage.storage(outputs.first().map(PathBuf::as_path))?;
-        let stored = self.read_checked(threads, outputs, |mut corpus, mut options| {
-            prepare(&mut corpus)?;
-            options.no_overlap = storage.no_overlap;
-            if let ChunkSize::Auto = self.reading.chunk_size {
-                options.tuned = tuned::load(&options);
-            }
+        let stored = self.read_spilling(threads, outputs, storage, |corpus, options| {
             Stored::build(corpus, analyzer, &options, &storage_options)
         })?;
         note_fallback(stored.fallback());
         Ok(stored)
+    }
+
+    /// Gives the whole input, and how it is read and inverted within the memory of `storage`, to `build`; shows how
+    /// far it is.
+    pub fn read_spilling<T>(
+        &self,
+        threads: usize,
+        outputs: &[PathBuf],
+        storage: &storage::Args,
+        build: impl FnOnce(Corpus, BuildOptions) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.read_checked(threads, outputs, |corpus, mut options| {
+            options.no_overlap = storage.no_overlap;
+            if let ChunkSize::Auto = self.reading.chunk_size {
+                options.tuned = tuned::load(&options);
+            }
+            build(corpus, options)
+        })
     }
 
     /// Reads and inverts the whole input into memory; `output` must not overwrite it.
@@ -385,7 +397,7 @@ impl Sample<'_> {
     }
 }
 
-fn note_fallback(why: Option<&str>) {
+pub fn note_fallback(why: Option<&str>) {
     if let Some(why) = why {
         note(&format!(
             "tokapi: the CPU did a part of the work of the GPU: {why}\n"
@@ -395,7 +407,8 @@ fn note_fallback(why: Option<&str>) {
 
 fn suggest_skipping(error: Error) -> Error {
     match error {
-        Error::Input { place, what } => Error::Input {
+        // An input that changed is read again, and not left out.
+        Error::Input { place, what } if !what.contains("begin again") => Error::Input {
             place,
             what: what + " (or leave it out: --on-error skip)",
         },

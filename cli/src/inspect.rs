@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use tokapi::{Error, Index};
+use tokapi::{Error, Index, Progress};
 
+use crate::progress::show;
 use crate::storage::Budget;
 use crate::summary::{grouped, print};
 use crate::table::Table;
@@ -118,7 +119,9 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
 
 pub fn check(args: &CheckArgs) -> Result<(), Error> {
     let memory = args.budget.memory()?;
-    let checked = Index::open_within(&args.index, &memory)?.check()?;
+    let index = Index::open_within(&args.index, &memory)?;
+    let progress = Progress::new();
+    let checked = show(&progress, || index.check_with(&progress))?;
     if args.json {
         let object = json!({
             "documents": checked.documents,

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use tokapi::index::ReorderProgress;
 use tokapi::{Progress, Stage};
 
 /// A bar that counts runs of a benchmark, on a terminal.
@@ -102,29 +101,6 @@ pub fn with_bar<T>(total: Option<u64>, done: &AtomicU64, work: impl FnOnce() -> 
 pub fn with_postings_bar<T>(total: u64, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
     let style = "{wide_bar} {human_pos} of {human_len} postings, {millions}, {eta} left";
     follow(&ProgressBar::new(total), style, [done], work)
-}
-
-/// Runs `work`, which indexes and then reorders, while a bar follows `progress`.
-pub fn with_reordering<T>(progress: &ReorderProgress, work: impl FnOnce() -> T) -> T {
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} reordering: {msg}, {eta} left") {
-        bar.set_style(style);
-    }
-    let mut phase = "indexing";
-    bar.set_message(phase);
-    let draw = || {
-        let Some((now, done, total)) = progress.now() else {
-            return;
-        };
-        if phase != now {
-            phase = now;
-            bar.reset();
-            bar.set_message(phase);
-        }
-        bar.set_length(total);
-        bar.set_position(done);
-    };
-    redraw(&bar, draw, work)
 }
 
 fn follow<T, const N: usize>(

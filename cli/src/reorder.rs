@@ -1,8 +1,7 @@
 //! The orders of documents that `--reorder` names.
 
 use clap::ValueEnum;
-use tokapi::Memory;
-use tokapi::index::{Reorder, ReorderProgress, Reordering};
+use tokapi::index::Reorder;
 
 /// An order of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -13,22 +12,11 @@ pub enum Which {
     Id,
 }
 
-impl Which {
-    /// The same for the library.
-    pub fn reordering(
-        self,
-        memory: Memory,
-        threads: usize,
-        progress: &ReorderProgress,
-    ) -> Reordering<'_> {
-        Reordering {
-            by: match self {
-                Which::Graph => Reorder::Graph,
-                Which::Id => Reorder::Id,
-            },
-            memory,
-            threads,
-            progress,
+impl From<Which> for Reorder {
+    fn from(which: Which) -> Self {
+        match which {
+            Which::Graph => Reorder::Graph,
+            Which::Id => Reorder::Id,
         }
     }
 }

@@ -31,9 +31,7 @@ pub struct Args {
 pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
     let analyzer = args.input.reading.analyzer()?;
-    let collection = args
-        .input
-        .read(&analyzer, threads, &[], |_| Ok(()), &args.storage)?;
+    let collection = args.input.read(&analyzer, threads, &[], &args.storage)?;
     let mut summary = Summary::new(started, &collection);
     let average = collection.statistics().average_length();
     summary.terms = collection.count_terms()?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokapi::Error;
 use tokapi::collection::Stored;
 use tokapi::corpus::Skipped;
-use tokapi::index::IndexInfo;
+use tokapi::index::{Built, IndexInfo};
 
 /// The figures of a collection, and of the run that read it.
 pub struct Summary {
@@ -36,6 +36,20 @@ impl Summary {
             postings: collection.postings_count(),
             bytes: collection.bytes(),
             skipped: collection.skipped().clone(),
+        }
+    }
+
+    /// Of the documents that an index was made of; its terms are not counted yet.
+    pub fn of_built(started: Instant, built: &Built) -> Self {
+        Summary {
+            started,
+            documents: built.statistics.documents,
+            tokens: built.statistics.total_length,
+            terms: 0,
+            terms_of_index: false,
+            postings: built.postings,
+            bytes: built.bytes,
+            skipped: built.skipped.clone(),
         }
     }
 

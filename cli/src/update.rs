@@ -6,10 +6,10 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tokapi::index::{IndexWriter, Missing, ReorderProgress};
-use tokapi::{Error, Index, Memory, Paths, Place, Position, Strings};
+use tokapi::index::{IndexWriter, Missing, Reordering};
+use tokapi::{Error, Index, Memory, Paths, Place, Position, Progress, Strings};
 
-use crate::progress::{with_postings_bar, with_reordering};
+use crate::progress::show;
 use crate::reorder::Which;
 use crate::storage::Budget;
 use crate::summary::{counted, grouped, note, print};
@@ -178,15 +178,19 @@ fn read_ids(path: &Path, memory: &Memory) -> Result<Strings, Error> {
 
 pub fn merge(args: &MergeArgs, threads: usize) -> Result<(), Error> {
     let memory = args.budget.memory()?;
-    let mut writer = IndexWriter::open_within(&args.index, threads, memory)?;
+    let progress = Progress::new();
+    let mut writer =
+        IndexWriter::open_within(&args.index, threads, memory)?.with_progress(progress.clone());
     let before = Index::open(&args.index)?.info();
-    let merged = writer.merged_postings();
-    with_postings_bar(before.postings, &merged, || writer.merge())?;
-    if let Some(which) = args.reorder {
-        let progress = ReorderProgress::default();
-        let how = which.reordering(memory, threads, &progress);
-        with_reordering(&progress, || writer.reorder(&how))?;
-    }
+    show(&progress, || match args.reorder {
+        None => writer.merge(),
+        Some(which) => writer.reorder(
+            &Reordering::new(which.into())
+                .memory(memory)
+                .threads(threads)
+                .progress(progress.clone()),
+        ),
+    })?;
     let after = Index::open(&args.index)?.info();
     let bytes = |info: &tokapi::index::IndexInfo| -> u64 {
         info.files.iter().map(|(_, bytes)| bytes).sum()

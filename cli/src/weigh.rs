@@ -114,9 +114,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     }
     let files = output.as_ref().map(Output::files).unwrap_or_default();
     let analyzer = args.input.reading.analyzer()?;
-    let mut collection = args
-        .input
-        .read(&analyzer, threads, &files, |_| Ok(()), &args.storage)?;
+    let mut collection = args.input.read(&analyzer, threads, &files, &args.storage)?;
     collection.prune(
         &bm25,
         &Prune {

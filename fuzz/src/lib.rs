@@ -6,7 +6,6 @@ mod index;
 pub use index::index;
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::corpus::{Chunk, Format, OnError};
@@ -125,16 +124,14 @@ pub fn ciff(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let import = |file: &str, index: &str| -> tokapi::Result<Index> {
-        let none = AtomicU64::new(0);
-        let (analyzer, memory) = (Analyzer::default(), tokapi::Memory::available());
-        Index::import_ciff(&path(file), &analyzer, 1, &memory, &path(index), None, &none)?;
+        let options = tokapi::index::ImportOptions::default().threads(1);
+        Index::import_ciff(&path(file), &Analyzer::default(), &path(index), options)?;
         Index::open(path(index))
     };
     std::fs::write(path("a.ciff"), bytes).expect("room");
     if let Ok(index) = import("a.ciff", "index") {
         let checked = index.check().expect("whole");
-        let none = AtomicU64::new(0);
-        let exported = index.export_ciff(&path("b.ciff"), &none).expect("room");
+        let exported = index.export_ciff(&path("b.ciff"), &tokapi::Progress::new()).expect("room");
         assert_eq!(exported.postings, checked.postings);
         let again = import("b.ciff", "again").expect("written so");
         assert_eq!(again.check().expect("whole"), checked);

@@ -1,16 +1,23 @@
 //! Whether an index is whole: every checksum, and everything that must be so.
 
-use super::cursor::Cursor;
-use super::fields::MOST_VALUE_BYTES;
-use super::lists::Lists;
-use super::part::Part;
-use super::tokens::take_code;
-use super::{Index, Keep, StoredValue, bounds, document, impacts};
+use crate::Index;
+use crate::document::{self, MOST_VALUE_BYTES, StoredValue};
+use crate::manifest::{Keep, MOST_IMPACT};
+use crate::part::Part;
+use crate::part::bounds;
+use crate::part::cursor::Cursor;
+use crate::part::lists::Lists;
+use crate::part::tokens::take_code;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::{Progress, Stage};
 
 /// What a document takes while an index is checked: the code of its length, and what is left of the length, or
 /// of the values of fields, when postings are taken off.
 const DOCUMENT_BYTES: u64 = 1 + 4;
+
+/// Documents, and bytes, after which a cancellation is looked for.
+const CHECKED_DOCUMENTS: u32 = 1 << 10;
+const CHECKED_BYTES: usize = 16 << 20;
 
 /// What was checked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,31 +39,57 @@ impl Index {
     /// # Errors
     /// The first thing that is wrong; there is too little memory.
     pub fn check(&self) -> Result<Checked> {
+        self.check_with(&Progress::new())
+    }
+
+    /// As [`Index::check`]; `progress` counts the bytes of files.
+    ///
+    /// # Errors
+    /// As [`Index::check`]; it is cancelled.
+    pub fn check_with(&self, progress: &Progress) -> Result<Checked> {
+        let bytes = |part: &Part| part.file_bytes();
+        progress.begin(Stage::Checking, self.parts().iter().map(bytes).sum());
         let mut checked = Checked::default();
         for part in self.parts() {
             let needed = DOCUMENT_BYTES * part.note.documents;
             self.memory()
                 .check_per_document(needed, "checking a part of so many documents")?;
-            part.check_pages()?;
-            check_documents(part)?;
-            let (terms, postings) = check_terms(part, self.impacts().is_some())?;
+            check_pages(part, progress)?;
+            check_documents(part, progress)?;
+            let (terms, postings) = check_terms(part, self.impacts().is_some(), progress)?;
             checked.terms += terms;
             checked.postings += postings;
             check_deleted(part)?;
-            check_contents(part, self.keep())?;
-            check_tokens(part)?;
+            check_contents(part, self.keep(), progress)?;
+            check_tokens(part, progress)?;
             checked.documents += part.note.live().documents;
-            let files = part.files().into_iter();
-            checked.bytes += files.map(|(_, file)| file.file_bytes()).sum::<u64>();
+            checked.bytes += part.file_bytes();
         }
         Ok(checked)
     }
 }
 
+/// Checks every page of every file.
+fn check_pages(part: &Part, progress: &Progress) -> Result<()> {
+    for (_, file) in part.files() {
+        for from in (0..file.len()).step_by(CHECKED_BYTES) {
+            progress.check()?;
+            let to = file.len().min(from + CHECKED_BYTES);
+            file.bytes(from..to)?;
+            progress.add((to - from) as u64);
+        }
+        progress.add(file.file_bytes() - file.len() as u64);
+    }
+    Ok(())
+}
+
 /// Checks ids and lengths.
-fn check_documents(part: &Part) -> Result<()> {
+fn check_documents(part: &Part, progress: &Progress) -> Result<()> {
     let mut total = 0;
     for document in 0..part.documents() {
+        if document.is_multiple_of(CHECKED_DOCUMENTS) {
+            progress.check()?;
+        }
         total += u64::from(part.length(document)?);
         // Found as queries find it, group by group.
         std::str::from_utf8(part.id(document)?)
@@ -85,7 +118,7 @@ fn check_deleted(part: &Part) -> Result<()> {
 }
 
 /// Checks the lists of terms, which may have impacts in the place of tfs. Gives the number of terms and of postings.
-fn check_terms(part: &Part, has_impacts: bool) -> Result<(u64, u64)> {
+fn check_terms(part: &Part, has_impacts: bool, progress: &Progress) -> Result<(u64, u64)> {
     // Fewer than 2^32.
     let count = part.documents() as usize;
     let (mut codes, mut left) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -95,12 +128,12 @@ fn check_terms(part: &Part, has_impacts: bool) -> Result<(u64, u64)> {
         left.push(length);
     }
     let most = match has_impacts {
-        true => impacts::MOST,
+        true => MOST_IMPACT,
         false => u32::MAX,
     };
     let code = |document: u32| codes[document as usize];
     let mut are_left = Some(());
-    let (terms, postings) = check_lists(&part.lists, code, most, |document, tf| {
+    let (terms, postings) = check_lists(&part.lists, code, most, progress, |document, tf| {
         let left = &mut left[document as usize];
         match left.checked_sub(tf) {
             Some(now) => *left = now,
@@ -121,7 +154,7 @@ fn check_terms(part: &Part, has_impacts: bool) -> Result<(u64, u64)> {
 }
 
 /// Checks every record of the store, and that the lists of fields have all values and no others.
-fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
+fn check_contents(part: &Part, keep: &Keep, progress: &Progress) -> Result<()> {
     let Some(store) = &part.store else {
         return Ok(());
     };
@@ -131,6 +164,7 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
             lists,
             |_| 0,
             u32::MAX,
+            progress,
             |document, tf| {
                 let counted = &mut counted[document as usize];
                 // So many values no document has.
@@ -139,7 +173,10 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
         )?;
     }
     let mut records = store.records();
-    for counted in counted {
+    for (document, counted) in counted.into_iter().enumerate() {
+        if document.is_multiple_of(CHECKED_DOCUMENTS as usize) {
+            progress.check()?;
+        }
         let record = records.next()?.ok_or_else(|| store.damaged())?;
         let record = [record.values, record.text].concat();
         let document =
@@ -157,11 +194,14 @@ fn check_contents(part: &Part, keep: &Keep) -> Result<()> {
 }
 
 /// Checks that every document has as many terms in order as its length tells, each with a rank.
-fn check_tokens(part: &Part) -> Result<()> {
+fn check_tokens(part: &Part, progress: &Progress) -> Result<()> {
     let Some(tokens) = &part.tokens else {
         return Ok(());
     };
     for document in 0..part.documents() {
+        if document.is_multiple_of(CHECKED_DOCUMENTS) {
+            progress.check()?;
+        }
         let mut codes = tokens.document(document)?;
         let mut count = 0;
         while !codes.is_empty() {
@@ -184,6 +224,7 @@ fn check_lists(
     lists: &Lists,
     code: impl Fn(u32) -> u8,
     most: u32,
+    progress: &Progress,
     mut count_tf: impl FnMut(u32, u32),
 ) -> Result<(u64, u64)> {
     let (mut terms, mut postings) = (0, 0);
@@ -200,6 +241,7 @@ fn check_lists(
             if last_term.as_ref().is_some_and(|last| *last >= term) {
                 return Err(lists.damaged("terms do not ascend"));
             }
+            progress.check()?;
             let mut cursor = Cursor::new(&found)?;
             let (mut count, mut before) = (0, -1);
             for block in 0..cursor.block_count() {

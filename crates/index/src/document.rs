@@ -2,7 +2,9 @@
 //!
 //! The values are, for every field, their number, and each behind its length.
 
-use super::Index;
+use std::fmt::Write as _;
+
+use crate::Index;
 use tokapi_storage::error::Result;
 use tokapi_storage::varint;
 use tokapi_text::corpus::{FieldValue, ValueType};
@@ -105,4 +107,54 @@ pub(crate) fn decode(mut record: &[u8], names: &[String], text: bool) -> Option<
         false => None,
     };
     Some(StoredDocument { text, fields })
+}
+
+/// The bytes of the longest value that documents are found by.
+pub(crate) const MOST_VALUE_BYTES: usize = 1024;
+
+/// The name under which the list of a value is found: the field, a zero byte, the value. White
+/// space, which parts terms, is escaped. None where the value is too long to have a list.
+pub(crate) fn key(field: &str, value: &str) -> Option<String> {
+    if value.len() > MOST_VALUE_BYTES {
+        return None;
+    }
+    let mut key = String::with_capacity(field.len() + value.len() + 1);
+    escape(field, &mut key);
+    key.push('\0');
+    escape(value, &mut key);
+    Some(key)
+}
+
+fn escape(text: &str, into: &mut String) {
+    for character in text.chars() {
+        match character {
+            '\\' => into.push_str("\\\\"),
+            // A byte order mark is passed over where it is the first of a file.
+            c if c.is_whitespace() || c == '\u{feff}' => {
+                // Writing to a string does not fail.
+                let _ = write!(into, "\\{:x};", u32::from(c));
+            }
+            c => into.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_tell_values_apart() {
+        let values = [
+            "", " ", "\\20;", "\\", "\\\\", "a b", "a\\20;b", "a\u{a0}b", "\u{feff}", "a\nb",
+        ];
+        let keys: std::collections::HashSet<String> = values
+            .iter()
+            .filter_map(|value| key("f g", value))
+            .collect();
+        assert_eq!(keys.len(), values.len());
+        let is_term = |key: &String| !key.contains(char::is_whitespace);
+        assert!(keys.iter().all(is_term));
+        assert!(key("f", &"x".repeat(MOST_VALUE_BYTES + 1)).is_none());
+    }
 }

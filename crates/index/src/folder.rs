@@ -4,10 +4,13 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::manifest::{MANIFEST, Manifest};
-use super::{PART, layout};
+use crate::manifest::{MANIFEST, Manifest};
+use crate::part::layout;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::whole;
+
+/// The beginning of the names of parts.
+pub(crate) const PART: &str = "part";
 
 /// The file that a writer holds.
 const LOCK: &str = "lock";

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::file::PageWriter;
-use super::layout::DELETED;
-use super::manifest::Manifest;
-use super::part::Part;
-use super::window::Window;
+use crate::manifest::Manifest;
+use crate::part::Part;
+use crate::part::file::PageWriter;
+use crate::part::layout::DELETED;
+use crate::part::window::Window;
 use tokapi_storage::error::Result;
 
 /// Changes the data of file `number` of the first part of an index, and makes all checksums right again.

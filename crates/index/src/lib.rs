@@ -1,9 +1,21 @@
 //! An index on disk: the postings of a collection, ready to be searched.
 //!
-//! A folder of immutable parts, mapped into memory, and a manifest that says which. Terms are found
-//! by tries (`part.rs`), postings stand in blocks of 128 documents (`block.rs`), each with what bounds its
-//! weights under any formula (`bounds.rs`). Every page of every file has a checksum that is
-//! checked when the page is first touched (`file.rs`). [`crate::query`] answers queries from it.
+//! An index is a folder of immutable parts, mapped into memory, and a manifest that names them. [`crate::query`]
+//! answers queries from it.
+//!
+//! The modules, each of which uses only those above it:
+//!
+//! | module | subject |
+//! |---|---|
+//! | `part` | the files of a part, written and read |
+//! | `manifest`, `folder`, `document` | the parts of an index, its lock, the records of stored documents |
+//! | `weighing` | the weights of postings and their bounds |
+//! | `walk` | the lists of several parts as those of one |
+//! | `build` | an inverted collection becomes a part |
+//! | `reorder` | a part with its documents in another order |
+//! | `create`, `update` | new indexes; documents added and deleted, parts merged |
+//! | `exchange` | CIFF and bm25s |
+//! | `query`, [`eval`] | search, and measures of its effectiveness |
 //!
 //! ```
 //! use tokapi::collection::Stored;
@@ -27,84 +39,50 @@
 //! # }
 //! ```
 
-mod block;
-mod bm25s;
-mod bounds;
 mod build;
 mod check;
-mod ciff;
-mod contents;
 mod create;
-mod cursor;
-mod deleted;
 mod document;
-mod encode;
 pub mod eval;
-mod fields;
-mod file;
+mod exchange;
 mod folder;
 mod forge;
-mod ids;
-mod impacts;
-mod keep;
-mod layout;
-mod lists;
-mod live;
-mod look_up;
 mod manifest;
-mod merge;
 mod part;
 pub mod query;
 mod reorder;
-mod retain;
-mod shares;
-mod sparse_set;
-mod state;
-mod store;
-mod tokens;
 mod update;
 mod walk;
-mod weigher;
 pub mod weighing;
 mod wide;
-mod window;
-mod writer;
 
-pub(crate) use block::{BLOCK, Entry};
-pub(crate) use bounds::{Point, tf_of};
+pub use build::Built;
+#[doc(hidden)]
+pub use build::Contents;
 pub use check::Checked;
-pub use ciff::is_ciff;
-pub use contents::Contents;
-pub use create::{IndexOptions, Replaced};
-pub(crate) use cursor::Cursor;
+#[doc(hidden)]
+pub use create::IndexOptions;
+pub use create::{IndexBuilder, Replaced};
 pub use document::{StoredDocument, StoredValue};
-pub(crate) use fields::{MOST_VALUE_BYTES, key};
+pub use exchange::{Exported, ImportOptions, is_ciff};
+pub use folder::LeftOver;
 #[doc(hidden)]
 pub use forge::forge;
-pub use impacts::Impacts;
-pub use keep::Keep;
-pub(crate) use lists::Found;
-pub use live::Exported;
-pub(crate) use look_up::{LookUp, Posting};
-pub(crate) use part::Part;
-pub use reorder::{Reorder, ReorderProgress, Reordering};
-pub use shares::Source;
-pub(crate) use tokens::{Codes, Tokens};
-pub use update::{Appended, Deletion, IndexWriter, Missing, Repeated};
-pub use walk::{Renumbered, Walk};
+pub use manifest::{Impacts, Keep};
+pub use reorder::{Reorder, Reordering};
+pub use update::{AddOptions, Added, Appended, Deletion, IndexWriter, Missing, Repeated};
 
 use std::path::{Path, PathBuf};
 
-pub use folder::LeftOver;
 use manifest::Manifest;
+use part::Part;
+use part::file;
+use part::window::Window;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_text::analyze::Analyzer;
 use tokapi_weigh::formula::Statistics;
-use window::Window;
-
-/// What the names of parts begin with.
-const PART: &str = "part";
+use walk::{PostingSource, Renumbered, Walk};
 
 /// An index, opened for reading.
 pub struct Index {
@@ -141,6 +119,20 @@ pub struct IndexInfo {
     pub impacts: Option<Impacts>,
     /// What interrupted changes have left in its folder.
     pub left_over: LeftOver,
+}
+
+/// Some postings of a term.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ListPiece<'a> {
+    /// The term.
+    pub term: &'a [u8],
+    /// The numbers of documents, ascending.
+    pub documents: &'a [u32],
+    /// The tf of the term in each.
+    pub tfs: &'a [u32],
+    /// Whether these are the last postings of the term.
+    pub is_last: bool,
 }
 
 impl Index {
@@ -284,12 +276,64 @@ impl Index {
         Ok(())
     }
 
+    /// Gives the postings of every term for which `wants`, told the term and its df, says so to `each`, terms
+    /// ascending, in pieces of at most `room` postings.
+    ///
+    /// # Errors
+    /// The index is damaged; an error of `each`.
+    pub fn each_list<E: From<Error>>(
+        &self,
+        room: usize,
+        mut wants: impl FnMut(&[u8], u64) -> bool,
+        mut each: impl FnMut(ListPiece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let numbers = Renumbered::as_in_index(&self.parts)?;
+        let mut walk = Walk::new(self.parts.iter().map(|part| &part.lists), &numbers)?;
+        let (mut term, mut documents, mut tfs) = (Vec::new(), Vec::new(), Vec::new());
+        while let Some(df) = walk.next_term(&mut term)? {
+            if !wants(&term, df) {
+                continue;
+            }
+            let mut left = df;
+            while left > 0 {
+                documents.clear();
+                tfs.clear();
+                // At most `room`.
+                let now = left.min(room as u64) as usize;
+                walk.take(now, &mut documents, &mut tfs)?;
+                left -= documents.len() as u64;
+                each(ListPiece {
+                    term: &term,
+                    documents: &documents,
+                    tfs: &tfs,
+                    is_last: left == 0,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The length of every document, by its number; of deleted ones, too.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn lengths(&self) -> Result<Vec<u32>> {
+        let mut lengths = Vec::new();
+        for part in &self.parts {
+            for document in 0..part.documents() {
+                lengths.push(part.length(document)?);
+            }
+        }
+        Ok(lengths)
+    }
+
     /// What a walk through all of it may take.
     pub(crate) fn memory(&self) -> Memory {
         self.memory.unwrap_or_else(Memory::available)
     }
 
-    pub fn parts(&self) -> &[Part] {
+    /// Its parts.
+    pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
@@ -309,8 +353,8 @@ impl Index {
         )))
     }
 
-    /// The documents that have a number, deleted or not.
-    pub(crate) fn numbered(&self) -> u64 {
+    /// The number of documents that have a number, deleted or not.
+    pub fn numbered(&self) -> u64 {
         self.parts.iter().map(|part| part.note.documents).sum()
     }
 }

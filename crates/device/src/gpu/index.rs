@@ -10,9 +10,9 @@ use std::sync::{Arc, RwLock};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use tokapi_kernels::{Build, DeviceLists, ListsBuilder, TfPart};
 
+use tokapi_index::Index;
 use tokapi_index::query::Query;
 use tokapi_index::weighing::Weighing;
-use tokapi_index::{Index, Renumbered, Source, Walk};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::strings::Strings;
 use tokapi_weigh::formula::Bm25;
@@ -132,37 +132,21 @@ impl GpuIndex {
     /// There is no such device; it has too little memory; the index has 2^32 documents or more, or is damaged.
     pub fn new(index: Arc<Index>, options: &GpuIndexOptions, log: &[Query]) -> Result<Self> {
         let (fit, fits) = plan(&index, options, log)?;
-        let numbers = Renumbered::as_in_index(index.parts())?;
-        let mut lengths = Vec::new();
-        for part in index.parts() {
-            for document in 0..part.documents() {
-                lengths.push(part.length(document)?);
-            }
-        }
+        let lengths = index.lengths()?;
         let mut builder =
             ListsBuilder::new(options.build, options.device, fit.fitting_postings, lengths)?;
-        let mut walk = Walk::new(index.parts().iter().map(|part| &part.lists), &numbers)?;
-        let (mut term, mut terms) = (Vec::new(), Terms::default());
-        let (mut documents, mut tfs) = (Vec::new(), Vec::new());
+        let mut terms = Terms::default();
         let mut fits = fits.into_iter();
-        while let Some(df) = walk.next_term(&mut term)? {
-            if !fits.next().unwrap_or(false) {
-                continue;
+        let fits = |_: &[u8], _| fits.next().unwrap_or(false);
+        index.each_list(TAKEN, fits, |piece| -> Result<()> {
+            builder.add(piece.documents, piece.tfs)?;
+            if piece.is_last {
+                builder.end_list();
+                terms.push(piece.term);
             }
-            let mut left = df;
-            while left > 0 {
-                documents.clear();
-                tfs.clear();
-                walk.take(left.min(TAKEN as u64) as usize, &mut documents, &mut tfs)?;
-                builder.add(&documents, &tfs)?;
-                left -= documents.len() as u64;
-            }
-            builder.end_list();
-            terms.push(&term);
-        }
+            Ok(())
+        })?;
         let lists = Arc::new(builder.finish()?);
-        drop(walk);
-        drop(numbers);
         Ok(GpuIndex {
             index,
             lists,
@@ -229,11 +213,7 @@ impl GpuIndex {
 
 /// What fits, and of every list of the index, in its order, whether it does.
 fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit, Vec<bool>)> {
-    let documents: u64 = index
-        .parts()
-        .iter()
-        .map(|part| u64::from(part.documents()))
-        .sum();
+    let documents = index.numbered();
     if u32::try_from(documents).is_err() {
         return Err(Error::Limit(format!(
             "the index has {documents} documents, and a GPU can number no more than 2^32"
@@ -252,15 +232,13 @@ fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit,
     for clause in log.iter().flat_map(|query| &query.clauses) {
         *asked.entry(&clause.term).or_default() += 1;
     }
-    let numbers = Renumbered::as_in_index(index.parts())?;
-    let mut walk = Walk::new(index.parts().iter().map(|part| &part.lists), &numbers)?;
-    let (mut term, mut lists) = (Vec::new(), Vec::new());
-    while let Some(df) = walk.next_term(&mut term)? {
-        let times = std::str::from_utf8(&term)
+    let mut lists = Vec::new();
+    index.each_term(|term, df| {
+        let times = std::str::from_utf8(term)
             .ok()
             .and_then(|term| asked.get(term));
         lists.push((times.copied().unwrap_or(0), df));
-    }
+    })?;
     let bytes = |lists: u64, postings: u64| options.build.lists_bytes(postings, lists, documents);
     let mut fit = Fit {
         lists: lists.len() as u64,

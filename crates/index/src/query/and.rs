@@ -5,8 +5,8 @@ use super::batch::Batch;
 use super::matches::Matches;
 use super::terms::{Term, Terms};
 use super::top::Top;
-use crate::BLOCK;
-use crate::weigher::Weigher;
+use crate::part::block::BLOCK;
+use crate::weighing::Weigher;
 use tokapi_storage::error::Result;
 
 /// Blocks of a list whose bounds are asked for, rather than that of the whole list.

@@ -3,7 +3,7 @@
 use super::filter::Filters;
 use super::matches::Matches;
 use super::terms::Terms;
-use crate::Cursor;
+use crate::part::cursor::Cursor;
 use tokapi_storage::error::Result;
 
 /// Documents in a window.

@@ -2,8 +2,10 @@
 
 use super::terms::{Term, Terms};
 use super::top::Top;
-use crate::weigher::Weigher;
-use crate::{BLOCK, Cursor, LookUp, Posting};
+use crate::part::block::BLOCK;
+use crate::part::cursor::Cursor;
+use crate::part::{LookUp, Posting};
+use crate::weighing::Weigher;
 use tokapi_storage::error::Result;
 
 /// Up to a block of documents, ascending, on their way to a score.

@@ -1,10 +1,12 @@
 //! What bounds the scores in every window of documents.
 
 use super::terms::{Term, Terms};
-use super::windows::WINDOW;
-use crate::Cursor;
-use crate::weigher::Weigher;
+use crate::part::cursor::Cursor;
+use crate::weighing::Weigher;
 use tokapi_storage::error::Result;
+
+/// Documents in a window.
+pub(super) const WINDOW: usize = 4096;
 
 /// How much longer than the rarest list that must occur one may be to have its blocks looked through:
 /// beyond, that takes longer than looking up what the rarest has.

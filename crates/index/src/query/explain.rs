@@ -1,9 +1,9 @@
 //! Where a score comes from.
 
 use super::{Query, terms};
-use crate::weigher::Weigher;
-use crate::weighing::Weighing;
-use crate::{Cursor, Index};
+use crate::Index;
+use crate::part::cursor::Cursor;
+use crate::weighing::{Weigher, Weighing};
 use tokapi_storage::error::Result;
 use tokapi_weigh::formula::Bm25;
 

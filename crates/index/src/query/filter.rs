@@ -2,7 +2,11 @@
 //! not deleted.
 
 use super::{Filter, Query};
-use crate::{Codes, Cursor, Index, MOST_VALUE_BYTES, Part, Tokens, key};
+use crate::Index;
+use crate::document::{MOST_VALUE_BYTES, key};
+use crate::part::Part;
+use crate::part::cursor::Cursor;
+use crate::part::tokens::{Codes, Tokens};
 use tokapi_storage::error::{Error, Kept, Result};
 
 impl Filter {

@@ -6,7 +6,8 @@ use super::batch::Batch;
 use super::matches::Matches;
 use super::terms::Terms;
 use super::top::Top;
-use crate::{BLOCK, Cursor};
+use crate::part::block::BLOCK;
+use crate::part::cursor::Cursor;
 use tokapi_storage::error::Result;
 
 /// The list of a filter is short if it has no more than one of so many documents of the part. Measured on

@@ -1,6 +1,6 @@
 //! The loops over all documents of a window, which gain from wide registers.
 
-use super::windows::WINDOW;
+use super::bounds::WINDOW;
 use crate::wide::wide;
 
 wide! {

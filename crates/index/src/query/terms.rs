@@ -4,9 +4,10 @@ use hashbrown::HashMap;
 
 use super::filter::Filters;
 use super::{Occur, Query};
-use crate::weigher::Weigher;
-use crate::weighing::Weighing;
-use crate::{Cursor, Found, Index};
+use crate::Index;
+use crate::part::cursor::Cursor;
+use crate::part::lists::Found;
+use crate::weighing::{Weigher, Weighing};
 use tokapi_storage::error::Result;
 
 /// A distinct term of a query.
@@ -164,7 +165,7 @@ impl<'a> Term<'a> {
         let magnitude = match cursor.list_front() {
             Some(front) => weigher.magnitude(idf, front),
             None => {
-                let mut weights = [0.0f32; crate::BLOCK];
+                let mut weights = [0.0f32; crate::part::block::BLOCK];
                 let (documents, tfs) = cursor.postings()?;
                 weigher.weigh_postings(idf, documents, tfs, &mut weights[..documents.len()])?;
                 let weights = weights[..documents.len()].iter();

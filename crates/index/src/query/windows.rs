@@ -11,16 +11,13 @@
 use std::ops::Range;
 
 use super::batch::Batch;
-use super::bounds::Windows;
+use super::bounds::{WINDOW, Windows};
 use super::simd;
 use super::terms::{Term, Terms};
 use super::top::Top;
-use crate::BLOCK;
-use crate::weigher::Weigher;
+use crate::part::block::BLOCK;
+use crate::weighing::Weigher;
 use tokapi_storage::error::Result;
-
-/// Documents in a window.
-pub(super) const WINDOW: usize = 4096;
 
 pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     if terms.scored.is_empty() || terms.misses_one() {

@@ -7,12 +7,11 @@
 //! smaller and stays in the cache, and halves share nothing (after Mackenzie et al., "Faster Index Reordering
 //! with Bipartite Graph Partitioning", SIGIR 2021).
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use rayon::prelude::*;
 
 use super::graph::Graph;
-use super::progress::{Phase, ReorderProgress};
+use tokapi_storage::error::Result;
+use tokapi_storage::progress::{Progress, Stage};
 
 /// So many documents stay as they are. With 32 terms and lists are the same size within 0.03% on the text of
 /// `benches/search/reorder`, and it takes 0.91 of the processor time.
@@ -24,11 +23,14 @@ const ROUNDS: usize = 20;
 const LARGE: usize = 1 << 16;
 
 /// The documents of `graph` in their new order, found on the threads of the pool that this is called in.
-pub(super) fn order(graph: Graph, progress: &ReorderProgress) -> Vec<u32> {
+///
+/// # Errors
+/// It is cancelled.
+pub(super) fn order(graph: Graph, progress: &Progress) -> Result<Vec<u32>> {
     let count = graph.documents.len();
     let leaves = count.div_ceil(LEAF_DOCUMENTS).max(1);
     let levels = u64::from(leaves.next_power_of_two().ilog2());
-    progress.begin(Phase::Bisection, levels * count as u64);
+    progress.begin(Stage::Bisecting, levels * count as u64);
     let logs: Vec<f64> = (0..count + 3)
         .into_par_iter()
         .map(|n| libm::log2(n as f64))
@@ -36,32 +38,33 @@ pub(super) fn order(graph: Graph, progress: &ReorderProgress) -> Vec<u32> {
     let mut order = vec![0; count];
     let bisection = Bisection {
         logs: &logs,
-        done: progress.done(),
+        progress,
     };
     bisection.order(graph, levels, &mut order);
-    order
+    progress.check()?;
+    Ok(order)
 }
 
 struct Bisection<'a> {
     /// The logarithm of every number.
     logs: &'a [f64],
-    /// Documents whose side is known, on all levels.
-    done: &'a AtomicU64,
+    /// Counts documents whose side is known, on all levels.
+    progress: &'a Progress,
 }
 
 impl Bisection<'_> {
-    /// Writes the documents of `graph` in their new order; `levels` are to come.
+    /// Writes the documents of `graph` in their new order, or in any where that is cancelled; `levels` are to come.
     fn order(&self, graph: Graph, levels: u64, order: &mut [u32]) {
         let count = graph.documents.len();
-        if count <= LEAF_DOCUMENTS || graph.terms.is_empty() {
+        let is_cancelled = self.progress.is_cancelled();
+        if is_cancelled || count <= LEAF_DOCUMENTS || graph.terms.is_empty() {
             order.copy_from_slice(&graph.documents);
-            self.done
-                .fetch_add(levels * count as u64, Ordering::Relaxed);
+            self.progress.add(levels * count as u64);
             return;
         }
         let mut halves = Halves::new(&graph);
         for _ in 0..ROUNDS {
-            if !halves.exchange(&graph, self.logs) {
+            if !halves.exchange(&graph, self.logs, self.progress) {
                 break;
             }
         }
@@ -70,7 +73,7 @@ impl Bisection<'_> {
             || halves.graph(&graph, RIGHT),
         );
         drop((graph, halves));
-        self.done.fetch_add(count as u64, Ordering::Relaxed);
+        self.progress.add(count as u64);
         let (first, second) = order.split_at_mut(left.documents.len());
         let levels = levels.saturating_sub(1);
         rayon::join(
@@ -120,10 +123,13 @@ impl Halves {
         }
     }
 
-    /// Lets pairs of documents change sides, those first that gain most. Says whether any did.
-    fn exchange(&mut self, graph: &Graph, logs: &[f64]) -> bool {
+    /// Lets pairs of documents change sides, those first that gain most. Whether any did; none where it is cancelled.
+    fn exchange(&mut self, graph: &Graph, logs: &[f64], progress: &Progress) -> bool {
         self.find_gains(graph, logs);
-        let (mut left, mut right) = self.gains_of_documents(graph);
+        let (mut left, mut right) = self.gains_of_documents(graph, progress);
+        if progress.is_cancelled() {
+            return false;
+        }
         let by_gain = |a: &Gain, b: &Gain| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         match graph.terms.len() > LARGE {
             true => {
@@ -185,9 +191,12 @@ impl Halves {
         }
     }
 
-    /// The gain and the place of every document, left and right.
-    fn gains_of_documents(&self, graph: &Graph) -> (Vec<Gain>, Vec<Gain>) {
+    /// The gain and the place of every document, left and right; any gains where it is cancelled.
+    fn gains_of_documents(&self, graph: &Graph, progress: &Progress) -> (Vec<Gain>, Vec<Gain>) {
         let gain = |place: u32| {
+            if progress.is_cancelled() {
+                return (0.0, place);
+            }
             let side = usize::from(self.sides[place as usize]);
             let terms = graph.terms_of(place as usize).iter();
             let gain = terms.map(|&term| self.gains[term as usize][side]).sum();
@@ -277,7 +286,7 @@ mod tests {
             terms
         };
         let documents: Vec<Vec<u32>> = topics.iter().map(document).collect();
-        let order = order(graph(&documents), &ReorderProgress::default());
+        let order = order(graph(&documents), &Progress::new()).unwrap();
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert!(sorted.into_iter().eq(0..800));
@@ -292,7 +301,7 @@ mod tests {
     fn documents_without_terms_stay() {
         for count in [0, 1, 100] {
             let documents = vec![Vec::new(); count];
-            let order = order(graph(&documents), &ReorderProgress::default());
+            let order = order(graph(&documents), &Progress::new()).unwrap();
             assert!(order.into_iter().eq(0..count as u32));
         }
     }

@@ -2,16 +2,20 @@
 
 use std::path::Path;
 
-use super::super::build::{self, BATCH_DOCUMENTS, CodedDocuments};
-use super::super::layout;
-use super::super::manifest::PartNote;
-use super::super::part::Part;
-use super::super::tokens::{TermRanks, Tokens, TokensWriter};
-use super::super::window::Window;
 use super::gather::{InOrder, Records, Visit};
 use super::permutation::Permutation;
+use crate::build::{self, BATCH_DOCUMENTS, CodedDocuments};
+use crate::part::Part;
+use crate::part::layout;
+use crate::part::note::PartNote;
+use crate::part::tokens::{TermRanks, Tokens, TokensWriter};
+use crate::part::window::Window;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_weigh::collection::Documents;
+
+/// Documents after which a cancellation is looked for.
+const CHECKED_DOCUMENTS: u32 = 1 << 12;
 
 /// Writes ids and lengths, at most `most_bytes` of them at a time.
 pub(super) fn write(
@@ -20,6 +24,7 @@ pub(super) fn write(
     most_bytes: u64,
     folder: &Path,
     note: &mut PartNote,
+    progress: &Progress,
 ) -> Result<CodedDocuments> {
     build::write_documents(folder, 0, note, || {
         let mut records = None;
@@ -31,8 +36,10 @@ pub(super) fn write(
                     LengthsAndIds(part),
                     &permutation.places,
                     most_bytes,
+                    progress,
                 )?),
             };
+            progress.check()?;
             let mut documents = Documents::with_capacity(BATCH_DOCUMENTS.min(order.len()));
             for &document in order.by_ref().take(BATCH_DOCUMENTS) {
                 let record = records.next()?.and_then(<[u8]>::split_first_chunk::<4>);
@@ -53,6 +60,7 @@ pub(super) fn write_tokens(
     folder: &Path,
     note: &mut PartNote,
     window: &Window,
+    progress: &Progress,
 ) -> Result<()> {
     let Some(tokens) = &part.tokens else {
         return Ok(());
@@ -64,7 +72,7 @@ pub(super) fn write_tokens(
         return Err(tokens.damaged());
     }
     let mut writer = TokensWriter::create(folder)?;
-    let mut records = InOrder::new((part, tokens), &permutation.places, most_bytes)?;
+    let mut records = InOrder::new((part, tokens), &permutation.places, most_bytes, progress)?;
     while let Some(codes) = records.next()? {
         writer.push(codes)?;
     }
@@ -75,11 +83,14 @@ pub(super) fn write_tokens(
 struct LengthsAndIds<'a>(&'a Part);
 
 impl Records for LengthsAndIds<'_> {
-    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+    fn each(&self, progress: &Progress, visit: &mut Visit<'_>) -> Result<()> {
         let part = self.0;
         let mut ids = part.ids(0..part.documents())?;
         let mut record = Vec::new();
         while let Some((document, id)) = ids.next()? {
+            if document.is_multiple_of(CHECKED_DOCUMENTS) {
+                progress.check()?;
+            }
             record.clear();
             record.extend(part.length(document)?.to_le_bytes());
             record.extend_from_slice(id);
@@ -99,9 +110,12 @@ impl Records for LengthsAndIds<'_> {
 
 /// The terms of every document, in order.
 impl Records for (&Part, &Tokens) {
-    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+    fn each(&self, progress: &Progress, visit: &mut Visit<'_>) -> Result<()> {
         let (part, tokens) = self;
         for document in 0..part.documents() {
+            if document.is_multiple_of(CHECKED_DOCUMENTS) {
+                progress.check()?;
+            }
             visit(document as usize, tokens.document(document)?).ok_or_else(|| tokens.damaged())?;
         }
         Ok(())

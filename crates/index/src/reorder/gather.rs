@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::vec::IntoIter;
 
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 
 /// What a record takes besides its bytes.
 const PLACE_BYTES: u64 = size_of::<Range<usize>>() as u64;
@@ -17,8 +18,8 @@ pub(super) type Visit<'a> = dyn FnMut(usize, &[u8]) -> Option<()> + 'a;
 
 /// Records that can be read from the beginning, any number of times.
 pub(super) trait Records {
-    /// Gives every document and its record to `visit`, in the order of the documents.
-    fn each(&self, visit: &mut Visit<'_>) -> Result<()>;
+    /// Gives every document and its record to `visit`, in the order of the documents, unless it is cancelled.
+    fn each(&self, progress: &Progress, visit: &mut Visit<'_>) -> Result<()>;
 
     /// The bytes of all records, or more.
     fn bytes(&self) -> Result<u64>;
@@ -33,6 +34,7 @@ pub(super) struct InOrder<'a, R> {
     /// The place of each document.
     places: &'a [u32],
     groups: IntoIter<Range<usize>>,
+    progress: Progress,
     gathered: Gathered,
     /// The next record of those.
     next: usize,
@@ -48,9 +50,15 @@ struct Gathered {
 
 impl<'a, R: Records> InOrder<'a, R> {
     /// Of `records`, at most `most_bytes` of which are in memory at a time.
-    pub fn new(records: R, places: &'a [u32], most_bytes: u64) -> Result<Self> {
+    pub fn new(
+        records: R,
+        places: &'a [u32],
+        most_bytes: u64,
+        progress: &Progress,
+    ) -> Result<Self> {
         Ok(InOrder {
-            groups: groups(&records, places, most_bytes)?.into_iter(),
+            groups: groups(&records, places, most_bytes, progress)?.into_iter(),
+            progress: progress.clone(),
             records,
             places,
             gathered: Gathered::default(),
@@ -66,7 +74,7 @@ impl<'a, R: Records> InOrder<'a, R> {
             };
             // One group at a time.
             drop(std::mem::take(&mut self.gathered));
-            self.gathered = Gathered::new(&self.records, self.places, group)?;
+            self.gathered = Gathered::new(&self.records, self.places, group, &self.progress)?;
             self.next = 0;
         }
         let place = self.gathered.places[self.next].clone();
@@ -76,7 +84,12 @@ impl<'a, R: Records> InOrder<'a, R> {
 }
 
 /// Places whose records take `most_bytes` together, or the one record that takes more.
-fn groups(records: &impl Records, places: &[u32], most_bytes: u64) -> Result<Vec<Range<usize>>> {
+fn groups(
+    records: &impl Records,
+    places: &[u32],
+    most_bytes: u64,
+    progress: &Progress,
+) -> Result<Vec<Range<usize>>> {
     let all = records.bytes()? + PLACE_BYTES * places.len() as u64;
     let mut groups = Vec::new();
     if all <= most_bytes {
@@ -84,7 +97,7 @@ fn groups(records: &impl Records, places: &[u32], most_bytes: u64) -> Result<Vec
         return Ok(groups);
     }
     let mut sizes = vec![0; places.len()];
-    records.each(&mut |document, record| {
+    records.each(progress, &mut |document, record| {
         let place = *places.get(document)? as usize;
         // So large a record is a group by itself.
         sizes[place] = u32::try_from(record.len()).unwrap_or(u32::MAX);
@@ -104,13 +117,18 @@ fn groups(records: &impl Records, places: &[u32], most_bytes: u64) -> Result<Vec
 }
 
 impl Gathered {
-    fn new(records: &impl Records, places: &[u32], group: Range<usize>) -> Result<Self> {
+    fn new(
+        records: &impl Records,
+        places: &[u32],
+        group: Range<usize>,
+        progress: &Progress,
+    ) -> Result<Self> {
         let mut gathered = Gathered {
             bytes: Vec::new(),
             places: vec![0..0; group.len()],
         };
         let mut count = 0;
-        records.each(&mut |document, record| {
+        records.each(progress, &mut |document, record| {
             let place = *places.get(document)? as usize;
             if group.contains(&place) {
                 let start = gathered.bytes.len();

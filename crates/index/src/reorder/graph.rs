@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 
-use super::super::cursor::Cursor;
-use super::super::lists::Lists;
-use super::super::part::Part;
-use super::Reordering;
-use super::permutation::too_little;
-use super::progress::Phase;
+use super::options::Reordering;
+use crate::part::Part;
+use crate::part::cursor::Cursor;
+use crate::part::lists::Lists;
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::{Progress, Stage};
 
 /// Terms of fewer documents are left out: they are most of all terms and few of the postings. Measured on SciFact
 /// and on 250,000 documents of `benches/search/reorder`: 2, 8 and 32 give indexes of the same size within 0.3%,
@@ -42,23 +40,20 @@ impl Graph {
     ///
     /// # Errors
     /// There is no memory for any; the part cannot be read.
-    pub fn new(part: &Part, how: &Reordering<'_>) -> Result<Self> {
+    pub fn new(part: &Part, how: &Reordering) -> Result<Self> {
         let terms = Terms::new(part, how.memory.reordering_bytes())?;
         log::info!(
             "graph: {} terms of {} documents or more",
             terms.numbers.len(),
             terms.least
         );
-        how.progress.begin(Phase::Graph, 2 * terms.postings);
+        let progress = &how.progress;
+        progress.begin(Stage::Graph, 2 * terms.postings);
         let count = part.documents() as usize;
         let threads = rayon::current_num_threads();
         // At least one document each.
         let each = count.div_ceil(threads).max(1);
         let range = |from: usize, count: usize| from as u32..(from + count) as u32;
-        let done = |postings: usize| {
-            let postings = postings as u64;
-            how.progress.done().fetch_add(postings, Ordering::Relaxed);
-        };
 
         let mut offsets = vec![0; count + 1];
         offsets[1..]
@@ -66,11 +61,11 @@ impl Graph {
             .enumerate()
             .try_for_each(|(number, degrees)| {
                 let range = range(number * each, degrees.len());
-                terms.each(&part.lists, range.clone(), |_, documents| {
+                terms.each(&part.lists, range.clone(), progress, |_, documents| {
                     for &document in documents {
                         degrees[(document - range.start) as usize] += 1;
                     }
-                    done(documents.len());
+                    progress.add(documents.len() as u64);
                 })
             })?;
         let mut sum = 0;
@@ -93,13 +88,14 @@ impl Graph {
                 .iter()
                 .map(|offset| offset - offsets[from])
                 .collect();
-            terms.each(&part.lists, range(from, to - from), |term, documents| {
+            let range = range(from, to - from);
+            terms.each(&part.lists, range, progress, |term, documents| {
                 for &document in documents {
                     let next = &mut next[document as usize - from];
                     piece[*next] = term;
                     *next += 1;
                 }
-                done(documents.len());
+                progress.add(documents.len() as u64);
             })
         })?;
         Ok(Graph {
@@ -151,7 +147,7 @@ impl Terms {
             count += terms as u32;
         }
         if bytes > most_bytes && next_of_df.is_empty() {
-            return Err(too_little(bytes));
+            return Err(Reordering::too_little(bytes));
         }
         let mut numbers = Vec::with_capacity(count as usize);
         for shard in 0..lists.shard_count() {
@@ -169,11 +165,12 @@ impl Terms {
         })
     }
 
-    /// Gives every term and documents of its list that are within `range` to `user`.
+    /// Gives every term, and the documents of its list that are within `range`, to `user`, unless it is cancelled.
     fn each(
         &self,
         lists: &Lists,
         range: Range<u32>,
+        progress: &Progress,
         mut user: impl FnMut(u32, &[u32]),
     ) -> Result<()> {
         let mut numbers = self.numbers.iter();
@@ -185,6 +182,7 @@ impl Terms {
                 let Some(&number) = numbers.next() else {
                     return Ok(());
                 };
+                progress.check()?;
                 let mut cursor = Cursor::new(&found)?;
                 let first = cursor.block_of(range.start, 0);
                 for block in first..cursor.block_count() {
@@ -244,9 +242,14 @@ mod tests {
         let some = Terms::new(part, documents + frequent).unwrap();
         assert_eq!((some.least, some.numbers.len()), (100, 10));
         let mut seen = Vec::new();
-        let each = some.each(&part.lists, 100..200, |term, documents| {
-            seen.extend(documents.iter().map(|&document| (document, term)));
-        });
+        let each = some.each(
+            &part.lists,
+            100..200,
+            &Progress::new(),
+            |term, documents| {
+                seen.extend(documents.iter().map(|&document| (document, term)));
+            },
+        );
         each.unwrap();
         seen.sort_unstable();
         // Documents are numbered from 0 on, and so are terms.

@@ -5,9 +5,9 @@ use std::vec::IntoIter;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::super::cursor::Cursor;
-use super::super::lists::{Found, Lists};
-use super::super::shares::Source;
+use crate::part::cursor::Cursor;
+use crate::part::lists::{Found, Lists};
+use crate::walk::PostingSource;
 use tokapi_storage::error::Result;
 
 /// Lists of more postings are sorted by several threads.
@@ -78,7 +78,7 @@ impl<'a> ReorderedLists<'a> {
     }
 }
 
-impl Source for ReorderedLists<'_> {
+impl PostingSource for ReorderedLists<'_> {
     fn next_term(&mut self, term: &mut Vec<u8>) -> Result<Option<u64>> {
         loop {
             if let Some((next, postings)) = self.terms.next() {

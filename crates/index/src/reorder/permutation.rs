@@ -2,15 +2,19 @@
 
 use rayon::prelude::*;
 
-use super::super::part::Part;
+use super::bisect;
 use super::graph::Graph;
-use super::progress::Phase;
-use super::{Reorder, Reordering, bisect};
-use tokapi_storage::error::{Error, Result};
+use super::options::{Reorder, Reordering};
+use crate::part::Part;
+use tokapi_storage::error::Result;
+use tokapi_storage::progress::Stage;
 use tokapi_storage::strings::Strings;
 
 /// What a document takes while ids are sorted, besides its id: the place of that, and both permutations.
 const SORTED_BYTES: u64 = 8 + 4 + 4;
+
+/// Documents after which a cancellation is looked for.
+const CHECKED_DOCUMENTS: u32 = 1 << 12;
 
 /// An order of the documents of a part.
 pub(super) struct Permutation {
@@ -22,9 +26,9 @@ pub(super) struct Permutation {
 
 impl Permutation {
     /// The order of the documents of `part` that is asked for.
-    pub fn new(part: &Part, how: &Reordering<'_>) -> Result<Self> {
+    pub fn new(part: &Part, how: &Reordering) -> Result<Self> {
         let order = match how.by {
-            Reorder::Graph => bisect::order(Graph::new(part, how)?, how.progress),
+            Reorder::Graph => bisect::order(Graph::new(part, how)?, &how.progress)?,
             Reorder::Id => by_id(part, how)?,
         };
         let mut places = vec![0; order.len()];
@@ -36,28 +40,24 @@ impl Permutation {
 }
 
 /// The documents of `part`, by their ids.
-fn by_id(part: &Part, how: &Reordering<'_>) -> Result<Vec<u32>> {
-    how.progress.begin(Phase::Ids, part.note.documents);
+fn by_id(part: &Part, how: &Reordering) -> Result<Vec<u32>> {
+    how.progress.begin(Stage::Ids, part.note.documents);
     let needed = SORTED_BYTES * part.note.documents + part.id_bytes();
     if needed > how.memory.reordering_bytes() {
-        return Err(too_little(needed));
+        return Err(Reordering::too_little(needed));
     }
     // Fewer than 2^32. What is mapped of them may be let go at any time, and is touched again and again here.
     let mut ids = Strings::with_capacity(part.documents() as usize, part.id_bytes() as usize);
     let mut of_part = part.ids(0..part.documents())?;
-    while let Some((_, id)) = of_part.next()? {
+    while let Some((document, id)) = of_part.next()? {
+        if document.is_multiple_of(CHECKED_DOCUMENTS) {
+            how.check()?;
+            how.progress.add(CHECKED_DOCUMENTS.into());
+        }
         ids.push(id);
     }
     let id = |document: u32| ids.get(document as usize);
     let mut documents: Vec<u32> = (0..part.documents()).collect();
     documents.par_sort_unstable_by(|&a, &b| id(a).cmp(id(b)).then(a.cmp(&b)));
     Ok(documents)
-}
-
-/// The error that an order needs more memory.
-pub(super) fn too_little(needed: u64) -> Error {
-    Error::Limit(format!(
-        "putting the documents in this order takes {} MB of memory; give a larger budget",
-        needed.div_ceil(1_000_000)
-    ))
 }

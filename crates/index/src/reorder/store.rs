@@ -6,11 +6,12 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::super::manifest::PartNote;
-use super::super::store::{Record, Store, StoreWriter};
 use super::gather::{InOrder, Records, Visit};
 use super::permutation::Permutation;
+use crate::part::note::PartNote;
+use crate::part::store::{Record, Store, StoreWriter};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::varint;
 
 /// Blocks that are decompressed at a time, on all threads.
@@ -24,9 +25,10 @@ pub(super) fn write(
     most_bytes: u64,
     folder: &Path,
     note: &mut PartNote,
+    progress: &Progress,
 ) -> Result<()> {
     let mut writer = StoreWriter::create(folder)?;
-    let mut records = InOrder::new(store, &permutation.places, most_bytes)?;
+    let mut records = InOrder::new(store, &permutation.places, most_bytes, progress)?;
     while let Some(record) = records.next()? {
         writer.push(split(record).ok_or_else(|| store.damaged())?)?;
     }
@@ -49,10 +51,11 @@ fn split(mut joined: &[u8]) -> Option<Record<'_>> {
 }
 
 impl Records for &Store {
-    fn each(&self, visit: &mut Visit<'_>) -> Result<()> {
+    fn each(&self, progress: &Progress, visit: &mut Visit<'_>) -> Result<()> {
         let mut joined = Vec::new();
         let blocks: Vec<usize> = (0..self.block_count()).collect();
         for batch in blocks.chunks(BLOCKS) {
+            progress.check()?;
             let read = batch.par_iter().map(|&block| self.block(block));
             for block in read.collect::<Result<Vec<_>>>()? {
                 let mut records = block.records();
@@ -79,9 +82,9 @@ impl Records for &Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::layout::STORE;
-    use super::super::super::window::Window;
     use super::*;
+    use crate::part::layout::STORE;
+    use crate::part::window::Window;
 
     #[test]
     fn memory_does_not_matter() {
@@ -110,8 +113,17 @@ mod tests {
         for most_bytes in [1000, 100_000, 1 << 30] {
             let folder = tempfile::tempdir().unwrap();
             let mut note = note.clone();
-            write(&store, &permutation, most_bytes, folder.path(), &mut note).unwrap();
-            let written = Store::open(folder.path(), &note, STORE, &Window::default()).unwrap();
+            let (folder, progress) = (folder.path(), Progress::new());
+            write(
+                &store,
+                &permutation,
+                most_bytes,
+                folder,
+                &mut note,
+                &progress,
+            )
+            .unwrap();
+            let written = Store::open(folder, &note, STORE, &Window::default()).unwrap();
             let mut records = written.records();
             for &document in &permutation.order {
                 let record = record(document);

@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 
 use prost::Message;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::index::ImportOptions;
 use tokapi::query::{Query, SearchOptions};
-use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Result};
+use tokapi::{
+    Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Progress, Result,
+};
 
 #[derive(Clone, PartialEq, Message)]
 struct Header {
@@ -157,13 +159,14 @@ fn import(folder: &Path, bytes: &[u8]) -> Result<Index> {
 fn import_file(file: &Path, path: &Path) -> Result<Index> {
     let _ = fs::remove_dir_all(path);
     let (analyzer, memory) = (Analyzer::default(), Memory::available());
-    Index::import_ciff(file, &analyzer, 2, &memory, path, None, &AtomicU64::new(0))?;
+    let options = ImportOptions::default().threads(2).memory(memory);
+    Index::import_ciff(file, &analyzer, path, options)?;
     Index::open(path)
 }
 
 fn export(index: &Index, folder: &Path) -> Ciff {
     let file = folder.join("exported.ciff");
-    let exported = index.export_ciff(&file, &AtomicU64::new(0)).unwrap();
+    let exported = index.export_ciff(&file, &Progress::new()).unwrap();
     let ciff = Ciff::of_bytes(&fs::read(file).unwrap());
     assert_eq!(exported.documents, ciff.documents.len() as u64);
     assert_eq!(exported.terms, ciff.lists.len() as u64);
@@ -247,7 +250,7 @@ fn an_index_comes_back_compressed_or_not() {
     assert_eq!(expected.len(), 30);
     for name in ["a.ciff", "a.ciff.gz", "a.ciff.zst"] {
         let file = folder.path().join(name);
-        index.export_ciff(&file, &AtomicU64::new(0)).unwrap();
+        index.export_ciff(&file, &Progress::new()).unwrap();
         let imported = import_file(&file, &folder.path().join("imported")).unwrap();
         imported.check().unwrap();
         assert_eq!(imported.statistics(), index.statistics());

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use crate::random::{Random, Shape, kept, text};
+use tokapi::Index;
 use tokapi::analyze::Analyzer;
 use tokapi::index::{IndexOptions, IndexWriter, Missing, Reorder, Reordering, forge};
 use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
-use tokapi::{Index, Memory};
 
 /// An index with every kind of file.
 fn build(folder: &Path) {
@@ -139,12 +139,7 @@ fn wrong_data_is_reordered_without_harm() {
             data[at] ^= 1 << random.below(8);
         })
         .unwrap();
-        let how = Reordering {
-            by: [Reorder::Graph, Reorder::Id][trial / files % 2],
-            memory: Memory::available(),
-            threads: 2,
-            progress: &Default::default(),
-        };
+        let how = Reordering::new([Reorder::Graph, Reorder::Id][trial / files % 2]).threads(2);
         let _ = IndexWriter::open(&copy, 2).and_then(|mut writer| writer.reorder(&how));
         std::fs::remove_dir_all(&copy).unwrap();
     }

@@ -1,21 +1,21 @@
 //! Laws of an index of impacts: every weight is the nearest of 255, every way to search gives what adding
 //! all of them up gives, and what cannot be done with it is refused.
 
+use crate::random::{Random, Shape, query, shapes, text};
+use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
-
-use crate::random::{Random, Shape, query, shapes, text};
-use proptest::prelude::*;
 use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::collection::{Storage, Stored, Weights};
 use tokapi::eval::{Evaluation, Judgments, Run};
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep};
+use tokapi::index::{Contents, ImportOptions, IndexOptions, IndexWriter, Keep};
 use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
 use tokapi::scratch::ScratchOptions;
 use tokapi::weigh::Formula;
-use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Result};
+use tokapi::{
+    Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Progress, Result,
+};
 
 fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("docs.tsv");
@@ -282,7 +282,7 @@ fn what_would_make_weights_wrong_is_refused() {
     let said = "computed by lucene, k1 0.9, b 0.75";
     let error = IndexWriter::open(&path, 1).err().unwrap().to_string();
     assert!(error.contains(said), "{error}");
-    let (to, done) = (folder.path().join("bm25s"), AtomicU64::new(0));
+    let (to, done) = (folder.path().join("bm25s"), Progress::new());
     let error = index.export_bm25s(&by, &to, &done).unwrap_err().to_string();
     assert!(error.contains(said), "{error}");
     let search = |bm25| {
@@ -300,7 +300,7 @@ fn what_would_make_weights_wrong_is_refused() {
 #[test]
 fn impacts_are_exported_as_frequencies() {
     let folder = tempfile::tempdir().unwrap();
-    let (text, done) = ("a\tred red hen\nb\tred fox\nc\t\n", AtomicU64::new(0));
+    let (text, done) = ("a\tred red hen\nb\tred fox\nc\t\n", Progress::new());
     let path = build(folder.path(), text, &Bm25::default()).unwrap();
     let (file, again) = (folder.path().join("a.ciff"), folder.path().join("again"));
     let index = Index::open(&path).unwrap();
@@ -308,11 +308,8 @@ fn impacts_are_exported_as_frequencies() {
     Index::import_ciff(
         &file,
         &Analyzer::default(),
-        1,
-        &Memory::available(),
         &again,
-        None,
-        &done,
+        ImportOptions::default().threads(1),
     )
     .unwrap();
     let imported = Index::open(&again).unwrap();

@@ -1,5 +1,6 @@
 //! Whole-library tests: every engine and every part together, one program so that it is linked once.
 
+mod cancelled;
 mod ciff;
 mod collections;
 mod conformance;

@@ -7,11 +7,9 @@ use std::path::Path;
 use crate::random::{Random, Shape, query, shapes, text, with_digits};
 use proptest::prelude::*;
 use tokapi::analyze::Analyzer;
-use tokapi::index::{
-    Contents, IndexOptions, IndexWriter, Missing, Reorder, ReorderProgress, Reordering, Repeated,
-};
+use tokapi::index::{Contents, IndexOptions, IndexWriter, Missing, Reorder, Reordering, Repeated};
 use tokapi::query::SearchOptions;
-use tokapi::{Collection, Index, Memory};
+use tokapi::{Collection, Index, Progress, Stage};
 
 /// A document: its id and its text.
 type Document = (String, String);
@@ -52,17 +50,14 @@ fn build(documents: &[Document], kept: bool, path: &Path) {
     .unwrap();
 }
 
-fn how(by: Reorder, threads: usize, progress: &ReorderProgress) -> Reordering<'_> {
-    Reordering {
-        by,
-        memory: Memory::available(),
-        threads,
-        progress,
-    }
+fn how(by: Reorder, threads: usize, progress: &Progress) -> Reordering {
+    Reordering::new(by)
+        .threads(threads)
+        .progress(progress.clone())
 }
 
 fn build_reordered(documents: &[Document], kept: bool, by: Reorder, threads: usize, path: &Path) {
-    let progress = ReorderProgress::default();
+    let progress = Progress::new();
     let how = how(by, threads, &progress);
     with(documents, kept, |collection, contents| {
         Index::build_with(
@@ -77,7 +72,7 @@ fn build_reordered(documents: &[Document], kept: bool, by: Reorder, threads: usi
         )
     })
     .unwrap();
-    assert!(progress.now().is_some());
+    assert_eq!(progress.snapshot().stage, Stage::Writing);
 }
 
 /// The documents in the order that an index has them in.
@@ -186,7 +181,7 @@ proptest! {
                 documents.into_iter().partition(|_| random.below(5) == 0);
             let gone = gone.iter().map(|(id, _)| &**id);
             writer.delete(gone, Missing::Stop).unwrap();
-            writer.reorder(&how(by, 2, &ReorderProgress::default())).unwrap();
+            writer.reorder(&how(by, 2, &Progress::new())).unwrap();
             drop(writer);
             documents = left;
             if documents.is_empty() {

@@ -1,0 +1,324 @@
+//! The second pass over the documents: what is kept of them for display and filters.
+//!
+//! Postings are made without it; where texts or fields are to be kept, the corpus is read once more,
+//! and its documents go to the store in the order of the part. Which these are, the part's ids tell:
+//! documents that were left out because their id was taken are left out again.
+
+use std::path::Path;
+
+use super::fields::FieldWriter;
+use crate::document::encode_values;
+use crate::manifest::Keep;
+use crate::part::lists::Lists;
+use crate::part::note::PartNote;
+use crate::part::store::{Record, StoreWriter};
+use crate::part::tokens::{TermRanks, TokensWriter, is_last, push_code};
+use crate::part::window::Window;
+use crate::part::{Ids, Part};
+use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::Progress;
+use tokapi_text::analyze::Analyzer;
+use tokapi_text::corpus::{Block, Chunk, Corpus, Input, OnError, Spooled};
+use tokapi_weigh::collection::{BuildOptions, Storage, thread_pool};
+use tokapi_weigh::invert::Cpu;
+
+/// The documents of a collection once more, for what an index keeps of them.
+pub struct Contents<'a> {
+    corpus: Corpus,
+    keep: Keep,
+    options: &'a BuildOptions,
+    storage: &'a Storage,
+    /// The inputs as they were at first.
+    inputs: Vec<(Input, String)>,
+    /// Copies of inputs that can be read once only.
+    _spooled: Option<Spooled>,
+}
+
+impl<'a> Contents<'a> {
+    /// Keeps what `keep` says; the fields are those that `corpus` keeps ([`Corpus::keep_fields`]). The corpus
+    /// has the same options as the one that the collection is built from ([`Corpus::again`]), which has not
+    /// been read yet: if an input changes from now on, that is told.
+    pub fn new(
+        corpus: Corpus,
+        keep: Keep,
+        options: &'a BuildOptions,
+        storage: &'a Storage,
+    ) -> Self {
+        let describe = |input: &Input| (input.clone(), input.description());
+        Contents {
+            inputs: corpus.inputs().map(describe).collect(),
+            corpus,
+            keep,
+            options,
+            storage,
+            _spooled: None,
+        }
+    }
+
+    /// Makes `corpus`, which has not been read yet, give what `keep` names, and sees to it that it can be read
+    /// twice. None where nothing is kept.
+    pub(crate) fn prepare(
+        corpus: &mut Corpus,
+        keep: &Keep,
+        options: &'a BuildOptions,
+        storage: &'a Storage,
+    ) -> Result<Option<Self>> {
+        if keep.is_nothing() {
+            return Ok(None);
+        }
+        corpus.keep_fields(&keep.fields)?;
+        let output = storage.output.as_deref().unwrap_or(Path::new("tokapi"));
+        let spooled = corpus.spool(output)?;
+        let mut contents = Contents::new(corpus.again(), keep.clone(), options, storage);
+        contents._spooled = Some(spooled);
+        Ok(Some(contents))
+    }
+
+    /// What is kept.
+    pub(crate) fn keep(&self) -> &Keep {
+        &self.keep
+    }
+
+    /// Writes what is kept to the part in `folder`, whose other files are whole. Documents that are called
+    /// by their number count from `first`; `read_before` documents were read at first, those that were left
+    /// out among them; terms are cut by `analyzer`.
+    pub(crate) fn write(
+        mut self,
+        folder: &Path,
+        note: &mut PartNote,
+        first: u64,
+        read_before: u64,
+        analyzer: &Analyzer,
+        progress: &Progress,
+    ) -> Result<()> {
+        self.corpus = self.corpus.with_progress(progress.clone());
+        let pool = thread_pool(self.options)?;
+        let window = Window::within(&self.storage.memory);
+        let part = Part::open_in(folder, note, &window)?;
+        let keep = self.keep.clone();
+        let ranks = match keep.positions {
+            true => Some(TermRanks::write(folder, &part.lists, note, &window)?),
+            false => None,
+        };
+        let mut ids = part.ids(0..part.documents())?;
+        let mut keeper = Keeper {
+            next: ids.next()?,
+            ids,
+            store: match keep.stores() {
+                true => Some(StoreWriter::create(folder)?),
+                false => None,
+            },
+            lists: match keep.fields[..] {
+                [] => None,
+                _ => Some(FieldWriter::create(folder)?),
+            },
+            tokens: match keep.positions {
+                true => Some(TokensWriter::create(folder)?),
+                false => None,
+            },
+            keep: &keep,
+            on_error: self.corpus.on_error(),
+            part: &part,
+            numbered: first,
+            read: 0,
+            values: Vec::new(),
+        };
+        self.corpus.share_among(pool.current_num_threads());
+        self.corpus.bound_as_before();
+        let corpus = &mut self.corpus;
+        let read = || {
+            let mut block = Block::default();
+            Ok(corpus.fill(&mut block)?.then_some(block))
+        };
+        let worker = || {
+            let mut cutter = ranks.as_ref().map(|ranks| Coder {
+                cpu: Cpu::new(analyzer),
+                ranks,
+                lists: &part.lists,
+            });
+            let stores = keep.stores();
+            move |mut block: Block| {
+                let mut chunk = Chunk::default();
+                let skipped = block.parse(&mut chunk)?;
+                let coded = match &mut cutter {
+                    // Cutting overwrites the text.
+                    Some(cutter) if stores => Some(cutter.code(&mut chunk.clone())?),
+                    Some(cutter) => Some(cutter.code(&mut chunk)?),
+                    None => None,
+                };
+                Ok((chunk, coded, skipped.count))
+            }
+        };
+        let kept: Result<_> = pool.install(|| {
+            let times = Stages::of_pool().run(read, worker, |(chunk, coded, skipped)| {
+                keeper.read += chunk.len() as u64 + skipped;
+                keeper.push(&chunk, coded.as_ref())
+            })?;
+            log::info!("second pass: {times:?}");
+            if let Some(store) = keeper.store {
+                store.finish(note)?;
+            }
+            if let Some(tokens) = keeper.tokens {
+                tokens.finish(note)?;
+            }
+            let is_whole = keeper.next.is_none() && keeper.read == read_before;
+            Ok((is_whole, keeper.lists))
+        });
+        let changed = |(input, before): &(Input, String)| input.description() != *before;
+        if let Some((input, _)) = self.inputs.iter().find(|input| changed(input)) {
+            return Err(has_changed(&input.path));
+        }
+        let (is_whole, lists) = kept?;
+        if !is_whole {
+            let last = self.inputs.last();
+            let last = last.map_or(Path::new(""), |(input, _)| &input.path);
+            return Err(other_documents(last));
+        }
+        match lists {
+            Some(lists) => lists.finish(folder, note, self.options, self.storage, progress),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The terms of the documents of a chunk, coded.
+struct Coded {
+    codes: Vec<u8>,
+    /// For every document the end of its codes.
+    ends: Vec<usize>,
+    /// Whether it has a term that the part has not.
+    unknown: Vec<bool>,
+}
+
+/// In the place of a rank: the part does not have the term.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Codes terms by their ranks.
+struct Coder<'a> {
+    cpu: Cpu<'a>,
+    ranks: &'a TermRanks,
+    lists: &'a Lists,
+}
+
+impl Coder<'_> {
+    fn code(&mut self, chunk: &mut Chunk) -> Result<Coded> {
+        let tokens = self.cpu.tokens(chunk)?;
+        let most = tokens.ids.iter().max().map_or(0, |&id| id as usize + 1);
+        let mut ranks = vec![0; most];
+        for (term, &id) in tokens.terms.iter().zip(&tokens.ids) {
+            let rank = self.ranks.of(self.lists, term)?;
+            // Only documents that are left out have terms that the part has not.
+            ranks[id as usize] = rank.unwrap_or(UNKNOWN);
+        }
+        let mut coded = Coded {
+            codes: Vec::with_capacity(2 * tokens.occurrences.len()),
+            ends: Vec::with_capacity(tokens.ends.len()),
+            unknown: Vec::with_capacity(tokens.ends.len()),
+        };
+        let mut from = 0;
+        for &end in tokens.ends {
+            let mut unknown = false;
+            for &id in &tokens.occurrences[from as usize..end as usize] {
+                let rank = ranks[id as usize];
+                unknown |= rank == UNKNOWN;
+                push_code(rank, &mut coded.codes);
+            }
+            coded.unknown.push(unknown);
+            coded.ends.push(coded.codes.len());
+            from = end;
+        }
+        Ok(coded)
+    }
+}
+
+/// Keeps documents in the order of their part.
+struct Keeper<'a> {
+    /// The next document of the part and its id, and those behind it.
+    next: Option<(u32, &'a [u8])>,
+    ids: Ids<'a>,
+    store: Option<StoreWriter>,
+    lists: Option<FieldWriter>,
+    tokens: Option<TokensWriter>,
+    keep: &'a Keep,
+    on_error: OnError,
+    part: &'a Part,
+    /// The number of the next document of the input.
+    numbered: u64,
+    /// The documents that were read, those that were left out among them.
+    read: u64,
+    values: Vec<u8>,
+}
+
+impl Keeper<'_> {
+    /// Keeps the documents of a chunk that are in the part.
+    fn push(&mut self, chunk: &Chunk, coded: Option<&Coded>) -> Result<()> {
+        let mut codes_from = 0;
+        for place in 0..chunk.len() {
+            let codes = coded.map_or(&[][..], |coded| {
+                let from = std::mem::replace(&mut codes_from, coded.ends[place]);
+                &coded.codes[from..codes_from]
+            });
+            let mut number = itoa::Buffer::new();
+            let id = match chunk.id(place) {
+                b"" => number.format(self.numbered).as_bytes(),
+                id => id,
+            };
+            self.numbered += 1;
+            if self.next.is_none_or(|(_, next)| next != id) {
+                match self.on_error {
+                    OnError::Skip => continue,
+                    OnError::Stop => return Err(other_documents(chunk.file(place))),
+                }
+            }
+            if let (Some(coded), Some((document, _))) = (coded, self.next) {
+                let count = codes.iter().filter(|&&byte| is_last(byte)).count();
+                if count as u64 != u64::from(self.part.length(document)?) || coded.unknown[place] {
+                    return Err(other_documents(chunk.file(place)));
+                }
+            }
+            self.next = self.ids.next()?;
+            let fields = &self.keep.fields;
+            if let Some(store) = &mut self.store {
+                encode_values(chunk.values(place), fields.len(), &mut self.values);
+                let text = match self.keep.text {
+                    true => chunk.text(place),
+                    false => &[],
+                };
+                let values = &self.values;
+                store.push(Record { values, text })?;
+            }
+            if let Some(lists) = &mut self.lists {
+                let values = chunk.values(place);
+                lists.push(values.map(|value| (&*fields[value.field], value.text)))?;
+            }
+            if let Some(tokens) = &mut self.tokens {
+                tokens.push(codes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The error that an input changed.
+fn has_changed(path: &Path) -> Error {
+    Error::Input {
+        place: Place {
+            path: path.to_path_buf(),
+            position: Position::Whole,
+        },
+        what: "it has changed while it was read; begin again".into(),
+    }
+}
+
+/// The error that an input does not give the documents that it gave at first.
+fn other_documents(path: &Path) -> Error {
+    Error::Input {
+        place: Place {
+            path: path.to_path_buf(),
+            position: Position::Whole,
+        },
+        what: "read once more, it gives other documents; begin again when nothing changes it"
+            .into(),
+    }
+}

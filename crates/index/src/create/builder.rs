@@ -1,0 +1,179 @@
+//! An index from documents, in one call.
+
+use std::path::{Path, PathBuf};
+
+use super::{IndexOptions, Replaced};
+use crate::Index;
+use crate::build::{Built, Contents};
+use crate::manifest::Keep;
+use crate::reorder::{Reorder, Reordering};
+use tokapi_storage::error::Result;
+use tokapi_storage::memory::Memory;
+use tokapi_storage::progress::Progress;
+use tokapi_storage::scratch::ScratchOptions;
+use tokapi_text::analyze::Analyzer;
+use tokapi_text::corpus::Corpus;
+use tokapi_weigh::collection::{BuildOptions, Storage, Stored};
+use tokapi_weigh::formula::Bm25;
+
+/// Builds an index from documents: whole or not at all.
+///
+/// ```
+/// use tokapi::index::IndexBuilder;
+/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// # let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/cranfield/docs.jsonl.zst");
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("index");
+/// let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
+/// let built = IndexBuilder::new(&path)
+///     .store(true)
+///     .field("author")
+///     .positions(true)
+///     .build(corpus, &Analyzer::default())?;
+/// assert_eq!(built.statistics.documents, 1400);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct IndexBuilder {
+    path: PathBuf,
+    keep: Keep,
+    impacts: Option<Bm25>,
+    reorder: Option<Reorder>,
+    replaced: Option<Replaced>,
+    memory: Option<Memory>,
+    scratch: ScratchOptions,
+    options: BuildOptions,
+    progress: Option<Progress>,
+}
+
+impl IndexBuilder {
+    /// A new index in the folder `path`, of postings alone.
+    pub fn new(path: impl AsRef<Path>) -> Self {
+        IndexBuilder {
+            path: path.as_ref().to_path_buf(),
+            ..IndexBuilder::default()
+        }
+    }
+
+    /// Keeps the texts of documents, for snippets. What is kept is read in a second pass over the documents; input
+    /// that cannot be read twice goes to a file beside the index first.
+    pub fn store(mut self, store: bool) -> Self {
+        self.keep.text = store;
+        self
+    }
+
+    /// Keeps a field, for filters and for display.
+    pub fn field(mut self, name: impl Into<String>) -> Self {
+        self.keep.fields.push(name.into());
+        self
+    }
+
+    /// Keeps the order of terms, for phrases.
+    pub fn positions(mut self, positions: bool) -> Self {
+        self.keep.positions = positions;
+        self
+    }
+
+    /// Keeps all that `keep` names, and nothing else.
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
+        self
+    }
+
+    /// Weighs every posting by `bm25` now, and keeps the weights, quantised to 8 bits, in the place of tfs. Scores
+    /// are sums of these then, and no other formula can be asked for. N and df are part of every weight, so that
+    /// documents can be neither added nor deleted.
+    pub fn impacts(mut self, bm25: impl Into<Option<Bm25>>) -> Self {
+        self.impacts = bm25.into();
+        self
+    }
+
+    /// Puts the documents in another order than they come in. Takes twice the room while the index is written.
+    pub fn reorder(mut self, by: impl Into<Option<Reorder>>) -> Self {
+        self.reorder = by.into();
+        self
+    }
+
+    /// Takes the place of an index that is there.
+    pub fn replace(mut self, replaced: impl Into<Option<Replaced>>) -> Self {
+        self.replaced = replaced.into();
+        self
+    }
+
+    /// Stays within `memory`; within what is available unless given.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// Puts what does not fit into the memory into these folders; beside the index unless given.
+    pub fn scratch(mut self, scratch: ScratchOptions) -> Self {
+        self.scratch = scratch;
+        self
+    }
+
+    /// Works on `threads` threads; on as many as there are processors where 0.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.threads = threads;
+        self
+    }
+
+    /// Reads and inverts documents by these options, which have the threads, too.
+    pub fn options(mut self, options: BuildOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Reports to `progress`, and ends when that is cancelled; to that of the corpus unless given.
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Reads the documents of `corpus`, whose text `analyzer` cuts into terms, and writes the index.
+    ///
+    /// # Errors
+    /// There is something at the path that is not to be replaced; a document cannot be read, unless such are
+    /// skipped; an input changes meanwhile; files cannot be written; there is too little memory; parameters of
+    /// impacts out of range, or a term that weighs nothing or less by them; it is cancelled.
+    pub fn build(self, mut corpus: Corpus, analyzer: &Analyzer) -> Result<Built> {
+        let memory = self.memory.unwrap_or_else(Memory::available);
+        let progress = match self.progress {
+            Some(progress) => {
+                corpus = corpus.with_progress(progress.clone());
+                progress
+            }
+            None => corpus.progress(),
+        };
+        if self.replaced.is_none() {
+            Index::check_new(&self.path)?;
+        }
+        let storage = Storage {
+            memory,
+            scratch: self.scratch,
+            output: Some(self.path.clone()),
+        };
+        let contents = Contents::prepare(&mut corpus, &self.keep, &self.options, &storage)?;
+        let stored = Stored::build(corpus, analyzer, &self.options, &storage)?;
+        let mut built = Built::of(&stored);
+        let reordering = self.reorder.map(|by| {
+            Reordering::new(by)
+                .memory(memory)
+                .threads(stored.threads())
+                .progress(progress.clone())
+        });
+        let options = IndexOptions {
+            contents,
+            reorder: reordering.as_ref(),
+            impacts: self.impacts,
+            replaced: self.replaced,
+            memory: Some(memory),
+            progress,
+        };
+        built.written = Index::build_with(stored, analyzer, &self.path, options)?;
+        Ok(built)
+    }
+}

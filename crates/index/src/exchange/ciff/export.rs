@@ -1,0 +1,284 @@
+//! An index as a CIFF file.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+
+use super::{VERSION, document, header, list, posting, wire};
+use crate::Index;
+use crate::exchange::live::{Exported, Live, TAKEN};
+use crate::walk::PostingSource;
+use tokapi_storage::compress::{Compression, Effort};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::{Progress, Stage};
+use tokapi_storage::whole::Staged;
+
+/// What is compressed as one, and written at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+impl Index {
+    /// Writes the whole index to a file in the Common Index File Format, compressed where its name ends in
+    /// `.gz` or `.zst`; deleted documents are left out. `progress` counts postings.
+    ///
+    /// An index of impacts is exported with these as tfs, for engines that add them up; the header says so.
+    /// The list of a term, 6 to 9 bytes a posting, comes behind its size: where it is large, it goes to a file without
+    /// a name beside the output first.
+    ///
+    /// # Errors
+    /// The index is damaged; the file cannot be written; a number does not fit the format, which has 31
+    /// bits for each.
+    pub fn export_ciff(&self, path: &Path, progress: &Progress) -> Result<Exported> {
+        let live = Live::new(self, "CIFF", progress)?;
+        let mut file = Pieces::create(path)?;
+        progress.begin(Stage::Writing, self.info().postings);
+        let terms = live.count_terms()?;
+        file.write_message(&self.header(terms)?)?;
+        let postings = write_lists(&live, &mut file, progress)?;
+        let mut number = 0;
+        let mut record = Vec::new();
+        live.each_document(|id, length| {
+            record.clear();
+            wire::push_number(document::NUMBER, number, &mut record);
+            wire::push_bytes(document::ID, id, &mut record);
+            let length = narrow(length.into(), || "the length of a document".into())?;
+            wire::push_number(document::LENGTH, length, &mut record);
+            number += 1;
+            file.write_message(&record)
+        })?;
+        file.commit()?;
+        Ok(Exported {
+            documents: number,
+            terms,
+            postings,
+        })
+    }
+
+    fn header(&self, terms: u64) -> Result<Vec<u8>> {
+        let statistics = self.statistics();
+        let terms = narrow(terms, || "the number of terms".into())?;
+        let mut bytes = Vec::new();
+        for (field, number) in [
+            (header::VERSION, VERSION),
+            (header::LISTS, terms),
+            (header::DOCUMENTS, statistics.documents),
+            (header::ALL_LISTS, terms),
+            (header::ALL_DOCUMENTS, statistics.documents),
+            (header::TOTAL_LENGTH, statistics.total_length),
+        ] {
+            wire::push_number(field, number, &mut bytes);
+        }
+        let average = statistics.average_length();
+        if average.is_finite() {
+            wire::push_double(header::AVERAGE_LENGTH, average, &mut bytes);
+        }
+        let (version, analyzer) = (env!("CARGO_PKG_VERSION"), self.analyzer().description());
+        let mut description = format!("tokapi {version}: {analyzer}");
+        if let Some(impacts) = self.impacts() {
+            description += &format!("; tfs are impacts by {}", impacts.bm25);
+        }
+        wire::push_bytes(header::DESCRIPTION, description.as_bytes(), &mut bytes);
+        Ok(bytes)
+    }
+}
+
+/// Bytes of a list that are in memory; a multiple of a piece, so that pieces are the same.
+const HELD_BYTES: usize = 16 * PIECE_BYTES;
+
+/// Writes every list. Gives the number of postings.
+fn write_lists(live: &Live<'_>, file: &mut Pieces, progress: &Progress) -> Result<u64> {
+    let mut lists = live.lists()?;
+    let (mut term, mut front) = (Vec::new(), Vec::new());
+    let path = file.file.path().to_path_buf();
+    let mut list = List {
+        path: &path,
+        file: None,
+        file_bytes: 0,
+        bytes: Vec::new(),
+    };
+    let (mut documents, mut tfs) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    while let Some(df) = lists.next_term(&mut term)? {
+        let (mut left, mut cf, mut before) = (df, 0, 0);
+        while left > 0 {
+            documents.clear();
+            tfs.clear();
+            // At most TAKEN.
+            let room = left.min(TAKEN as u64) as usize;
+            progress.check()?;
+            lists.take(room, &mut documents, &mut tfs)?;
+            for (&document, &tf) in documents.iter().zip(&tfs) {
+                push_posting(document - before, tf, &mut list.bytes);
+                before = document;
+                cf += u64::from(tf);
+            }
+            if let Some(&tf) = tfs.iter().find(|&&tf| i32::try_from(tf).is_err()) {
+                narrow(tf.into(), || format!("a tf of {}", text(&term)))?;
+            }
+            list.spill().map_err(|source| file.file.failed(source))?;
+            left -= documents.len() as u64;
+        }
+        front.clear();
+        wire::push_bytes(list::TERM, &term, &mut front);
+        wire::push_number(list::DF, df, &mut front);
+        wire::push_number(list::CF, cf, &mut front);
+        let bytes = narrow(front.len() as u64 + list.len(), || {
+            format!("the size of the list of {}", text(&term))
+        })?;
+        // 31 bits.
+        wire::push_length_of(bytes as usize, &mut file.bytes);
+        file.write(&front)?;
+        list.move_to(file)?;
+        count += df;
+        progress.add(df);
+    }
+    Ok(count)
+}
+
+/// A list that waits for its size to be known.
+struct List<'a> {
+    /// What the whole will be.
+    path: &'a Path,
+    /// The beginning, and its bytes, where the list is a large one.
+    file: Option<File>,
+    file_bytes: u64,
+    /// The rest.
+    bytes: Vec<u8>,
+}
+
+impl List<'_> {
+    fn len(&self) -> u64 {
+        self.file_bytes + self.bytes.len() as u64
+    }
+
+    /// Puts what there is into the file where it is much.
+    fn spill(&mut self) -> io::Result<()> {
+        if self.bytes.len() < HELD_BYTES {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(match self.path.parent() {
+                Some(folder) if folder.is_dir() => tempfile::tempfile_in(folder)?,
+                _ => tempfile::tempfile_in(".")?,
+            }),
+        };
+        file.write_all(&self.bytes[..HELD_BYTES])?;
+        self.file_bytes += HELD_BYTES as u64;
+        self.bytes.drain(..HELD_BYTES);
+        Ok(())
+    }
+
+    /// Moves all of it to `to`.
+    fn move_to(&mut self, to: &mut Pieces) -> Result<()> {
+        if let Some(mut file) = self.file.take() {
+            file.rewind().map_err(|source| to.file.failed(source))?;
+            let mut left = std::mem::take(&mut self.file_bytes);
+            while left > 0 {
+                // At most a piece.
+                let mut piece = vec![0; left.min(PIECE_BYTES as u64) as usize];
+                let read = file.read_exact(&mut piece);
+                read.map_err(|source| to.file.failed(source))?;
+                to.write(&piece)?;
+                left -= piece.len() as u64;
+            }
+        }
+        to.write(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+/// Adds a posting as a field of its list.
+#[inline]
+fn push_posting(gap: u32, tf: u32, list: &mut Vec<u8>) {
+    // Most are small: all bytes at once.
+    if let (1..0x80, 1..0x80) = (gap, tf) {
+        list.extend_from_slice(&[
+            posting::TAG,
+            posting::USUAL_BYTES,
+            posting::DOCUMENT_TAG,
+            gap as u8,
+            posting::TF_TAG,
+            tf as u8,
+        ]);
+        return;
+    }
+    let (gap, tf) = (u64::from(gap), u64::from(tf));
+    let bytes = wire::number_bytes(gap) + wire::number_bytes(tf);
+    wire::push_length(list::POSTING, bytes, list);
+    wire::push_number(posting::DOCUMENT, gap, list);
+    wire::push_number(posting::TF, tf, list);
+}
+
+/// The number, which has no more than 31 bits.
+fn narrow(number: u64, what: impl FnOnce() -> String) -> Result<u64> {
+    match i32::try_from(number) {
+        Ok(_) => Ok(number),
+        Err(_) => Err(Error::Limit(format!(
+            "{} is {number}, and CIFF has room for 31 bits",
+            what()
+        ))),
+    }
+}
+
+fn text(term: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(term)
+}
+
+/// A file that is compressed and written piece by piece.
+struct Pieces {
+    file: Staged,
+    compression: Compression,
+    /// What is yet to be written.
+    bytes: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+impl Pieces {
+    fn create(path: &Path) -> Result<Self> {
+        Ok(Pieces {
+            file: Staged::create(path)?,
+            compression: Compression::of_name(path),
+            bytes: Vec::new(),
+            packed: Vec::new(),
+        })
+    }
+
+    /// Adds a message behind its length.
+    fn write_message(&mut self, message: &[u8]) -> Result<()> {
+        wire::push_length_of(message.len(), &mut self.bytes);
+        self.write(message)
+    }
+
+    /// Adds bytes.
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        for piece in bytes.chunks(PIECE_BYTES) {
+            self.bytes.extend_from_slice(piece);
+            self.write_piece(PIECE_BYTES)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what there is, if it is at least so much.
+    fn write_piece(&mut self, least: usize) -> Result<()> {
+        if self.bytes.len() < least {
+            return Ok(());
+        }
+        let mut write = || match self.compression {
+            Compression::None => self.file.write_all(&self.bytes),
+            compression => {
+                self.packed.clear();
+                compression.pack(&self.bytes, Effort::Usual, &mut self.packed)?;
+                self.file.write_all(&self.packed)
+            }
+        };
+        write().map_err(|source| self.file.failed(source))?;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    fn commit(mut self) -> Result<()> {
+        self.write_piece(1)?;
+        self.file.commit()
+    }
+}

@@ -1,0 +1,90 @@
+//! A whole index as others see it: all parts as one, without the documents that are deleted.
+
+use crate::Index;
+use crate::part::Part;
+use crate::walk::PostingSource;
+use crate::walk::{Renumbered, Walk};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exported {
+    /// Documents that are not deleted.
+    pub documents: u64,
+    /// Terms that some of them have.
+    pub terms: u64,
+    /// Their postings.
+    pub postings: u64,
+}
+
+/// Documents after which a cancellation is looked for.
+const CHECKED_DOCUMENTS: u32 = 1 << 12;
+
+/// Postings that are taken at a time.
+pub(crate) const TAKEN: usize = 1 << 13;
+
+/// The documents that are not deleted, numbered from 0 on, and their lists.
+pub(crate) struct Live<'a> {
+    parts: &'a [Part],
+    numbers: Vec<Renumbered>,
+    progress: &'a Progress,
+}
+
+/// Formats whose numbers have a sign know no more documents.
+const MOST_DOCUMENTS: u64 = i32::MAX as u64;
+
+impl<'a> Live<'a> {
+    /// Those of `index`, which is to be written as `format`.
+    ///
+    /// # Errors
+    /// There are 2^31 or more.
+    pub fn new(index: &'a Index, format: &str, progress: &'a Progress) -> Result<Self> {
+        if index.statistics().documents > MOST_DOCUMENTS {
+            return Err(Error::Limit(format!(
+                "the index has 2^31 or more documents, and {format} can number no more than that"
+            )));
+        }
+        Ok(Live {
+            parts: index.parts(),
+            numbers: Renumbered::all(index.parts())?,
+            progress,
+        })
+    }
+
+    /// Their lists, by term.
+    pub fn lists(&self) -> Result<Walk<'_>> {
+        Walk::new(self.parts.iter().map(|part| &part.lists), &self.numbers)
+    }
+
+    /// The number of terms.
+    pub fn count_terms(&self) -> Result<u64> {
+        if let [part] = self.parts
+            && part.note.deleted.is_none()
+        {
+            return Ok(part.note.terms);
+        }
+        let (mut lists, mut term, mut count) = (self.lists()?, Vec::new(), 0);
+        while lists.next_term(&mut term)?.is_some() {
+            self.progress.check()?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Gives the id and the length of every document to `each`, in the order of their numbers, unless it is cancelled.
+    pub fn each_document(&self, mut each: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
+        for (part, numbers) in self.parts.iter().zip(&self.numbers) {
+            let mut ids = part.ids(0..part.documents())?;
+            while let Some((document, id)) = ids.next()? {
+                if document.is_multiple_of(CHECKED_DOCUMENTS) {
+                    self.progress.check()?;
+                }
+                if numbers.of(document).is_some() {
+                    each(id, part.length(document)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

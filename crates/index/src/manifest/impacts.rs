@@ -1,0 +1,56 @@
+//! The note of a manifest that lists have impacts in the place of tfs.
+
+use serde::{Deserialize, Serialize};
+
+use tokapi_weigh::formula::Bm25;
+
+/// The largest impact.
+pub(crate) const MOST_IMPACT: u32 = 255;
+
+/// How the weights of an index were computed before any query.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Impacts {
+    /// The formula and its parameters.
+    pub bm25: Bm25,
+    /// What an impact of 1 weighs.
+    pub scale: f64,
+}
+
+impl Impacts {
+    /// The impact of a posting of this weight, which is above 0.
+    pub(crate) fn of(&self, weight: f32) -> u32 {
+        let steps = (f64::from(weight) / self.scale).round();
+        // From 1 to 255.
+        steps.clamp(1.0, MOST_IMPACT.into()) as u32
+    }
+
+    /// Whether scores can be computed by it.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.bm25.check().is_ok() && self.scale > 0.0 && self.scale.is_finite()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_rounded_to_the_nearest_impact() {
+        let impacts = Impacts {
+            bm25: Bm25::default(),
+            scale: 0.5,
+        };
+        for (weight, impact) in [
+            (127.5, 255),
+            (127.6, 255),
+            (127.2, 254),
+            (1.0, 2),
+            (0.74, 1),
+            (0.76, 2),
+            (0.1, 1),
+            (1e-30, 1),
+        ] {
+            assert_eq!(impacts.of(weight), impact, "{weight}");
+        }
+    }
+}

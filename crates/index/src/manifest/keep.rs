@@ -1,0 +1,59 @@
+//! What an index keeps of its documents besides postings.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::part::Part;
+
+/// What an index keeps of its documents besides postings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keep {
+    /// Whether it keeps texts.
+    #[serde(default)]
+    pub text: bool,
+    /// The fields that it keeps, for display and filters, in the order in which records have them.
+    #[serde(default)]
+    pub fields: Vec<String>,
+    /// Whether it keeps the order of terms, for phrases.
+    #[serde(default)]
+    pub positions: bool,
+}
+
+impl Keep {
+    /// Whether it keeps nothing.
+    pub fn is_nothing(&self) -> bool {
+        *self == Keep::default()
+    }
+
+    /// Whether there is a store.
+    pub(crate) fn stores(&self) -> bool {
+        self.text || !self.fields.is_empty()
+    }
+
+    /// Whether a part has all of it, and nothing else.
+    pub(crate) fn is_kept_by(&self, part: &Part) -> bool {
+        part.fields.is_some() != self.fields.is_empty()
+            && part.store.is_some() == self.stores()
+            && part.tokens.is_some() == self.positions
+    }
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut kept = Vec::new();
+        if self.text {
+            kept.push("texts".to_owned());
+        }
+        if !self.fields.is_empty() {
+            kept.push(format!("the fields {}", self.fields.join(", ")));
+        }
+        if self.positions {
+            kept.push("positions".to_owned());
+        }
+        match kept.is_empty() {
+            true => f.write_str("nothing besides postings"),
+            false => f.write_str(&kept.join(" and ")),
+        }
+    }
+}

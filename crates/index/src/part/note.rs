@@ -1,0 +1,60 @@
+//! The notes of a manifest about a part: its counts and its files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{FileNote, PageFile};
+use super::layout::PartFile;
+use super::window::Window;
+use tokapi_storage::error::Result;
+use tokapi_weigh::formula::Statistics;
+
+/// What a part consists of.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PartNote {
+    /// Its folder.
+    pub name: String,
+    pub documents: u64,
+    pub total_length: u64,
+    pub terms: u64,
+    pub postings: u64,
+    pub files: BTreeMap<String, FileNote>,
+    /// Whether lengths were told and not counted: the tfs of a document add up to something else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lengths_as_given: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<DeletedNote>,
+}
+
+/// The documents of a part that are no more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DeletedNote {
+    /// The file, one of those of the part's folder.
+    pub name: String,
+    pub file: FileNote,
+    pub documents: u64,
+    pub total_length: u64,
+}
+
+impl PartNote {
+    /// Opens a file of the part in `folder`.
+    pub fn open(&self, folder: &Path, file: PartFile, window: &Window) -> Result<Arc<PageFile>> {
+        let missing = FileNote { bytes: 0, stamp: 0 };
+        let known = self.files.get(file.name).unwrap_or(&missing);
+        PageFile::open(folder.join(file.name), file.kind, known, window)
+    }
+
+    /// The documents that are not deleted, and their length.
+    pub fn live(&self) -> Statistics {
+        let deleted = self.deleted.as_ref();
+        let (documents, length) =
+            deleted.map_or((0, 0), |note| (note.documents, note.total_length));
+        Statistics {
+            documents: self.documents.saturating_sub(documents),
+            total_length: self.total_length.saturating_sub(length),
+        }
+    }
+}

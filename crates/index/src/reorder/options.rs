@@ -1,0 +1,67 @@
+//! How documents are put in another order.
+
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::memory::Memory;
+use tokapi_storage::progress::Progress;
+
+/// An order of documents. Documents of the same score are found in that order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reorder {
+    /// By recursive graph bisection: documents that share terms are neighbours.
+    Graph,
+    /// By their ids, byte by byte: pages of one site are neighbours where ids are URLs.
+    Id,
+}
+
+/// How documents are put in another order.
+#[derive(Debug, Clone)]
+pub struct Reordering {
+    pub(crate) by: Reorder,
+    pub(crate) memory: Memory,
+    pub(crate) threads: usize,
+    pub(crate) progress: Progress,
+}
+
+impl Reordering {
+    /// The order `by`, within the memory that is available, on as many threads as there are processors.
+    pub fn new(by: Reorder) -> Self {
+        Reordering {
+            by,
+            memory: Memory::available(),
+            threads: 0,
+            progress: Progress::new(),
+        }
+    }
+
+    /// Finds the order, and writes the documents, within `memory`.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// Works on `threads` threads; the result does not depend on their number.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Reports to `progress`, and ends when that is cancelled.
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// The error that an order needs more memory.
+    pub(super) fn too_little(needed: u64) -> Error {
+        Error::Limit(format!(
+            "putting the documents in this order takes {} MB of memory; give a larger budget",
+            needed.div_ceil(1_000_000)
+        ))
+    }
+
+    /// Stops an order that has been cancelled.
+    pub(super) fn check(&self) -> Result<()> {
+        self.progress.check()
+    }
+}

@@ -1,0 +1,159 @@
+//! Sets of ids, and the documents of parts that have one of them.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::part::Part;
+use crate::walk::Renumbered;
+use tokapi_storage::error::Result;
+use tokapi_storage::memory::Memory;
+use tokapi_storage::progress::Progress;
+use tokapi_storage::strings::Strings;
+
+/// Ids that are sought at a time, at most. With fewer the ids of the index are walked through more often.
+const MOST_IDS: usize = 1 << 22;
+/// What an id takes besides its bytes: its end, and its number in a table that is half full after it has grown.
+const ID_BYTES: u64 = 8 + 2 * (4 + 1);
+
+/// Some ids, each with a number: that of its turn.
+#[derive(Default)]
+pub(crate) struct IdSet {
+    ids: Strings,
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl IdSet {
+    /// Adds an id, unless it is there.
+    pub fn insert(&mut self, id: &[u8]) {
+        let IdSet {
+            ids,
+            numbers,
+            hasher,
+        } = self;
+        let hash = hasher.hash_one(id);
+        if numbers
+            .find(hash, |&number| ids.get(number as usize) == id)
+            .is_none()
+        {
+            // Fewer than 2^32.
+            let number = ids.len() as u32;
+            ids.push(id);
+            numbers.insert_unique(hash, number, |&number| {
+                hasher.hash_one(ids.get(number as usize))
+            });
+        }
+    }
+
+    /// Whether there is no room for more within `memory`.
+    pub fn is_full(&self, memory: &Memory) -> bool {
+        let bytes = self.ids.byte_count() as u64 + ID_BYTES * self.ids.len() as u64;
+        self.ids.len() >= MOST_IDS || bytes >= memory.per_document_bytes()
+    }
+
+    /// The number of ids.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The id with this number.
+    pub fn get(&self, number: usize) -> &[u8] {
+        self.ids.get(number)
+    }
+
+    /// The number of an id.
+    pub fn number(&self, id: &[u8]) -> Option<u32> {
+        let is_it = |&number: &u32| self.ids.get(number as usize) == id;
+        self.numbers.find(self.hasher.hash_one(id), is_it).copied()
+    }
+
+    /// Gives every document of `part` that is not deleted and has one of the ids, with the number of that, to
+    /// `each`.
+    pub fn each_in(&self, part: &Part, mut each: impl FnMut(u32, u32)) -> Result<()> {
+        let live = Renumbered::all(std::slice::from_ref(part))?.remove(0);
+        let mut ids = part.ids(0..part.documents())?;
+        while let Some((document, id)) = ids.next()? {
+            if let Some(number) = self.number(id)
+                && live.of(document).is_some()
+            {
+                each(document, number);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of a part, and documents of it.
+pub(super) type InPart = (usize, Vec<u32>);
+
+/// Documents that others have the ids of.
+#[derive(Default)]
+pub(super) struct Known {
+    /// In the new part, ascending.
+    pub new: Vec<u32>,
+    /// In each of the old ones.
+    pub old: Vec<InPart>,
+}
+
+/// The documents of `parts` that are not deleted and have the id of one in `new`, and these.
+pub(super) fn ids_of(
+    new: &Part,
+    parts: &[Part],
+    memory: &Memory,
+    progress: &Progress,
+) -> Result<Known> {
+    let mut known = Known {
+        new: Vec::new(),
+        old: (0..parts.len()).map(|part| (part, Vec::new())).collect(),
+    };
+    let mut from = 0;
+    while from < new.documents() {
+        let mut ids = IdSet::default();
+        let mut of_new = new.ids(from..new.documents())?;
+        while let Some((_, id)) = of_new.next()? {
+            // No two are the same.
+            ids.insert(id);
+            if ids.is_full(memory) {
+                break;
+            }
+        }
+        for (part, (_, old)) in parts.iter().zip(&mut known.old) {
+            progress.check()?;
+            ids.each_in(part, |document, number| {
+                known.new.push(from + number);
+                old.push(document);
+            })?;
+        }
+        // At most as many as there are documents; none where they are fewer than the manifest tells.
+        from = from.saturating_add((ids.len() as u32).max(1));
+    }
+    known.new.sort_unstable();
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_numbered_by_their_turn() {
+        let mut set = IdSet::default();
+        for number in 0..1000u32 {
+            set.insert(format!("d{number}").as_bytes());
+            set.insert(format!("d{}", number / 2).as_bytes());
+        }
+        set.insert(b"");
+        assert_eq!(set.len(), 1001);
+        for number in 0..1000 {
+            assert_eq!(set.number(format!("d{number}").as_bytes()), Some(number));
+            assert_eq!(set.get(number as usize), format!("d{number}").as_bytes());
+        }
+        assert_eq!(set.number(b""), Some(1000));
+        assert_eq!(set.number(b"d1000"), None);
+        let memory = Memory::new(300_000_000).unwrap();
+        assert!(!set.is_full(&memory));
+        set.insert(&vec![b'x'; 150_000_000]);
+        assert!(set.is_full(&memory));
+    }
+}

@@ -1,0 +1,251 @@
+//! Several parts made one, without what is deleted, and which parts are worth it.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::build::{self, BATCH_DOCUMENTS, CodedDocuments};
+use crate::part::Part;
+use crate::part::layout;
+use crate::part::lists::Lists;
+use crate::part::note::PartNote;
+use crate::part::store::{Store, StoreWriter};
+use crate::part::tokens::{TermRanks, Tokens, TokensWriter, push_code, take_code};
+use crate::part::window::Window;
+use crate::walk::{Renumbered, Walk};
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::memory::Memory;
+use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::Progress;
+use tokapi_weigh::collection::{BuildOptions, Documents, thread_pool};
+
+/// Parts of about one size that are merged. Each posting is then written again by each of the
+/// log_8 sizes, and queries go through a few parts of every size.
+const TIER_PARTS: usize = 8;
+
+/// Documents after which a cancellation is looked for.
+const CHECKED_DOCUMENTS: u32 = 1 << 10;
+
+/// Parts with fewer postings are of one size.
+const SMALL_POSTINGS: u64 = 1 << 16;
+
+/// The parts, neighbours so that documents keep their order, that should be merged next. None where
+/// all is well.
+///
+/// Sizes are tiers, each of [`TIER_PARTS`] times the postings of the one below. As many of a tier are
+/// merged, with those of lower tiers between them; so is a part alone of which a third is deleted.
+pub(crate) fn worth_merging(parts: &[PartNote]) -> Option<Range<usize>> {
+    let wasteful = |part: &PartNote| 3 * (part.documents - part.live().documents) > part.documents;
+    if let Some(place) = parts.iter().position(wasteful) {
+        return Some(place..place + 1);
+    }
+    let tier = |part: &PartNote| {
+        let sizes = (part.postings / SMALL_POSTINGS).max(1);
+        sizes.ilog(TIER_PARTS as u64)
+    };
+    let highest = parts.iter().map(tier).max()?;
+    for of_tier in 0..=highest {
+        let mut from = 0;
+        for run in parts.split(|part| tier(part) > of_tier) {
+            let count = run.iter().filter(|part| tier(part) == of_tier).count();
+            if count >= TIER_PARTS && sum_fits(run) {
+                return Some(from..from + run.len());
+            }
+            from += run.len() + 1;
+        }
+    }
+    None
+}
+
+/// Whether a part can have all documents of `parts`.
+pub(crate) fn sum_fits(parts: &[PartNote]) -> bool {
+    let documents: u64 = parts.iter().map(|part| part.live().documents).sum();
+    u32::try_from(documents).is_ok()
+}
+
+/// Writes the documents of `parts` that are not deleted to `folder`, as one part, on `threads` threads and within
+/// `memory`, what is mapped of `parts` included. Counts postings in `progress` meanwhile if `counts` says so.
+pub(crate) fn write(
+    parts: &[Part],
+    folder: &Path,
+    threads: usize,
+    memory: &Memory,
+    progress: &Progress,
+    counts: bool,
+) -> Result<PartNote> {
+    let numbers = Renumbered::all(parts)?;
+    let mut note = PartNote {
+        lengths_as_given: parts.iter().any(|part| part.note.lengths_as_given),
+        ..PartNote::default()
+    };
+    let batches = || {
+        let (mut part, mut from) = (0, 0);
+        let numbers = &numbers;
+        move || {
+            progress.check()?;
+            next_batch(parts, numbers, &mut part, &mut from)
+        }
+    };
+    let documents = build::write_documents(folder, 0, &mut note, batches)?;
+    let walk = Walk::new(parts.iter().map(|part| &part.lists), &numbers)?;
+    let (text, stages) = (&layout::TEXT, memory.encoding_stages(threads, 0, true));
+    let passed = |postings| {
+        if counts {
+            progress.add(postings);
+        }
+        progress.check()
+    };
+    let (_, counted) =
+        build::write_source(walk, text, &documents, stages, folder, &mut note, passed)?;
+    (note.terms, note.postings) = counted;
+    drop(documents);
+    write_fields(parts, &numbers, folder, stages, &mut note, progress)?;
+    write_store(parts, &numbers, folder, threads, &mut note, progress)?;
+    write_tokens(parts, &numbers, folder, memory, &mut note, progress)?;
+    let live = parts.iter().map(|part| part.note.live());
+    let (count, length) = live.fold((0, 0), |(count, length), live| {
+        (count + live.documents, length + live.total_length)
+    });
+    match (note.documents, note.total_length) == (count, length) {
+        true => Ok(note),
+        false => Err(Error::Damaged {
+            path: folder.to_path_buf(),
+            what: "the documents of the parts are not as many as their manifest tells".into(),
+        }),
+    }
+}
+
+/// Merges the lists of fields, where there are any.
+fn write_fields(
+    parts: &[Part],
+    numbers: &[Renumbered],
+    folder: &Path,
+    stages: Stages,
+    note: &mut PartNote,
+    progress: &Progress,
+) -> Result<()> {
+    let fields: Option<Vec<&Lists>> = parts.iter().map(|part| part.fields.as_ref()).collect();
+    let Some(fields) = fields else {
+        return Ok(());
+    };
+    let documents = CodedDocuments::without_lengths(note.documents);
+    let walk = Walk::new(fields, numbers)?;
+    let (files, passed) = (&layout::FIELDS, |_| progress.check());
+    build::write_source(walk, files, &documents, stages, folder, note, passed)?;
+    Ok(())
+}
+
+/// Copies what is kept of documents, where something is.
+fn write_store(
+    parts: &[Part],
+    numbers: &[Renumbered],
+    folder: &Path,
+    threads: usize,
+    note: &mut PartNote,
+    progress: &Progress,
+) -> Result<()> {
+    let stores: Option<Vec<&Store>> = parts.iter().map(|part| part.store.as_ref()).collect();
+    let Some(stores) = stores else {
+        return Ok(());
+    };
+    let options = BuildOptions {
+        threads,
+        ..BuildOptions::default()
+    };
+    thread_pool(&options)?.install(|| {
+        let mut writer = StoreWriter::create(folder)?;
+        for (store, numbers) in stores.into_iter().zip(numbers) {
+            let mut records = store.records();
+            let mut documents = 0..u32::MAX;
+            while let (Some(record), Some(document)) = (records.next()?, documents.next()) {
+                if document.is_multiple_of(CHECKED_DOCUMENTS) {
+                    progress.check()?;
+                }
+                if numbers.of(document).is_some() {
+                    writer.push(record)?;
+                }
+            }
+        }
+        writer.finish(note)
+    })
+}
+
+/// Copies the documents as sequences of terms, which have other ranks now, where they are kept.
+fn write_tokens(
+    parts: &[Part],
+    numbers: &[Renumbered],
+    folder: &Path,
+    memory: &Memory,
+    note: &mut PartNote,
+    progress: &Progress,
+) -> Result<()> {
+    let tokens: Option<Vec<&Tokens>> = parts.iter().map(|part| part.tokens.as_ref()).collect();
+    let Some(tokens) = tokens else {
+        return Ok(());
+    };
+    let window = Window::within(memory);
+    let merged = Part::open_in(folder, note, &window)?;
+    let ranks = TermRanks::write(folder, &merged.lists, note, &window)?;
+    let mut writer = TokensWriter::create(folder)?;
+    let mut coded = Vec::new();
+    for ((part, tokens), numbers) in parts.iter().zip(tokens).zip(numbers) {
+        // The code of every rank in the merged part.
+        // As many as there are terms, which are fewer than 2^32.
+        let mut becomes = vec![u32::MAX; part.note.terms as usize];
+        for shard in 0..part.lists.shard_count() {
+            progress.check()?;
+            for (id, term) in part.lists.names_of_shard(shard)? {
+                let before = tokens.ranks.at(shard, id)?;
+                if let (Some(becomes), Some(rank)) = (
+                    becomes.get_mut(before as usize),
+                    ranks.of(&merged.lists, &term)?,
+                ) {
+                    *becomes = rank;
+                }
+            }
+        }
+        for document in 0..part.documents() {
+            if document.is_multiple_of(CHECKED_DOCUMENTS) {
+                progress.check()?;
+            }
+            if numbers.of(document).is_none() {
+                continue;
+            }
+            coded.clear();
+            let mut codes = tokens.document(document)?;
+            while !codes.is_empty() {
+                let before = take_code(&mut codes);
+                let rank = before.and_then(|before| becomes.get(before as usize));
+                push_code(*rank.ok_or_else(|| tokens.damaged())?, &mut coded);
+            }
+            writer.push(&coded)?;
+        }
+    }
+    writer.finish(note)
+}
+
+/// Documents of part `part` from `from` on that are not deleted, and then of the next ones.
+fn next_batch(
+    parts: &[Part],
+    numbers: &[Renumbered],
+    part: &mut usize,
+    from: &mut u32,
+) -> Result<Option<Documents>> {
+    let Some(current) = parts.get(*part) else {
+        return Ok(None);
+    };
+    let end = current
+        .documents()
+        .min(from.saturating_add(BATCH_DOCUMENTS as u32));
+    let mut batch = Documents::with_capacity((end - *from) as usize);
+    let mut ids = current.ids(*from..end)?;
+    while let Some((document, id)) = ids.next()? {
+        if let Some(number) = numbers[*part].of(document) {
+            batch.push(number as usize, id, current.length(document)?);
+        }
+    }
+    *from = end;
+    if end == current.documents() {
+        (*part, *from) = (*part + 1, 0);
+    }
+    Ok(Some(batch))
+}

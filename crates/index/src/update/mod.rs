@@ -1,0 +1,15 @@
+//! An index that changes: documents are added as new parts, deleted by new lists of what is no more,
+//! and parts are merged, while others search.
+//!
+//! Whatever is new is written beside what is there and synced; then the manifest takes the place of
+//! the one before, and that is the moment of change. A process that is killed leaves the state before,
+//! and perhaps files that no manifest names; whoever writes next removes them.
+
+mod change;
+mod ids;
+mod merge;
+mod state;
+mod writer;
+
+pub use change::{AddOptions, Added, Appended, Deletion, Missing, Repeated};
+pub use writer::IndexWriter;

@@ -1,0 +1,390 @@
+//! The writer of an index.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use super::change::{AddOptions, Added, Appended, Deletion, Missing, Repeated};
+use super::ids::{IdSet, InPart, ids_of};
+use super::merge;
+use super::state::Shared;
+use crate::build::{self, Built, Contents};
+use crate::folder::{lock, sweep};
+use crate::manifest::Keep;
+use crate::manifest::{MANIFEST, Manifest};
+use crate::part::window::Window;
+use crate::reorder::Reordering;
+use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::memory::Memory;
+use tokapi_storage::progress::{Progress, Stage};
+use tokapi_storage::whole::sync_folder;
+use tokapi_text::analyze::Analyzer;
+use tokapi_text::corpus::Corpus;
+use tokapi_weigh::collection::{Storage, Stored};
+
+/// An index that can be changed: by one process at a time, while others search what was committed last.
+///
+/// Parts are merged in the background, as their sizes demand.
+pub struct IndexWriter {
+    shared: Arc<Shared>,
+    merging: Option<JoinHandle<Result<()>>>,
+    /// Why parts could not be merged.
+    failed: Option<Error>,
+    progress: Option<Progress>,
+}
+
+impl IndexWriter {
+    /// Opens the index in the folder `path` for changes, merged on `threads` threads.
+    ///
+    /// # Errors
+    /// There is no index; it is damaged; it has impacts, which any change would make wrong; another process
+    /// changes it.
+    pub fn open(path: &Path, threads: usize) -> Result<Self> {
+        IndexWriter::open_within(path, threads, Memory::available())
+    }
+
+    /// As [`IndexWriter::open`]; changes stay within `memory`.
+    ///
+    /// # Errors
+    /// As [`IndexWriter::open`].
+    pub fn open_within(path: &Path, threads: usize, memory: Memory) -> Result<Self> {
+        if let Some(impacts) = Manifest::read(path)?.impacts {
+            return Err(Error::Usage(format!(
+                "{}: its weights were computed by {} for all its documents, and would be others with other documents; \
+                 build a new index, or one without impacts",
+                path.display(),
+                impacts.bm25
+            )));
+        }
+        let lock = lock(path)?;
+        // As it is now that nobody else changes it.
+        let manifest = Manifest::read(path)?;
+        sweep(path, &manifest);
+        Ok(IndexWriter {
+            shared: Arc::new(Shared {
+                path: path.to_path_buf(),
+                threads: threads.max(1),
+                memory,
+                window: Window::within(&memory),
+                names: AtomicU64::new(manifest.names),
+                manifest: Mutex::new(manifest),
+                _lock: lock,
+            }),
+            merging: None,
+            failed: None,
+            progress: None,
+        })
+    }
+
+    /// Reports to `progress`, and not to those of the corpora that are added. When it is cancelled, the change at hand ends and leaves the index as it was, and so
+    /// does the merging in the background.
+    pub fn with_progress(mut self, progress: Progress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress.clone().unwrap_or_default()
+    }
+
+    /// The analyzer that cut the terms of the index; what is added must be cut in the same way.
+    ///
+    /// # Errors
+    /// It is one that this program does not know.
+    pub fn analyzer(&self) -> Result<Analyzer> {
+        Analyzer::new(&self.shared.manifest().analyzer)
+    }
+
+    /// What the index keeps of its documents besides postings; what is added must keep the same.
+    pub fn keep(&self) -> Keep {
+        self.shared.manifest().keep.clone()
+    }
+
+    /// Reads the documents of `corpus` and adds them, all or none: cut by the analyzer of the index, and with all
+    /// that the index keeps of its documents.
+    ///
+    /// # Errors
+    /// A document cannot be read, unless such are skipped; an id that is in the index, where that stops; an input
+    /// changes meanwhile; files cannot be written or read; it is cancelled.
+    pub fn add(&mut self, corpus: Corpus, options: &AddOptions) -> Result<Added> {
+        let (mut corpus, progress) = match &self.progress {
+            Some(progress) => (corpus.with_progress(progress.clone()), progress.clone()),
+            None => {
+                let progress = corpus.progress();
+                (corpus, progress)
+            }
+        };
+        let storage = Storage {
+            memory: self.shared.memory,
+            scratch: options.scratch.clone(),
+            output: Some(self.shared.path.clone()),
+        };
+        let (keep, analyzer) = (self.keep(), self.analyzer()?);
+        let contents = Contents::prepare(&mut corpus, &keep, &options.build, &storage)?;
+        let stored = Stored::build(corpus, &analyzer, &options.build, &storage)?;
+        let mut built = Built::of(&stored);
+        let appended = self.append_part(stored, contents, options.repeated, &progress)?;
+        built.written = appended.times;
+        Ok(Added {
+            documents: appended.documents,
+            repeated: appended.repeated,
+            built,
+        })
+    }
+
+    /// Adds the documents of `collection` as a new part, all or none. Where the index keeps something of
+    /// them besides postings, `contents` give that.
+    ///
+    /// # Errors
+    /// An id that is in the index, where that stops; files cannot be written or read.
+    pub fn append(
+        &mut self,
+        collection: impl Into<Stored>,
+        contents: Option<Contents<'_>>,
+        repeated: Repeated,
+    ) -> Result<Appended> {
+        let progress = self.progress();
+        self.append_part(collection.into(), contents, repeated, &progress)
+    }
+
+    fn append_part(
+        &mut self,
+        stored: Stored,
+        contents: Option<Contents<'_>>,
+        repeated: Repeated,
+        progress: &Progress,
+    ) -> Result<Appended> {
+        let shared = Arc::clone(&self.shared);
+        let first = shared.manifest().added;
+        let gives = contents.as_ref().map(Contents::keep);
+        if gives.cloned().unwrap_or_default() != self.keep() {
+            return Err(Error::Usage(format!(
+                "{} keeps {}, and the new documents come with something else",
+                shared.path.display(),
+                self.keep()
+            )));
+        }
+        let folder = shared.new_folder()?;
+        let read = stored.documents_read();
+        let (mut note, times) = build::write_part(stored, &folder.path, first, progress)?;
+        note.name.clone_from(&folder.name);
+        if let Some(contents) = contents {
+            let analyzer = self.analyzer()?;
+            contents.write(&folder.path, &mut note, first, read, &analyzer, progress)?;
+        }
+        sync_folder(&folder.path.join(MANIFEST));
+        let mut appended = Appended {
+            documents: note.documents,
+            repeated: 0,
+            times,
+        };
+        if note.documents == 0 {
+            return Ok(appended);
+        }
+        let mut manifest = shared.manifest();
+        let mut next = manifest.clone();
+        next.added += note.documents;
+        let new = shared.open_part(&note)?;
+        let parts = shared.open_parts(&next)?;
+        let known = ids_of(&new, &parts, &shared.memory, progress)?;
+        appended.repeated = known.new.len() as u64;
+        match repeated {
+            _ if known.new.is_empty() => {}
+            Repeated::Stop => {
+                let id = String::from_utf8_lossy(new.id(known.new[0])?).into_owned();
+                return Err(Error::Input {
+                    place: Place {
+                        path: shared.path.clone(),
+                        position: Position::Whole,
+                    },
+                    what: format!(
+                        "{} of {} new documents have an id that the index has already, the first of them {id:?}; \
+                         nothing was added",
+                        known.new.len(),
+                        note.documents,
+                    ),
+                });
+            }
+            Repeated::Skip => {
+                let gone = shared.write_deleted(&new, &folder.path, &known.new)?;
+                appended.documents -= gone.documents;
+                if appended.documents == 0 {
+                    return Ok(appended);
+                }
+                note.deleted = Some(gone);
+                sync_folder(&folder.path.join(MANIFEST));
+            }
+            Repeated::Replace => shared.mark_deleted(&mut next, &parts, &known.old)?,
+        }
+        next.parts.push(note);
+        sync_folder(&folder.path);
+        shared.commit(&mut manifest, next)?;
+        folder.keep();
+        drop(manifest);
+        self.start_merging();
+        Ok(appended)
+    }
+
+    /// Deletes the documents with these ids, all or, where `missing` says so, those that there are.
+    ///
+    /// # Errors
+    /// There is no document with one of the ids, and nothing was deleted; files cannot be written or read.
+    pub fn delete(
+        &mut self,
+        ids: impl IntoIterator<Item: AsRef<str>>,
+        missing: Missing,
+    ) -> Result<Deletion> {
+        let shared = Arc::clone(&self.shared);
+        let mut manifest = shared.manifest();
+        let mut next = manifest.clone();
+        let parts = shared.open_parts(&next)?;
+        let mut found: Vec<InPart> = (0..parts.len()).map(|part| (part, Vec::new())).collect();
+        let mut deletion = Deletion::default();
+        let mut ids = ids.into_iter().peekable();
+        while ids.peek().is_some() {
+            let mut set = IdSet::default();
+            while let Some(id) = ids.next_if(|_| !set.is_full(&shared.memory)) {
+                set.insert(id.as_ref().as_bytes());
+            }
+            let mut is_known = vec![false; set.len()];
+            for (part, (_, found)) in parts.iter().zip(&mut found) {
+                set.each_in(part, |document, number| {
+                    is_known[number as usize] = true;
+                    found.push(document);
+                })?;
+            }
+            let unknown = (0..set.len()).filter(|&number| !is_known[number]);
+            deletion.unknown.extend(
+                unknown.map(|number| String::from_utf8_lossy(set.get(number)).into_owned()),
+            );
+        }
+        deletion.unknown.sort_unstable();
+        // The same id may have been in several sets.
+        deletion.unknown.dedup();
+        for (_, found) in &mut found {
+            found.sort_unstable();
+            found.dedup();
+            deletion.documents += found.len() as u64;
+        }
+        if missing == Missing::Stop && !deletion.unknown.is_empty() {
+            return Err(Error::Damaged {
+                path: shared.path.clone(),
+                what: format!(
+                    "there is no document {}; nothing was deleted",
+                    named(&deletion.unknown)
+                ),
+            });
+        }
+        if deletion.documents > 0 {
+            shared.mark_deleted(&mut next, &parts, &found)?;
+            shared.commit(&mut manifest, next)?;
+            drop(manifest);
+            self.start_merging();
+        }
+        Ok(deletion)
+    }
+
+    /// Merges all parts into one, without what is deleted; or as few as a part can hold.
+    ///
+    /// # Errors
+    /// Files cannot be written or read.
+    pub fn merge(&mut self) -> Result<()> {
+        self.wait()?;
+        let manifest = self.shared.manifest().clone();
+        let postings = manifest.parts.iter().map(|part| part.postings).sum();
+        let progress = self.progress();
+        progress.begin(Stage::Writing, postings);
+        let mut from = 0;
+        loop {
+            let merged = self.shared.merge(&progress, true, |parts| {
+                let rest = &parts[from..];
+                let fits = |&count: &usize| merge::sum_fits(&rest[..count]);
+                let count = (1..=rest.len()).rev().find(fits)?;
+                let is_one = count == 1 && rest[0].deleted.is_none();
+                (!is_one).then_some(from..from + count)
+            })?;
+            let parts = self.shared.manifest().parts.len();
+            // What was merged may have been all deleted.
+            if !merged || parts > from {
+                from += 1;
+            }
+            if from >= parts {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Merges all parts into one, and puts its documents in another order. What is added later comes behind
+    /// them, as it is given.
+    ///
+    /// # Errors
+    /// As [`IndexWriter::merge`]; there is too little memory for the order. The parts may have been merged then.
+    pub fn reorder(&mut self, how: &Reordering) -> Result<()> {
+        self.merge()?;
+        let parts = self.shared.manifest().parts.clone();
+        parts
+            .iter()
+            .try_for_each(|part| self.shared.reorder(part, how))
+    }
+
+    /// Waits until no parts are merged any more.
+    ///
+    /// # Errors
+    /// Files cannot be written or read. What was added and deleted is in the index nevertheless.
+    pub fn wait(&mut self) -> Result<()> {
+        let merged = self.merging.take().map(JoinHandle::join);
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        match merged {
+            None => Ok(()),
+            Some(Ok(result)) => result,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Merges what is worth it in the background, unless that is being done. What goes wrong is for
+    /// [`IndexWriter::wait`] to tell: the change before has happened.
+    fn start_merging(&mut self) {
+        let is_running = |merging: &JoinHandle<_>| !merging.is_finished();
+        if self.merging.as_ref().is_some_and(is_running) {
+            return;
+        }
+        self.failed = self.wait().err();
+        if self.failed.is_some() || merge::worth_merging(&self.shared.manifest().parts).is_none() {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let progress = self.progress();
+        let merge = move || {
+            // A change in the foreground counts meanwhile.
+            while shared.merge(&progress, false, merge::worth_merging)? {}
+            Ok(())
+        };
+        match std::thread::Builder::new().spawn(merge) {
+            Ok(thread) => self.merging = Some(thread),
+            Err(error) => {
+                self.failed = Some(Error::Limit(format!("cannot start a thread: {error}")));
+            }
+        }
+    }
+}
+
+impl Drop for IndexWriter {
+    fn drop(&mut self) {
+        // Whoever wants to know how it ends calls `wait`.
+        let _ = self.merging.take().map(JoinHandle::join);
+    }
+}
+
+/// Some ids in words: the first of them, and how many more there are.
+fn named(ids: &[String]) -> String {
+    const NAMED: usize = 5;
+    let first: Vec<String> = ids.iter().take(NAMED).map(|id| format!("{id:?}")).collect();
+    let first = first.join(", ");
+    match ids.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} nor {more} more"),
+    }
+}

@@ -1,0 +1,222 @@
+//! The lists of several parts as those of one: terms ascending, deleted documents left out and the
+//! others numbered without gaps.
+
+mod shares;
+
+use std::vec::IntoIter;
+
+use crate::part::Part;
+use crate::part::cursor::Cursor;
+use crate::part::lists::{Found, Lists};
+use tokapi_storage::error::Result;
+use tokapi_storage::ranks::Ranks;
+
+pub(crate) use shares::{OwnedShare, PostingSource, Shares};
+
+/// New numbers for the documents of a part that are not deleted.
+pub(crate) struct Renumbered {
+    /// The first of them.
+    first: u32,
+    /// Those that are not deleted, where some are.
+    live: Option<Ranks>,
+    /// Whether deleted documents keep their numbers.
+    with_gaps: bool,
+}
+
+impl Renumbered {
+    /// The numbers of the documents of `parts`, one part after the other, without gaps.
+    pub fn all(parts: &[Part]) -> Result<Vec<Renumbered>> {
+        Renumbered::of_parts(parts, false)
+    }
+
+    /// The numbers that the index of `parts` has for their documents.
+    pub fn as_in_index(parts: &[Part]) -> Result<Vec<Renumbered>> {
+        Renumbered::of_parts(parts, true)
+    }
+
+    fn of_parts(parts: &[Part], with_gaps: bool) -> Result<Vec<Renumbered>> {
+        let mut first = 0;
+        let mut renumbered = Vec::with_capacity(parts.len());
+        for part in parts {
+            let live = match part.note.deleted {
+                // Fewer than 2^32.
+                Some(_) => Some(Ranks::without(
+                    &part.deleted_documents()?,
+                    part.documents() as usize,
+                )),
+                None => None,
+            };
+            let count = live.as_ref().map(|live| live.len() as u64);
+            if count.is_some_and(|count| count != part.note.live().documents) {
+                return Err(part
+                    .lists
+                    .damaged("the manifest counts other deleted documents"));
+            }
+            renumbered.push(Renumbered {
+                first,
+                live,
+                with_gaps,
+            });
+            let count = match with_gaps {
+                true => part.documents(),
+                false => part.note.live().documents as u32,
+            };
+            // All together are fewer than 2^32, unless numbers are not looked at: those who do have counted.
+            first = first.wrapping_add(count);
+        }
+        Ok(renumbered)
+    }
+
+    /// The new number of a document; none where it is deleted.
+    #[inline]
+    pub fn of(&self, document: u32) -> Option<u32> {
+        match &self.live {
+            None => Some(self.first + document),
+            Some(live) if !live.contains(document) => None,
+            Some(_) if self.with_gaps => Some(self.first + document),
+            Some(live) => Some(self.first + live.rank(document)),
+        }
+    }
+}
+
+/// A walk through the lists of several parts.
+pub(crate) struct Walk<'a> {
+    streams: Vec<Stream<'a>>,
+    numbers: &'a [Renumbered],
+    /// What the parts have of the term at hand, the last part first: their number, and a cursor.
+    rest: Vec<(usize, Cursor<'a>)>,
+    /// The next posting of the block at hand.
+    at: usize,
+}
+
+/// The terms of a part, ascending.
+struct Stream<'a> {
+    lists: &'a Lists,
+    shard: usize,
+    terms: IntoIter<(Vec<u8>, Found<'a>)>,
+    next: Option<(Vec<u8>, Found<'a>)>,
+}
+
+impl<'a> Stream<'a> {
+    fn new(lists: &'a Lists) -> Result<Self> {
+        let mut stream = Stream {
+            lists,
+            shard: 0,
+            terms: Vec::new().into_iter(),
+            next: None,
+        };
+        stream.go_on()?;
+        Ok(stream)
+    }
+
+    /// Goes on to the next term. Gives what the part has of the one before.
+    fn go_on(&mut self) -> Result<Option<Found<'a>>> {
+        let mut next = self.terms.next();
+        if next.is_none() && self.shard < self.lists.shard_count() {
+            self.terms = self.lists.terms_of_shard(self.shard)?.into_iter();
+            self.shard += 1;
+            next = self.terms.next();
+        }
+        Ok(std::mem::replace(&mut self.next, next).map(|(_, found)| found))
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Through `lists`, whose documents get the numbers of `numbers`.
+    pub fn new(
+        lists: impl IntoIterator<Item = &'a Lists>,
+        numbers: &'a [Renumbered],
+    ) -> Result<Self> {
+        Ok(Walk {
+            streams: lists.into_iter().map(Stream::new).collect::<Result<_>>()?,
+            numbers,
+            rest: Vec::new(),
+            at: 0,
+        })
+    }
+
+    /// The documents of a list that are not deleted.
+    fn live(&self, part: usize, cursor: &mut Cursor<'a>) -> Result<u64> {
+        let Some(live) = &self.numbers[part].live else {
+            return Ok(cursor.df);
+        };
+        let mut count = 0;
+        for block in 0..cursor.block_count() {
+            cursor.go_to_block(block);
+            cursor.decode()?;
+            let documents = cursor.documents().iter();
+            count += documents
+                .filter(|&&document| live.contains(document))
+                .count() as u64;
+        }
+        cursor.go_to_block(0);
+        Ok(count)
+    }
+}
+
+impl PostingSource for Walk<'_> {
+    fn next_term(&mut self, term: &mut Vec<u8>) -> Result<Option<u64>> {
+        loop {
+            let nexts = self
+                .streams
+                .iter()
+                .filter_map(|stream| stream.next.as_ref());
+            let Some((least, _)) = nexts.min_by(|a, b| a.0.cmp(&b.0)) else {
+                return Ok(None);
+            };
+            term.clear();
+            term.extend_from_slice(least);
+            self.rest.clear();
+            self.at = 0;
+            let mut df = 0;
+            for part in (0..self.streams.len()).rev() {
+                let stream = &mut self.streams[part];
+                if stream.next.as_ref().is_some_and(|(next, _)| next == term)
+                    && let Some(found) = stream.go_on()?
+                {
+                    let mut cursor = Cursor::new(&found)?;
+                    df += self.live(part, &mut cursor)?;
+                    self.rest.push((part, cursor));
+                }
+            }
+            if df > 0 {
+                return Ok(Some(df));
+            }
+        }
+    }
+
+    fn take(&mut self, room: usize, documents: &mut Vec<u32>, tfs: &mut Vec<u32>) -> Result<()> {
+        let full = documents.len() + room;
+        while documents.len() < full {
+            let Some((part, cursor)) = self.rest.last_mut() else {
+                let lists = self.streams[0].lists;
+                return Err(lists.damaged("a df is not the number of documents"));
+            };
+            let block = cursor.block();
+            if block == cursor.block_count() {
+                self.rest.pop();
+                continue;
+            }
+            let numbers = &self.numbers[*part];
+            let (from, of_from) = cursor.postings()?;
+            let (from, of_from) = (&from[self.at..], &of_from[self.at..]);
+            let mut taken = 0;
+            for (&document, &tf) in from.iter().zip(of_from) {
+                if documents.len() == full {
+                    break;
+                }
+                taken += 1;
+                if let Some(number) = numbers.of(document) {
+                    documents.push(number);
+                    tfs.push(tf);
+                }
+            }
+            self.at += taken;
+            if taken == from.len() {
+                cursor.go_to_block(block + 1);
+                self.at = 0;
+            }
+        }
+        Ok(())
+    }
+}
