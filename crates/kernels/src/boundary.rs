@@ -396,42 +396,4 @@ unsafe extern "C" {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_sides_agree_on_the_structures() {
-        let sizes = [
-            size_of::<ErrorText>(),
-            size_of::<Device>(),
-            size_of::<Bandwidth>(),
-            size_of::<Trie>(),
-            size_of::<Options>(),
-            size_of::<Text>(),
-            size_of::<Inverted>(),
-            size_of::<Collected>(),
-            size_of::<Formula>(),
-            size_of::<Lexicon>(),
-            size_of::<Part>(),
-            size_of::<Times>(),
-            size_of::<SorterOptions>(),
-            size_of::<Sorting>(),
-            size_of::<SortTimes>(),
-            size_of::<ListsOptions>(),
-            size_of::<Postings>(),
-            size_of::<Lists>(),
-            size_of::<Term>(),
-            size_of::<Query>(),
-            size_of::<Batch>(),
-            size_of::<Matches>(),
-            size_of::<Ranked>(),
-            size_of::<MapperOptions>(),
-            size_of::<Records>(),
-            size_of::<Groups>(),
-            size_of::<MapperTimes>(),
-        ];
-        // SAFETY: the table lasts as long as the program.
-        let api = unsafe { &*tokapi_host_api() };
-        assert_eq!(api.sizes, sizes.map(|size| size as u64));
-    }
-}
+mod tests;

@@ -1,0 +1,139 @@
+//! The structures of this boundary have the same fields on both sides: `boundary.h` and `boundary.rs` are read as
+//! text, because two fields of one size could be swapped without a difference in any number. C lays the fields of
+//! a structure out in their order, and so does `repr(C)`.
+
+use super::*;
+
+/// A structure: its name in Rust, and the names and types of its fields.
+type Structure = (String, Vec<(String, String)>);
+
+/// The structures of `boundary.rs`.
+fn in_rust() -> Vec<Structure> {
+    let source = include_str!("../boundary.rs");
+    let mut structures = Vec::new();
+    for text in source.split("#[repr(C)]\n").skip(1) {
+        let (_, text) = text.split_once("struct ").expect("a structure");
+        let (name, text) = text.split_once(" {\n").expect("its fields");
+        let (body, _) = text.split_once("\n}").expect("its end");
+        let fields = body.split("    pub ").skip(1).map(|field| {
+            let (name, of) = field.split_once(':').expect("a type");
+            let of = match of.contains("unsafe extern") {
+                true => "function",
+                false => of.trim().trim_end_matches(','),
+            };
+            (name.to_owned(), of.to_owned())
+        });
+        structures.push((name.to_owned(), fields.collect()));
+    }
+    structures
+}
+
+/// The structures of `boundary.h`, in the words of Rust.
+fn in_c() -> Vec<Structure> {
+    let header = include_str!("../../cpp/boundary.h");
+    let lines = header
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or(""));
+    let header = lines.collect::<Vec<_>>().join("\n");
+    let mut structures = Vec::new();
+    for text in header.split("typedef struct ").skip(1) {
+        // Others are known by name only.
+        if let Some((name, text)) = text.split_once(" {\n") {
+            let (body, _) = text.split_once(&format!("\n}} {name};")).expect("its end");
+            let declarations = body.split(';').map(str::trim);
+            let declarations = declarations.filter(|text| !text.is_empty());
+            structures.push((type_in_rust(name), declarations.flat_map(fields).collect()));
+        }
+    }
+    structures
+}
+
+/// The fields that a line of C declares.
+fn fields(declaration: &str) -> Vec<(String, String)> {
+    if let Some((_, function)) = declaration.split_once("(*") {
+        let (name, _) = function.split_once(')').expect("a pointer to a function");
+        return vec![(name.into(), "function".into())];
+    }
+    if let Some((of, name)) = declaration.split_once("* ") {
+        let of = match of.strip_prefix("const ") {
+            Some(of) => format!("*const {}", type_in_rust(of)),
+            None => format!("*mut {}", type_in_rust(of)),
+        };
+        return vec![(name.into(), of)];
+    }
+    let (of, names) = declaration.split_once(' ').expect("a type and names");
+    let of = type_in_rust(of);
+    let field = |name: &str| match name.split_once('[') {
+        Some((name, count)) => (name.into(), format!("[{of}; {count}")),
+        None => (name.into(), of.clone()),
+    };
+    names.split(", ").map(field).collect()
+}
+
+/// The name in Rust of a type of C.
+fn type_in_rust(name: &str) -> String {
+    match name {
+        "char" => "c_char".into(),
+        "void" => "c_void".into(),
+        "double" => "f64".into(),
+        "float" => "f32".into(),
+        "uint8_t" => "u8".into(),
+        "uint32_t" => "u32".into(),
+        "uint64_t" => "u64".into(),
+        "tokapi_error" => "ErrorText".into(),
+        name => {
+            let words = name.split('_').skip(1);
+            let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+            words.map(capital).collect()
+        }
+    }
+}
+
+#[test]
+fn both_sides_agree_on_every_field() {
+    let (rust, mut c) = (in_rust(), in_c());
+    assert_eq!(rust.len(), c.len());
+    for (name, fields) in &rust {
+        let place = c.iter().position(|(other, _)| other == name);
+        let (_, declared) =
+            c.swap_remove(place.unwrap_or_else(|| panic!("{name} is not in boundary.h")));
+        assert!(!fields.is_empty());
+        assert_eq!(*fields, declared, "{name}");
+    }
+}
+
+#[test]
+fn both_compilers_agree_on_the_sizes() {
+    let sizes = [
+        size_of::<ErrorText>(),
+        size_of::<Device>(),
+        size_of::<Bandwidth>(),
+        size_of::<Trie>(),
+        size_of::<Options>(),
+        size_of::<Text>(),
+        size_of::<Inverted>(),
+        size_of::<Collected>(),
+        size_of::<Formula>(),
+        size_of::<Lexicon>(),
+        size_of::<Part>(),
+        size_of::<Times>(),
+        size_of::<SorterOptions>(),
+        size_of::<Sorting>(),
+        size_of::<SortTimes>(),
+        size_of::<ListsOptions>(),
+        size_of::<Postings>(),
+        size_of::<Lists>(),
+        size_of::<Term>(),
+        size_of::<Query>(),
+        size_of::<Batch>(),
+        size_of::<Matches>(),
+        size_of::<Ranked>(),
+        size_of::<MapperOptions>(),
+        size_of::<Records>(),
+        size_of::<Groups>(),
+        size_of::<MapperTimes>(),
+    ];
+    // SAFETY: the table lasts as long as the program.
+    let api = unsafe { &*tokapi_host_api() };
+    assert_eq!(api.sizes, sizes.map(|size| size as u64));
+}
