@@ -133,7 +133,7 @@ pub(crate) fn write_field_lists(
 /// Where the time went, and the number of terms and of postings.
 type ListsWritten = (StageTimes, (u64, u64));
 
-/// What coding needs to know of all documents.
+/// The facts about all documents that coding needs.
 pub(crate) struct CodedDocuments {
     codes: LengthCodes,
     lengths: Vec<u8>,
@@ -141,7 +141,7 @@ pub(crate) struct CodedDocuments {
 }
 
 impl CodedDocuments {
-    /// So many documents for lists that are never weighed.
+    /// `documents` documents, for lists that are never weighed.
     pub(crate) fn without_lengths(documents: u64) -> Self {
         CodedDocuments {
             codes: LengthCodes::new(0, 0),
@@ -181,7 +181,7 @@ where
             (least, most) = (least.min(length), most.max(length));
         }
     }
-    // With what it holds of them.
+    // The batch at hand may be large.
     drop(next);
     let codes = LengthCodes::new(least.min(most), most);
     writer.finish(&codes, note)?;

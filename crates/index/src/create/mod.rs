@@ -1,4 +1,4 @@
-//! A new index: written beside what is there, and put in its place at one moment.
+//! A new index: written beside the old one, and put in its place at one moment.
 
 mod builder;
 mod replaced;
@@ -26,11 +26,11 @@ use tokapi_weigh::formula::Bm25;
 pub use builder::IndexBuilder;
 pub use replaced::Replaced;
 
-/// What an index is to be besides lists of postings.
+/// The options of an index besides its postings.
 #[doc(hidden)]
 #[derive(Default)]
 pub struct IndexOptions<'a> {
-    /// What it keeps of its documents. They are read once more for that.
+    /// The second pass over the documents, if parts of them are kept.
     pub contents: Option<Contents<'a>>,
     /// The order of its documents, where it is another than that in which they come. Takes twice the room
     /// while the index is written.
@@ -41,7 +41,7 @@ pub struct IndexOptions<'a> {
     pub impacts: Option<Bm25>,
     /// The index in the folder that the new one takes the place of, where there is one.
     pub replaced: Option<Replaced>,
-    /// What may be taken for all that; what is available unless given.
+    /// The memory to stay within; what is available unless given.
     pub memory: Option<Memory>,
     /// How far it is, and the way to cancel it.
     pub progress: Progress,
@@ -135,7 +135,7 @@ impl Index {
         Ok(times)
     }
 
-    /// Tells before the work begins whether there can be a new index at `path`.
+    /// Checks, before the work begins, that a new index can be written at `path`.
     ///
     /// # Errors
     /// As [`Index::build`], as far as they can be foreseen.

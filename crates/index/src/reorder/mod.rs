@@ -81,7 +81,7 @@ pub(crate) fn write(part: &Part, folder: &Path, how: &Reordering) -> Result<Part
     Ok(note)
 }
 
-/// Writes the lists of fields, where there are any.
+/// Writes the lists of fields, if there are any.
 fn write_fields(
     part: &Part,
     permutation: &Permutation,

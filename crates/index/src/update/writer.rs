@@ -90,7 +90,7 @@ impl IndexWriter {
         self.progress.clone().unwrap_or_default()
     }
 
-    /// The analyzer that cut the terms of the index; what is added must be cut in the same way.
+    /// The analyzer that cut the terms of the index; new documents must be cut in the same way.
     ///
     /// # Errors
     /// It is one that this program does not know.
@@ -98,7 +98,7 @@ impl IndexWriter {
         Analyzer::new(&self.shared.manifest().analyzer)
     }
 
-    /// What the index keeps of its documents besides postings; what is added must keep the same.
+    /// The parts of documents that the index keeps besides postings; new documents must keep the same.
     pub fn keep(&self) -> Keep {
         self.shared.manifest().keep.clone()
     }
@@ -282,7 +282,7 @@ impl IndexWriter {
         Ok(deletion)
     }
 
-    /// Merges all parts into one, without what is deleted; or as few as a part can hold.
+    /// Merges all parts into one, without deleted documents; into as few as possible if one cannot hold all.
     ///
     /// # Errors
     /// Files cannot be written or read.
@@ -312,8 +312,8 @@ impl IndexWriter {
         }
     }
 
-    /// Merges all parts into one, and puts its documents in another order. What is added later comes behind
-    /// them, as it is given.
+    /// Merges all parts into one, and puts its documents in another order. Documents that are added later come behind
+    /// them, in their own order.
     ///
     /// # Errors
     /// As [`IndexWriter::merge`]; there is too little memory for the order. The parts may have been merged then.
@@ -328,7 +328,7 @@ impl IndexWriter {
     /// Waits until no parts are merged any more.
     ///
     /// # Errors
-    /// Files cannot be written or read. What was added and deleted is in the index nevertheless.
+    /// Files cannot be written or read. Additions and deletions are in the index nevertheless.
     pub fn wait(&mut self) -> Result<()> {
         let merged = self.merging.take().map(JoinHandle::join);
         if let Some(error) = self.failed.take() {
@@ -341,8 +341,8 @@ impl IndexWriter {
         }
     }
 
-    /// Merges what is worth it in the background, unless that is being done. What goes wrong is for
-    /// [`IndexWriter::wait`] to tell: the change before has happened.
+    /// Merges parts in the background if that is worth it, unless it is being done. [`IndexWriter::wait`] returns
+    /// its error: the change before has happened.
     fn start_merging(&mut self) {
         let is_running = |merging: &JoinHandle<_>| !merging.is_finished();
         if self.merging.as_ref().is_some_and(is_running) {
