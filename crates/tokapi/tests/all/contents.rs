@@ -381,7 +381,10 @@ fn fields_that_are_not_kept_are_told() {
     let text = jsonl(&documents(10, 4, 10, &mut Random(5)));
     let index = Index::open(build(folder.path(), &text, options(), u64::MAX, 1)).unwrap();
     for (text, part) in [
-        ("colour:red", "keeps no field `colour`"),
+        (
+            "colour:red",
+            "no values of the field `colour`, only of half, some, rare, tags",
+        ),
         ("-colour:red", "the field `colour`"),
         ("half", "`half` is neither"),
     ] {
