@@ -5,6 +5,7 @@
 //! [`Chunk`], on any thread. The collection is never in memory as a whole.
 
 mod block;
+mod cells;
 mod chunk;
 mod columns;
 mod csv;
@@ -16,9 +17,14 @@ mod gzip;
 mod inputs;
 mod json;
 mod jsonl;
+mod options;
 mod parquet;
 mod reader;
 mod recognise;
+mod records;
+mod rows;
+mod segment;
+mod skipped;
 mod small;
 mod source;
 mod spool;
@@ -29,22 +35,21 @@ mod trec;
 mod tsv;
 mod value;
 
-pub use block::{Block, OnError, Skipped};
+pub use block::Block;
 pub use chunk::Chunk;
-pub(crate) use chunk::PADDING;
 pub use chunk::Span;
 pub use decode::unpack;
 pub use format::Format;
 pub use inputs::Input;
+pub use options::CorpusOptions;
 pub use parquet::catches_panic;
+pub use skipped::{OnError, Skipped};
 pub use spool::Spooled;
 pub use value::{FieldValue, ValueType};
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-
-use serde::{Deserialize, Serialize};
 
 use small::SmallFile;
 use source::Source;
@@ -54,37 +59,6 @@ use tokapi_storage::progress::{Progress, Stage};
 /// The size of a chunk where none is asked for. Measured on 500 MB of generated text with two
 /// threads: smaller chunks repeat more terms, larger ones leave the cache.
 pub const DEFAULT_CHUNK_BYTES: usize = 16 << 20;
-
-/// How a corpus is read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CorpusOptions {
-    /// The format of all inputs; told from the name and the first bytes of each where not given.
-    pub format: Option<Format>,
-    /// The field or column that holds a document's id.
-    pub id_field: Option<String>,
-    /// The fields or columns that hold its text, in the order in which they are joined.
-    pub text_fields: Vec<String>,
-    /// The fields or columns whose values are kept beside the text ([`Chunk::values`]).
-    pub fields: Vec<String>,
-    /// The most bytes in a chunk, one larger document excepted; [`DEFAULT_CHUNK_BYTES`], or less
-    /// where the input is small, if not given.
-    pub chunk_bytes: Option<usize>,
-    /// What to do with a document that cannot be read.
-    pub on_error: OnError,
-}
-
-impl Default for CorpusOptions {
-    fn default() -> Self {
-        CorpusOptions {
-            format: None,
-            id_field: None,
-            text_fields: Vec::new(),
-            fields: Vec::new(),
-            chunk_bytes: None,
-            on_error: OnError::Stop,
-        }
-    }
-}
 
 /// A collection of documents, read front to back.
 pub struct Corpus {
@@ -313,20 +287,20 @@ impl Corpus {
                     Some(input) => match Source::open(&input, &self.options, &self.progress) {
                         Ok(source) => source,
                         Err(error) => {
-                            block.skip(error)?;
+                            block.records.skip(error)?;
                             continue;
                         }
                     },
                     None => break,
                 },
             };
-            match source.read_into(block) {
+            match source.read_into(&mut block.records) {
                 Ok(true) => {
                     self.current = Some(source);
                     break;
                 }
                 Ok(false) => {}
-                Err(error) => block.skip(error)?,
+                Err(error) => block.records.skip(error)?,
             }
         }
         self.left_bytes = self.left_bytes.saturating_sub(block.len() as u64);
