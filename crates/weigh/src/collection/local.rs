@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::BuildOptions;
+use super::documents::Documents;
 use super::engines::Engines;
-use super::{BuildOptions, Documents};
-use crate::collection::external::Spill;
-use crate::collection::run::EncodedRun;
+use super::external::Spill;
+use super::note::{ChunkNote, repeated_id};
+use super::run::EncodedRun;
 use crate::invert::Inverted;
 use crate::lexicon::PartTerms;
-use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_storage::strings::Strings;
 use tokapi_text::analyze::Analyzer;
-use tokapi_text::corpus::{Block, Chunk, Corpus, Skipped};
+use tokapi_text::corpus::{Block, Chunk, Corpus};
 
 /// An inverted chunk.
 pub(crate) struct LocalChunk {
@@ -24,14 +26,6 @@ pub(crate) struct LocalChunk {
     pub(crate) ids: Strings,
     pub(crate) files: Vec<(usize, Arc<Path>)>,
     pub(crate) note: ChunkNote,
-}
-
-/// What is to be known of a chunk beside its postings.
-#[derive(Debug, Default)]
-pub struct ChunkNote {
-    pub(crate) skipped: Skipped,
-    /// The bytes of text that were read.
-    pub(crate) bytes: u64,
 }
 
 impl LocalChunk {
@@ -60,6 +54,29 @@ impl LocalChunk {
             + self.ids.byte_count();
         bytes as u64
     }
+}
+
+/// Puts the documents of all chunks together; those without an id get their number.
+pub(super) fn documents(chunks: &[LocalChunk]) -> Result<Documents> {
+    let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
+    if u32::try_from(count).is_err() {
+        return Err(Error::Limit(
+            "the collection has 2^32 or more documents; split it".into(),
+        ));
+    }
+    let bytes = chunks.iter().map(|chunk| chunk.ids.byte_count()).sum();
+    let mut documents = Documents {
+        ids: Strings::with_capacity(count, bytes),
+        lengths: Vec::with_capacity(count),
+        numbered: bytes == 0,
+        some_numbered: false,
+    };
+    for chunk in chunks {
+        for (id, &length) in chunk.ids.iter().zip(&chunk.inverted.lengths) {
+            documents.push(documents.len(), id, length);
+        }
+    }
+    Ok(documents)
 }
 
 /// What the local pass leaves in memory, in input order.
@@ -177,29 +194,6 @@ pub(super) fn pass(
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl ChunkNote {
-    /// Adds that of a later chunk.
-    pub(crate) fn append(&mut self, later: ChunkNote) {
-        self.bytes += later.bytes;
-        self.skipped.append(later.skipped);
-    }
-}
-
-/// The error that document `repeat`, which stands in `path`, has the id of document `of`.
-pub fn repeated_id(path: PathBuf, id: &str, repeat: u32, of: u32) -> Error {
-    Error::Input {
-        place: Place {
-            path,
-            position: Position::Whole,
-        },
-        what: format!(
-            "document {} of the input has the id `{id}` of document {}; ids must differ",
-            u64::from(repeat) + 1,
-            u64::from(of) + 1
-        ),
-    }
 }
 
 impl Local {

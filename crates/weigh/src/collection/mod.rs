@@ -10,13 +10,14 @@ mod engines;
 pub mod external;
 mod local;
 mod merge;
+mod note;
 mod rows;
 pub mod run;
 mod stored;
 
 pub use documents::Documents;
-pub use local::{ChunkNote, repeated_id};
 pub use merge::Weights;
+pub use note::{ChunkNote, repeated_id};
 pub(crate) use rows::ByDocument;
 pub use rows::Rows;
 pub use stored::{Storage, Stored, WeighedDocument, Written};
@@ -135,7 +136,7 @@ impl Collection {
 
     /// Puts together what the local pass has left in memory.
     fn of_local(mut local: Local, on_error: OnError, pool: rayon::ThreadPool) -> Result<Self> {
-        let mut documents = Documents::gather(&local.chunks)?;
+        let mut documents = local::documents(&local.chunks)?;
         let repeated = pool.install(|| documents.repeated());
         for &(repeat, of) in &repeated {
             match on_error {
@@ -169,7 +170,7 @@ impl Collection {
                 documents: lengths.len(),
                 term_ids,
             };
-            // All documents together are fewer than 2^32: `Documents::gather` counted them.
+            // All documents together are fewer than 2^32: `local::documents` counted them.
             first += lengths.len() as u32;
             part
         });

@@ -13,10 +13,10 @@ mod rows;
 mod spill;
 mod tasks;
 mod terms;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use documents::DocumentTable;
+#[cfg(test)]
+pub(crate) use repeated::repeated;
 pub(crate) use spill::Spill;
 pub use tasks::{Merged, Task, Tasks};
 pub(crate) use terms::{TermReader, TermWriter};
@@ -38,14 +38,14 @@ use tokapi_text::corpus::{OnError, Skipped};
 
 /// An inverted collection on scratch.
 pub struct External {
-    runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
     /// The number of the first document of every run.
     firsts: Vec<u32>,
     documents: DocumentTable,
-    statistics: Statistics,
+    pub(crate) statistics: Statistics,
     note: ChunkNote,
     scratch: Scratch,
-    memory: Memory,
+    pub(crate) memory: Memory,
     threads: usize,
     no_overlap: bool,
     /// Whether the runs are others than those that the journal knows.

@@ -16,7 +16,7 @@ const DOCUMENT_BYTES: u64 = 16;
 ///
 /// # Errors
 /// A run cannot be read, or is damaged.
-pub(super) fn repeated(
+pub(crate) fn repeated(
     runs: &[Run],
     table: &DocumentTable,
     memory_bytes: u64,

@@ -2,9 +2,8 @@
 
 use std::fs;
 
-use super::documents::DocumentTable;
-use super::{External, repeated};
 use crate::collection::BuildOptions;
+use crate::collection::external::{DocumentTable, External, repeated};
 use crate::collection::{Documents, Storage, Stored};
 use crate::formula::Bm25;
 use crate::output::{Order, Output, Target};
@@ -151,10 +150,7 @@ fn repeated_ids_are_found_in_any_number_of_passes() {
     let other = tempfile::tempdir().unwrap();
     let text = documents(400, |n| if n % 10 == 9 { n - 9 } else { n });
     for memory_bytes in [1 << 20, 1600, 100, 1] {
-        assert_eq!(
-            repeated::repeated(&external.runs, &table, memory_bytes).unwrap(),
-            []
-        );
+        assert_eq!(repeated(&external.runs, &table, memory_bytes).unwrap(), []);
     }
     let corpus = Corpus::from_bytes("docs.tsv", text, CorpusOptions::default());
     let storage = Storage {
