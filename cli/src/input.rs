@@ -291,20 +291,18 @@ impl Reading {
                 file.display()
             )));
         }
-        let options = CorpusOptions {
-            format: format.or(self.format.map(Into::into)),
-            id_field: self.id_field.clone(),
-            text_fields: self.text_field.clone(),
-            fields: Vec::new(),
-            chunk_bytes: match chunk_size {
+        let options = CorpusOptions::default()
+            .format(format.or(self.format.map(Into::into)))
+            .id_field(self.id_field.clone())
+            .text_fields(&self.text_field)
+            .chunk_bytes(match chunk_size {
                 ChunkSize::Auto => None,
                 ChunkSize::Bytes(bytes) => Some(usize::try_from(bytes).unwrap_or(usize::MAX)),
-            },
-            on_error: match self.on_error {
+            })
+            .on_error(match self.on_error {
                 OnErrorName::Stop => OnError::Stop,
                 OnErrorName::Skip => OnError::Skip,
-            },
-        };
+            });
         Corpus::open(&self.inputs, options)
     }
 

@@ -27,10 +27,7 @@ fn template() -> TempDir {
         fields: vec!["half".into()],
         positions: true,
     };
-    let corpus = CorpusOptions {
-        fields: keep.fields.clone(),
-        ..CorpusOptions::default()
-    };
+    let corpus = CorpusOptions::default().fields(keep.fields.clone());
     let corpus = Corpus::open(&[docs], corpus).expect("just written");
     let options = BuildOptions::default();
     let storage = Storage {

@@ -87,10 +87,7 @@ impl FieldWriter {
     ) -> Result<()> {
         let file = self.file.into_inner();
         let file = file.map_err(|error| Error::writing(folder)(error.into_error()))?;
-        let corpus = CorpusOptions {
-            format: Some(Format::Terms),
-            ..CorpusOptions::default()
-        };
+        let corpus = CorpusOptions::default().format(Some(Format::Terms));
         let analyzer = Analyzer::new(&AnalyzerOptions {
             cut: Cut::Whitespace,
             ..AnalyzerOptions::default()

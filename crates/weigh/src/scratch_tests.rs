@@ -18,10 +18,7 @@ fn external(folder: &std::path::Path, documents: &str) -> External {
 }
 
 fn built(folder: &std::path::Path, documents: &str, resume: bool) -> External {
-    let corpus = CorpusOptions {
-        chunk_bytes: Some(2000),
-        ..Default::default()
-    };
+    let corpus = CorpusOptions::default().chunk_bytes(Some(2000));
     let corpus = Corpus::from_bytes("docs.tsv", documents, corpus);
     let storage = Storage {
         memory: Memory::new(1 << 30).unwrap().holding(0),

@@ -330,10 +330,7 @@ mod tests {
     #[test]
     fn blocks_of_one_file_have_one_segment_and_no_more_bytes_than_asked_for() {
         let text = "one\ntwo\n\n".repeat(1000);
-        let options = CorpusOptions {
-            chunk_bytes: Some(256),
-            ..Default::default()
-        };
+        let options = CorpusOptions::default().chunk_bytes(Some(256));
         let mut corpus = Corpus::from_bytes("x.terms", text, options);
         let (mut block, mut documents) = (Block::default(), 0);
         while corpus.fill(&mut block).unwrap() {
@@ -351,10 +348,7 @@ mod tests {
         let text = "one\ntwo\n\n".repeat(1000);
         for chunk_bytes in [1, 9, 100, 450, 1 << 20] {
             for (limit, expected) in [(0, 0), (450, 50), (1 << 20, 1000)] {
-                let options = CorpusOptions {
-                    chunk_bytes: Some(chunk_bytes),
-                    ..Default::default()
-                };
+                let options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
                 let mut corpus = Corpus::from_bytes("x.terms", text.clone(), options);
                 corpus.limit(limit);
                 let mut documents = 0;
@@ -383,11 +377,9 @@ mod tests {
         std::fs::write(folder.path().join("12.pdf"), b"%PDF-1.4").unwrap();
         expected.retain(|id| !id.starts_with("5-"));
         for chunk_bytes in [1, 100, 5000, 1 << 20] {
-            let options = CorpusOptions {
-                chunk_bytes: Some(chunk_bytes),
-                on_error: OnError::Skip,
-                ..Default::default()
-            };
+            let options = CorpusOptions::default()
+                .chunk_bytes(Some(chunk_bytes))
+                .on_error(OnError::Skip);
             let mut corpus = Corpus::open(&[folder.path()], options).unwrap();
             let (mut ids, mut skipped) = (Vec::new(), 0);
             while let Some((chunk, left_out)) = corpus.next_chunk().unwrap() {
@@ -410,10 +402,7 @@ mod tests {
             assert!(compressed.len() < 1 << 14);
             let name = folder.path().join("documents.tsv");
             std::fs::write(&name, &compressed[..]).unwrap();
-            let options = CorpusOptions {
-                chunk_bytes: Some(1 << 20),
-                ..Default::default()
-            };
+            let options = CorpusOptions::default().chunk_bytes(Some(1 << 20));
             let mut corpus = Corpus::open(&[name], options).unwrap();
             let mut documents = 0;
             let end = loop {

@@ -16,10 +16,7 @@ fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
         ..Default::default()
     })
     .unwrap();
-    let corpus_options = CorpusOptions {
-        chunk_bytes: Some(chunk_bytes),
-        ..Default::default()
-    };
+    let corpus_options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
     let corpus = Corpus::open(&[path.display().to_string()], corpus_options).unwrap();
     Collection::build(corpus, &analyzer, &options).unwrap()
 }

@@ -77,11 +77,9 @@ fn jsonl(documents: &[Document]) -> String {
 }
 
 fn options() -> CorpusOptions {
-    CorpusOptions {
-        fields: FIELDS.map(String::from).to_vec(),
-        chunk_bytes: Some(20_000),
-        ..CorpusOptions::default()
-    }
+    CorpusOptions::default()
+        .fields(FIELDS.map(String::from).to_vec())
+        .chunk_bytes(Some(20_000))
 }
 
 fn everything() -> Keep {
@@ -281,10 +279,7 @@ fn repeated_and_broken_documents_are_left_out_of_both_passes() {
     }
     for held in [0, u64::MAX] {
         let folder = tempfile::tempdir().unwrap();
-        let options = CorpusOptions {
-            on_error: OnError::Skip,
-            ..options()
-        };
+        let options = options().on_error(OnError::Skip);
         let path = build(folder.path(), &lines.concat(), options, held, 3);
         let index = Index::open(&path).unwrap();
         assert_eq!(index.check().unwrap().documents, 5000);

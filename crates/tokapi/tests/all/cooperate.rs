@@ -25,10 +25,7 @@ const SHAPE: Shape = Shape {
 };
 
 fn index() -> (tempfile::TempDir, Arc<Index>) {
-    let options = CorpusOptions {
-        format: Some(Format::Tsv),
-        ..Default::default()
-    };
+    let options = CorpusOptions::default().format(Some(Format::Tsv));
     let corpus = Corpus::from_bytes("docs.tsv", text(&SHAPE), options);
     let analyzer = Analyzer::default();
     let collection = Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap();

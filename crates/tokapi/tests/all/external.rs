@@ -36,11 +36,9 @@ const IN_MEMORY: Way = Way {
 };
 
 fn build(input: &Path, folder: &Path, way: &Way) -> Stored {
-    let corpus = CorpusOptions {
-        chunk_bytes: Some(way.chunk_bytes),
-        on_error: OnError::Skip,
-        ..Default::default()
-    };
+    let corpus = CorpusOptions::default()
+        .chunk_bytes(Some(way.chunk_bytes))
+        .on_error(OnError::Skip);
     let corpus = Corpus::open(&[input], corpus).unwrap();
     let options = BuildOptions {
         engine: match way.gpu {

@@ -48,11 +48,9 @@ fn corpus() -> Corpus {
     let tsv: String = (0..3000)
         .map(|n| format!("{n}\tword{} common word{}\n", n % 7, n % 11))
         .collect();
-    let options = CorpusOptions {
-        format: Some(Format::Tsv),
-        chunk_bytes: Some(4000),
-        ..CorpusOptions::default()
-    };
+    let options = CorpusOptions::default()
+        .format(Some(Format::Tsv))
+        .chunk_bytes(Some(4000));
     Corpus::from_bytes("documents", tsv, options)
 }
 

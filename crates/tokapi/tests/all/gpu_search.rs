@@ -19,10 +19,7 @@ const BUILD: Build = Build::Cuda;
 const BUILD: Build = Build::Host;
 
 fn collection(text: &str) -> Collection {
-    let options = CorpusOptions {
-        format: Some(tokapi::corpus::Format::Tsv),
-        ..Default::default()
-    };
+    let options = CorpusOptions::default().format(Some(tokapi::corpus::Format::Tsv));
     let corpus = Corpus::from_bytes("docs.tsv", text.to_owned(), options);
     Collection::build(corpus, &Analyzer::default(), &BuildOptions::default()).unwrap()
 }

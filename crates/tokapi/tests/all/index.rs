@@ -18,10 +18,7 @@ use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memor
 fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("docs.tsv");
     std::fs::write(&path, text).unwrap();
-    let options = CorpusOptions {
-        chunk_bytes: Some(20_000),
-        ..Default::default()
-    };
+    let options = CorpusOptions::default().chunk_bytes(Some(20_000));
     Corpus::open(&[path], options).unwrap()
 }
 

@@ -36,10 +36,7 @@ fn on_cpu(documents: &[String], bm25: &Bm25) -> Weights {
     let tsv: String = lines
         .map(|(number, text)| format!("{number}\t{text}\n"))
         .collect();
-    let options = CorpusOptions {
-        format: Some(Format::Tsv),
-        ..CorpusOptions::default()
-    };
+    let options = CorpusOptions::default().format(Some(Format::Tsv));
     let corpus = Corpus::from_bytes("documents", tsv, options);
     Collection::build(
         corpus,

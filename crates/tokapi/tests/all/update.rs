@@ -309,10 +309,7 @@ fn numbers_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let numbered = |texts: &[&str]| {
-        let options = CorpusOptions {
-            format: Some(tokapi::corpus::Format::Terms),
-            ..Default::default()
-        };
+        let options = CorpusOptions::default().format(Some(tokapi::corpus::Format::Terms));
         let text = texts.join("\n\n");
         let corpus = Corpus::from_bytes("documents", text.as_bytes(), options);
         Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()

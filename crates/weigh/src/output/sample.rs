@@ -75,10 +75,7 @@ pub(super) fn written_each_way(
     let mut all: Vec<Vec<u8>> = Vec::new();
     for (threads, chunk_bytes) in [(1, 1 << 20), (2, 1 << 20), (16, 1 << 20), (2, 5000)] {
         let dir = tempfile::tempdir().unwrap();
-        let options = CorpusOptions {
-            chunk_bytes: Some(chunk_bytes),
-            ..CorpusOptions::default()
-        };
+        let options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
         let path = dir.path().join(name);
         let output = Output {
             path: path.clone(),
