@@ -13,8 +13,8 @@ use super::writer::{DocumentsWriter, ListsWriter};
 use tokapi_storage::error::Result;
 use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_weigh::collection;
-use tokapi_weigh::collection::external::{External, Merged};
-use tokapi_weigh::collection::{Collection, Stored, Weights};
+use tokapi_weigh::collection::external::{External, TaskPostings};
+use tokapi_weigh::collection::{Collection, CollectionPostings, Stored};
 use tokapi_weigh::formula::Statistics;
 
 /// Documents that are fetched at a time. Few, for their ids may be long.
@@ -43,7 +43,7 @@ fn write_memory(
     first: u64,
 ) -> Result<(PartNote, StageTimes)> {
     let pool = collection.pool();
-    let merged = collection.merge();
+    let merged = collection.merge()?;
     let mut note = PartNote::default();
     let documents = write_documents(folder, first, &mut note, || {
         let mut batch = Some(&merged.documents);
@@ -57,7 +57,7 @@ fn write_memory(
 
 /// Writes the lists of merged postings, on the threads of the pool that this is called in.
 fn write_merged(
-    merged: &Weights,
+    merged: &CollectionPostings,
     files: &'static ListFiles,
     folder: &Path,
     documents: &CodedDocuments,
@@ -81,7 +81,7 @@ pub(super) fn write_field_lists(stored: Stored, folder: &Path, note: &mut PartNo
     match stored {
         Stored::Memory(collection) => {
             let pool = collection.pool();
-            let merged = collection.merge();
+            let merged = collection.merge()?;
             pool.install(|| write_merged(&merged, &layout::FIELDS, folder, &documents, note))?;
         }
         Stored::Scratch(mut external) => {
@@ -193,7 +193,11 @@ pub(super) fn write_source(
 }
 
 /// Gives share `number` of merged postings to `user`.
-fn with_share<T>(merged: &Weights, number: usize, user: impl FnOnce(Share<'_>) -> T) -> T {
+fn with_share<T>(
+    merged: &CollectionPostings,
+    number: usize,
+    user: impl FnOnce(Share<'_>) -> T,
+) -> T {
     let from = number * SHARE_POSTINGS;
     let to = merged.posting_documents.len().min(from + SHARE_POSTINGS);
     let (from, to) = (from as u64, to as u64);
@@ -250,7 +254,7 @@ fn write_tasks(
 }
 
 /// The postings of a task as a share.
-fn share_of(merged: &Merged) -> Share<'_> {
+fn share_of(merged: &TaskPostings) -> Share<'_> {
     // Terms at both ends may be those of other tasks.
     let last = merged.documents.len() as u64;
     let first = merged.offsets.partition_point(|&offset| offset == 0) - 1;

@@ -101,7 +101,7 @@ impl FieldWriter {
             output: Some(folder.join("fields")),
         };
         let corpus = Corpus::open(&[file.path()], corpus)?;
-        let stored = Stored::build(corpus, &analyzer, options, &storage)?;
+        let stored = Stored::build(corpus, &options.clone().analyzer(analyzer), &storage)?;
         drop(file);
         if stored.statistics().documents != note.documents {
             return Err(Error::Verification(

@@ -147,7 +147,10 @@ fn repeated_ids_are_found_in_any_number_of_passes() {
     let other = tempfile::tempdir().unwrap();
     let text = documents(400, |n| if n % 10 == 9 { n - 9 } else { n });
     for memory_bytes in [1 << 20, 1600, 100, 1] {
-        assert_eq!(repeated(&external.runs, &table, memory_bytes).unwrap(), []);
+        assert_eq!(
+            repeated(&external.runs, &table, memory_bytes, &external.progress).unwrap(),
+            []
+        );
     }
     let corpus = Corpus::from_bytes("docs.tsv", text, CorpusOptions::default());
     let storage = Storage {

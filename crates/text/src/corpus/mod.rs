@@ -102,16 +102,14 @@ impl Corpus {
     }
 
     fn new(inputs: Vec<Input>, options: CorpusOptions) -> Self {
-        let progress = Progress::new();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        progress.begin(Stage::Reading, total);
         log::info!("{} input files, {total} bytes", inputs.len());
         let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES).max(1);
         Corpus {
             inputs: inputs.into(),
             current: None,
             options: Arc::new(options),
-            progress,
+            progress: Progress::new(),
             total_bytes: total,
             sequence: 0,
             chunk_bytes,
@@ -246,14 +244,15 @@ impl Corpus {
 
     /// Reports to `progress`, and ends when that is cancelled.
     pub fn with_progress(mut self, progress: Progress) -> Self {
-        progress.begin(Stage::Reading, self.total_bytes);
         self.progress = progress;
         self
     }
 
     fn set_total(&mut self, bytes: u64) {
         self.total_bytes = bytes;
-        self.progress.set_total(bytes);
+        if self.sequence > 0 {
+            self.progress.set_total(bytes);
+        }
     }
 
     /// Fills `block` with the next records; false when there are none left.
@@ -263,6 +262,9 @@ impl Corpus {
     /// left out instead and noted in the block.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
         self.progress.check()?;
+        if self.sequence == 0 {
+            self.progress.begin(Stage::Reading, self.total_bytes);
+        }
         let left = usize::try_from(self.left_bytes).unwrap_or(usize::MAX);
         block.start(
             self.sequence,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{Corpus, Input};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{Staged, remove_left_over};
 
 /// The files of spooled inputs; they are removed when this is dropped.
@@ -16,12 +17,14 @@ pub struct Spooled {
 }
 
 impl Corpus {
-    /// The same corpus once more, from the beginning: the inputs that have not been opened yet.
+    /// The same corpus once more, from the beginning: the inputs that have not been opened yet. It reports to the same
+    /// progress.
     pub fn again(&self) -> Corpus {
         let inputs = self.inputs.iter().cloned().collect();
         let again = Corpus::new(inputs, (*self.options).clone());
         Corpus {
             bounds: Arc::clone(&self.bounds),
+            progress: self.progress.clone(),
             ..again
         }
     }
@@ -51,7 +54,7 @@ impl Corpus {
                 false => Box::new(File::open(&input.path).map_err(unread)?),
             };
             let mut file = Staged::create(name)?;
-            copy(&mut from, &mut file, &input.path)?;
+            copy(&mut from, &mut file, &input.path, &self.progress)?;
             let path = file.temporary().to_path_buf();
             *input = Input {
                 bytes: Input::of_file(&path).bytes,
@@ -67,9 +70,10 @@ impl Corpus {
 }
 
 /// Copies all of `from`, which is called `name`.
-fn copy(from: &mut dyn io::Read, to: &mut Staged, name: &Path) -> Result<()> {
+fn copy(from: &mut dyn io::Read, to: &mut Staged, name: &Path, progress: &Progress) -> Result<()> {
     let mut buffer = vec![0; 1 << 20];
     loop {
+        progress.check()?;
         match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(count) => {

@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::BuildOptions;
 use super::documents::Documents;
 use super::engines::Engines;
 use super::external::Spill;
 use super::note::{ChunkNote, repeated_id};
+use super::options::BuildOptions;
 use super::run::EncodedRun;
 use crate::invert::Inverted;
 use crate::lexicon::PartTerms;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_storage::strings::Strings;
-use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Block, Chunk, Corpus};
 
 /// An inverted chunk.
@@ -99,15 +98,15 @@ enum Made {
 /// Inverts the whole corpus. What does not fit into memory goes to `spill`, if there is one.
 pub(super) fn pass(
     mut corpus: Corpus,
-    analyzer: &Analyzer,
     options: &BuildOptions,
     pool: &rayon::ThreadPool,
     mut spill: Option<&mut Spill>,
 ) -> Result<Local> {
     let fallback = Mutex::new(None);
-    let engines = Engines::open(&corpus, analyzer, options, pool, &fallback)?;
+    let engines = Engines::open(&corpus, options, pool, &fallback)?;
     let stages = Stages::new(pool.current_num_threads(), !options.no_overlap);
     let chunk_bytes = corpus.chunk_bytes();
+    let progress = corpus.progress();
     if let Some(spill) = &spill {
         spill.go_on(&mut corpus)?;
     }
@@ -130,8 +129,9 @@ pub(super) fn pass(
     let worker = || {
         let mut engine = engines.one();
         let mut chunk = Chunk::default();
-        let (alone, stamp, spare) = (&alone, &stamp, &spare);
+        let (alone, stamp, spare, progress) = (&alone, &stamp, &spare, &progress);
         move |mut block: Block| {
+            progress.check()?;
             let bytes = block.len();
             let (_shared, _alone);
             match load && bytes > chunk_bytes {
@@ -140,6 +140,7 @@ pub(super) fn pass(
             }
             let skipped = block.parse(&mut chunk)?;
             let inverted = engine.invert(&mut chunk)?;
+            progress.add_documents(inverted.lengths.len() as u64);
             match load && bytes > chunk_bytes {
                 true => chunk.text = Vec::new(),
                 false => lock(spare).push(block),
