@@ -125,10 +125,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let analyzer = target.analyzer(args)?;
     let outputs = [args.output.clone()];
     let storage = args.storage.storage(Some(&args.output))?;
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     let keep = target.keep(args)?;
     let mut kept = None;
     let prepare = |corpus: &mut Corpus| {
@@ -136,9 +133,8 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
             corpus.keep_fields(&keep.fields)?;
             let spooled = corpus.spool(&args.output)?;
             let again = corpus.again();
-            let progress = again.progress();
             let contents = Contents::new(again, keep, &options, &storage);
-            kept = Some((contents, progress, spooled));
+            kept = Some((contents, spooled));
         }
         Ok(())
     };
@@ -146,21 +142,16 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         .input
         .read(&analyzer, threads, &outputs, prepare, &args.storage)?;
     let mut summary = Summary::new(started, &collection);
-    let (postings, dealt) = (collection.postings_count(), collection.dealt());
+    let collected = collection.progress().clone();
     let progress = ReorderProgress::default();
     let how = args
         .reorder
         .map(|which| which.reordering(storage.memory, threads, &progress));
-    let (contents, read, _spooled) = kept
-        .map_or((None, None, None), |(contents, read, spooled)| {
-            (Some(contents), Some(read), Some(spooled))
-        });
+    let (contents, _spooled) = kept.unzip();
     let write = || target.write(collection, contents, &analyzer, how.as_ref(), args);
-    let written = match (&how, read, dealt) {
-        (Some(_), _, _) => progress::with_reordering(&progress, write),
-        (None, Some(read), _) => progress::show(&read, write),
-        (None, None, Some(dealt)) => progress::with_postings_bar(postings, &dealt, write),
-        (None, None, None) => write(),
+    let written = match &how {
+        Some(_) => progress::with_reordering(&progress, write),
+        None => progress::show(&collected, write),
     };
     let (done, more) = written.map_err(storage::suggest_resuming)?;
     let merged = target.wait();

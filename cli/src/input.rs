@@ -155,7 +155,7 @@ impl Args {
             if let ChunkSize::Auto = self.reading.chunk_size {
                 options.tuned = tune::load(&options);
             }
-            Stored::build(corpus, analyzer, &options, &storage_options)
+            Stored::build(corpus, &options.analyzer(analyzer), &storage_options)
         })?;
         note_fallback(stored.fallback());
         Ok(stored)
@@ -166,7 +166,7 @@ impl Args {
         let outputs = [output.to_path_buf()];
         let analyzer = self.reading.analyzer()?;
         let collection = self.read_checked(threads, &outputs, |corpus, options| {
-            Collection::build(corpus, &analyzer, &options)
+            Collection::build(corpus, &options.analyzer(analyzer))
         })?;
         note_fallback(collection.fallback());
         Ok(collection)
@@ -240,12 +240,12 @@ impl Args {
         let bytes = corpus.total_bytes();
         Ok(Sample {
             args: self,
-            analyzer: self.reading.analyzer()?,
-            options: BuildOptions {
-                // What is measured is this engine, and no other.
-                or_cpu: false,
-                ..self.engine.options(threads, bytes)?
-            },
+            // This engine is measured, and no other.
+            options: self
+                .engine
+                .options(threads, bytes)?
+                .analyzer(self.reading.analyzer()?)
+                .or_cpu(false),
             files: corpus.inputs().map(|input| input.path.clone()).collect(),
             bytes,
         })
@@ -356,7 +356,6 @@ impl Reading {
 /// The beginning of an input.
 pub struct Sample<'a> {
     args: &'a Args,
-    analyzer: Analyzer,
     pub options: BuildOptions,
     pub files: Vec<PathBuf>,
     /// The size of the whole input on disk.
@@ -371,7 +370,7 @@ impl Sample<'_> {
             .reading
             .corpus(None, ChunkSize::Bytes(chunk_bytes))?;
         corpus.limit(bytes);
-        Stored::build(corpus, &self.analyzer, &self.options, storage).map_err(suggest_skipping)
+        Stored::build(corpus, &self.options, storage).map_err(suggest_skipping)
     }
 }
 

@@ -37,7 +37,8 @@ fn template() -> TempDir {
     };
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let analyzer = Analyzer::default();
-    let collection = Collection::build(corpus, &analyzer, &options).expect("just written");
+    let collection =
+        Collection::build(corpus, &options.clone().analyzer(&analyzer)).expect("just written");
     let path = folder.path().join("index");
     Index::build_with(
         collection,

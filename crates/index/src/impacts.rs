@@ -104,10 +104,7 @@ pub(super) fn replace_tfs(
 
 /// The largest weight of all postings; 1 where there are none.
 fn largest_weight(part: &Part, weigher: &Weigher<'_>, bm25: &Bm25, threads: usize) -> Result<f64> {
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     let shards = 0..part.lists.shard_count();
     let of_shard = |shard| largest_of_shard(part, weigher, bm25, shard);
     let largest: Vec<Result<f32>> =

@@ -6,8 +6,7 @@
 //! checked when the page is first touched (`file.rs`). [`crate::query`] answers queries from it.
 //!
 //! ```
-//! use tokapi::collection::Stored;
-//! use tokapi::{Collection, Corpus, CorpusOptions, Index, analyze::Analyzer};
+//! use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, analyze::Analyzer};
 //! use tokapi::query::{Query, SearchOptions};
 //!
 //! # fn main() -> tokapi::Result<()> {
@@ -16,7 +15,7 @@
 //! # let path = folder.path().join("index");
 //! let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
 //! let analyzer = Analyzer::default();
-//! let collection = Collection::build(corpus, &analyzer, &Default::default())?;
+//! let collection = Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer))?;
 //! Index::build(collection, &analyzer, &path)?;
 //!
 //! let index = Index::open(&path)?;

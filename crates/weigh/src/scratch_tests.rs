@@ -10,7 +10,6 @@ use crate::output::{Order, Output, Target};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::scratch::ScratchOptions;
-use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, CorpusOptions};
 
 fn external(folder: &std::path::Path, documents: &str) -> External {
@@ -28,11 +27,8 @@ fn built(folder: &std::path::Path, documents: &str, resume: bool) -> External {
         },
         output: Some(folder.join("w.tsv")),
     };
-    let options = BuildOptions {
-        threads: 2,
-        ..BuildOptions::default()
-    };
-    match Stored::build(corpus, &Analyzer::default(), &options, &storage).unwrap() {
+    let options = BuildOptions::default().threads(2);
+    match Stored::build(corpus, &options, &storage).unwrap() {
         Stored::Scratch(external) => external,
         Stored::Memory(_) => panic!("nothing is held in memory"),
     }
@@ -158,12 +154,7 @@ fn repeated_ids_are_found_in_any_number_of_passes() {
         scratch: ScratchOptions::default(),
         output: Some(other.path().join("w.tsv")),
     };
-    let built = Stored::build(
-        corpus,
-        &Analyzer::default(),
-        &BuildOptions::default(),
-        &storage,
-    );
+    let built = Stored::build(corpus, &BuildOptions::default(), &storage);
     let error = built.err().unwrap().to_string();
     let expected = "docs.tsv: document 10 of the input has the id `id0` of document 1";
     assert!(error.starts_with(expected), "{error}");

@@ -55,10 +55,7 @@ pub struct Reordering<'a> {
 
 /// Writes `part`, of which nothing is deleted, to `folder`, its documents in another order.
 pub(super) fn write(part: &Part, folder: &Path, how: &Reordering<'_>) -> Result<PartNote> {
-    let pool = thread_pool(&BuildOptions {
-        threads: how.threads,
-        ..BuildOptions::default()
-    })?;
+    let pool = thread_pool(&BuildOptions::default().threads(how.threads))?;
     let permutation = pool.install(|| Permutation::new(part, how))?;
     how.progress.begin(Phase::Writing, part.note.postings);
     let mut note = PartNote {

@@ -10,6 +10,7 @@ mod chunk;
 mod columns;
 mod csv;
 mod decode;
+mod documents;
 mod ends;
 mod foreign;
 mod format;
@@ -39,6 +40,7 @@ pub use block::Block;
 pub use chunk::Chunk;
 pub use chunk::Span;
 pub use decode::unpack;
+pub use documents::{Document, DocumentSender, Value};
 pub use format::Format;
 pub use inputs::Input;
 pub use options::CorpusOptions;
@@ -51,6 +53,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use documents::DocumentSource;
 use small::SmallFile;
 use source::Source;
 use tokapi_storage::error::{Error, Result};
@@ -77,6 +80,8 @@ pub struct Corpus {
     bounds: Arc<OnceLock<(usize, usize)>>,
     /// What may still be read.
     left_bytes: u64,
+    /// Whether the documents come from an iterator or a channel of this process.
+    is_from_memory: bool,
 }
 
 impl Corpus {
@@ -97,6 +102,7 @@ impl Corpus {
             bytes: bytes.len() as u64,
             memory: Some(bytes),
             spooled: None,
+            holds_documents: false,
         };
         Corpus::new(vec![input], options)
     }
@@ -116,7 +122,49 @@ impl Corpus {
             document_bytes: usize::MAX,
             bounds: Arc::default(),
             left_bytes: u64::MAX,
+            is_from_memory: false,
         }
+    }
+
+    /// Reads documents from memory. The iterator is pulled as the documents are needed: no more of them are held than are
+    /// worked on. The format and the names of id and text in `options` have no meaning here.
+    ///
+    /// Such a corpus can be read once, unless it is [spooled](Corpus::spool) first, and a build of it is never resumed.
+    pub fn from_documents<I>(documents: I, options: CorpusOptions) -> Self
+    where
+        I: IntoIterator<Item = Document>,
+        I::IntoIter: Send + 'static,
+    {
+        Corpus::from_source(DocumentSource::new(documents.into_iter().map(Ok)), options)
+    }
+
+    /// Reads the documents that other threads send. They wait while the corpus is behind.
+    ///
+    /// ```
+    /// use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+    ///
+    /// let (sender, mut corpus) = Corpus::channel(CorpusOptions::default());
+    /// std::thread::spawn(move || sender.send(Document::new("a", "one two")));
+    /// let (chunk, _) = corpus.next_chunk()?.expect("one document");
+    /// assert_eq!(chunk.text(0), b"one two");
+    /// # tokapi_storage::error::Result::Ok(())
+    /// ```
+    pub fn channel(options: CorpusOptions) -> (DocumentSender, Self) {
+        let (sender, source) = DocumentSource::channel();
+        (sender, Corpus::from_source(source, options))
+    }
+
+    fn from_source(source: DocumentSource, options: CorpusOptions) -> Self {
+        Corpus {
+            current: Some(Source::Documents(source)),
+            is_from_memory: true,
+            ..Corpus::new(Vec::new(), options)
+        }
+    }
+
+    /// Whether the documents come from an iterator or a channel of this process.
+    pub fn is_from_memory(&self) -> bool {
+        self.is_from_memory
     }
 
     /// Keeps what documents have in `fields` too ([`CorpusOptions::fields`]).
@@ -296,7 +344,7 @@ impl Corpus {
                     None => break,
                 },
             };
-            match source.read_into(&mut block.records) {
+            match source.read_into(&mut block.records, &self.progress) {
                 Ok(true) => {
                     self.current = Some(source);
                     break;

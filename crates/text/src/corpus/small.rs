@@ -55,11 +55,12 @@ impl SmallFile {
             bytes: read.len() as u64,
             memory: Some(read.into()),
             spooled: None,
+            holds_documents: false,
         };
         let mut source = Source::open(&input, &records.options, &self.progress)?;
         let before = records.len();
         loop {
-            let has_more = source.read_into(records)?;
+            let has_more = source.read_into(records, &self.progress)?;
             if records.len() - before > MOST_BYTES {
                 return Err(Error::Input {
                     place: Place {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::decode::{self, Decoded};
+use super::documents::DocumentSource;
 use super::ends::Ends;
 use super::format::Format;
 use super::inputs::Input;
@@ -25,6 +26,7 @@ const RESERVED_BYTES: usize = 64 << 20;
 pub enum Source {
     Records(Box<RecordSource>),
     Parquet(Box<ParquetSource>),
+    Documents(DocumentSource),
 }
 
 impl Source {
@@ -33,6 +35,9 @@ impl Source {
         options: &CorpusOptions,
         progress: &Progress,
     ) -> Result<Source> {
+        if input.holds_documents {
+            return DocumentSource::spooled(input.file()).map(Source::Documents);
+        }
         let path: Arc<Path> = Arc::from(input.path.as_path());
         let mut decoded = decode::open(input, options, progress)?;
         log::info!("{}: read as {:?}", path.display(), decoded.format);
@@ -97,10 +102,11 @@ impl Source {
     }
 
     /// Adds records to `records` until it is full; false when the input is at its end.
-    pub(super) fn read_into(&mut self, records: &mut Records) -> Result<bool> {
+    pub(super) fn read_into(&mut self, records: &mut Records, progress: &Progress) -> Result<bool> {
         match self {
             Source::Records(source) => source.read_into(records),
             Source::Parquet(source) => source.read_into(records),
+            Source::Documents(source) => source.read_into(records, progress),
         }
     }
 }

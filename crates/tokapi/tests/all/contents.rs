@@ -104,12 +104,9 @@ fn build(folder: &Path, text: &str, options: CorpusOptions, held: u64, threads: 
     std::fs::write(&docs, text).unwrap();
     let corpus = Corpus::open(&[docs], options).unwrap();
     let (analyzer, storage) = (Analyzer::default(), storage(folder, held));
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-    let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+    let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
     let path = folder.join("index");
     Index::build_with(
         stored,
@@ -323,7 +320,7 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
         let (analyzer, storage) = (Analyzer::default(), storage(folder.path(), u64::MAX));
         let options = BuildOptions::default();
         let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
         let mut changed = documents[..after].to_vec();
         changed[50].id = "other".into();
         std::fs::write(&docs, jsonl(&changed)).unwrap();
@@ -350,7 +347,7 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
         let (analyzer, storage) = (Analyzer::default(), storage(folder.path(), u64::MAX));
         let options = BuildOptions::default();
         let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
         std::fs::write(&docs, before.replace(place, text).replace("t2 ", "t  ")).unwrap();
         let file = std::fs::File::options().write(true).open(&docs).unwrap();
         file.set_modified(modified).unwrap();

@@ -65,13 +65,11 @@ fn lost_after(chunks: u64) -> Engine {
 fn the_cpu_takes_over_where_the_device_is_lost() {
     let analyzer = Analyzer::default();
     let weigh = |engine, or_cpu| {
-        let options = BuildOptions {
-            engine,
-            threads: 2,
-            or_cpu,
-            ..BuildOptions::default()
-        };
-        Collection::build(corpus(), &analyzer, &options)
+        let options = BuildOptions::default()
+            .engine(engine)
+            .threads(2)
+            .or_cpu(or_cpu);
+        Collection::build(corpus(), &options.clone().analyzer(&analyzer))
     };
     let expected = weigh(Engine::Cpu, false).unwrap();
     assert_eq!(expected.fallback(), None);

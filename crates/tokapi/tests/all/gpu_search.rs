@@ -21,7 +21,7 @@ const BUILD: Build = Build::Host;
 fn collection(text: &str) -> Collection {
     let options = CorpusOptions::default().format(Some(tokapi::corpus::Format::Tsv));
     let corpus = Corpus::from_bytes("docs.tsv", text.to_owned(), options);
-    Collection::build(corpus, &Analyzer::default(), &BuildOptions::default()).unwrap()
+    Collection::build(corpus, &BuildOptions::default()).unwrap()
 }
 
 /// An index of `shape` in two parts, of which about one document in `of` is deleted.

@@ -26,7 +26,7 @@ fn corpus(folder: &Path, text: &str) -> Corpus {
 
 fn collection(folder: &Path, text: &str) -> Collection {
     let options = BuildOptions::default();
-    Collection::build(corpus(folder, text), &Analyzer::default(), &options).unwrap()
+    Collection::build(corpus(folder, text), &options).unwrap()
 }
 
 /// An index of the impacts of `text` by `bm25`.
@@ -157,12 +157,9 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
             scratch: ScratchOptions::default(),
             output: Some(path.clone()),
         };
-        let options = BuildOptions {
-            threads,
-            ..BuildOptions::default()
-        };
+        let options = BuildOptions::default().threads(threads);
         let corpus = corpus(folder.path(), &text);
-        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
         Index::build_with(
             stored,
             &analyzer,
@@ -222,7 +219,7 @@ fn what_is_kept_is_there() {
     };
     corpus.keep_fields(&keep.fields).unwrap();
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
-    let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+    let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
     let by = Bm25::default();
     Index::build_with(
         stored,
@@ -360,7 +357,7 @@ fn rankings_are_as_good_as_exact_ones() {
     .unwrap();
     let build = || {
         let corpus = Corpus::open(&[data("docs.jsonl.zst")], CorpusOptions::default()).unwrap();
-        Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap()
+        Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap()
     };
     let (exact, impacts) = (folder.path().join("exact"), folder.path().join("impacts"));
     Index::build(build(), &analyzer, &exact).unwrap();

@@ -81,7 +81,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let analyzer = Analyzer::default();
         let text = text(&shape);
-        let build = || Collection::build(corpus(folder.path(), &text), &analyzer, &BuildOptions::default()).unwrap();
+        let build = || Collection::build(corpus(folder.path(), &text), &BuildOptions::default().analyzer(&analyzer)).unwrap();
         let path = folder.path().join("index");
         Index::build(build(), &analyzer, &path).unwrap();
         let index = Index::open(&path).unwrap();
@@ -129,7 +129,7 @@ proptest! {
         let analyzer = Analyzer::default();
         let text = text(&shape);
         let path = folder.path().join("index");
-        let built = Collection::build(corpus(folder.path(), &text), &analyzer, &BuildOptions::default());
+        let built = Collection::build(corpus(folder.path(), &text), &BuildOptions::default().analyzer(&analyzer));
         Index::build(built.unwrap(), &analyzer, &path).unwrap();
         let index = Index::open(&path).unwrap();
         let mut random = Random(seed | 1);
@@ -177,8 +177,7 @@ fn two_parts_are_as_good_as_one() {
         let path = folder.path().join(name);
         let built = Collection::build(
             corpus(folder.path(), text),
-            &analyzer,
-            &BuildOptions::default(),
+            &BuildOptions::default().analyzer(&analyzer),
         );
         Index::build(built.unwrap(), &analyzer, &path).unwrap();
         path
@@ -248,12 +247,13 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
             },
             output: Some(folder.path().join("index")),
         };
-        let options = BuildOptions {
-            threads,
-            ..BuildOptions::default()
-        };
-        let stored =
-            Stored::build(corpus(folder.path(), &text), &analyzer, &options, &storage).unwrap();
+        let options = BuildOptions::default().threads(threads);
+        let stored = Stored::build(
+            corpus(folder.path(), &text),
+            &options.clone().analyzer(&analyzer),
+            &storage,
+        )
+        .unwrap();
         assert_eq!(matches!(stored, Stored::Scratch(_)), held == 0);
         let path = folder.path().join("index");
         Index::build(stored, &analyzer, &path).unwrap();
@@ -283,7 +283,7 @@ fn equals_run(collection: &str) {
     let docs = data(collection).join("docs.jsonl.zst");
     let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
     let path = folder.path().join("index");
-    let built = Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap();
+    let built = Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
     Index::build(built, &analyzer, &path).unwrap();
     let index = Index::open(&path).unwrap();
     index.check().unwrap();

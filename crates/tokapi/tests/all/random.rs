@@ -137,6 +137,6 @@ pub fn kept_by<T>(
         output: None,
     };
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
-    let collection = Collection::build(corpus, analyzer, &options).unwrap();
+    let collection = Collection::build(corpus, &options.clone().analyzer(analyzer)).unwrap();
     user(collection, contents)
 }

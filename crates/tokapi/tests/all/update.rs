@@ -312,7 +312,7 @@ fn numbers_go_on() {
         let options = CorpusOptions::default().format(Some(tokapi::corpus::Format::Terms));
         let text = texts.join("\n\n");
         let corpus = Corpus::from_bytes("documents", text.as_bytes(), options);
-        Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()
+        Collection::build(corpus, &Default::default()).unwrap()
     };
     Index::build(numbered(&["a", "b", "c"]), &Analyzer::default(), &path).unwrap();
     let mut writer = IndexWriter::open(&path, 1).unwrap();
@@ -384,7 +384,7 @@ fn new_documents_all_have_ids_or_none() {
     std::fs::write(&tsv, "x\tc\n").unwrap();
     let collection = |files: &[&Path]| {
         let corpus = Corpus::open(files, CorpusOptions::default()).unwrap();
-        Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()
+        Collection::build(corpus, &Default::default()).unwrap()
     };
     Index::build(collection(&[&terms]), &Analyzer::default(), &path).unwrap();
     let mut writer = IndexWriter::open(&path, 1).unwrap();

@@ -10,7 +10,7 @@ use super::{Collection, Part, Weigher};
 use crate::formula::{Bm25, Statistics};
 use crate::lexicon::Lexicon;
 use crate::postings::Frequencies;
-use tokapi_storage::error::Result;
+use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
 /// Postings that one thread merges at a time: with cursors and weights they fit into a
@@ -130,7 +130,7 @@ impl Weights {
                     let weights = &mut weights[range];
                     bm25.weigh(weigher.idf(term), documents, tfs, weigher.norms, weights);
                 }
-                Ok(())
+                Ok::<(), Error>(())
             })?;
         log::info!("weigh: {bm25:?} in {:.3?}", started.elapsed());
         Ok(())
@@ -167,7 +167,7 @@ impl Collection {
     /// Peak memory: 10 bytes a posting and the parts' terms while merging, 9 bytes after.
     ///
     /// # Errors
-    /// Parameters out of range; [`Error::Cancelled`](tokapi_storage::error::Error::Cancelled).
+    /// Parameters out of range; [`Error::Cancelled`].
     pub fn weigh(self, bm25: &Bm25) -> Result<Weights> {
         bm25.check()?;
         let (pool, progress) = (self.pool(), self.progress.clone());
@@ -183,7 +183,7 @@ impl Collection {
     /// Merges the parts.
     ///
     /// # Errors
-    /// [`Error::Cancelled`](tokapi_storage::error::Error::Cancelled).
+    /// [`Error::Cancelled`].
     pub fn merge(self) -> Result<CollectionPostings> {
         let started = Instant::now();
         let offsets = self.offsets();

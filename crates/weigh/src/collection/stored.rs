@@ -1,6 +1,7 @@
 //! A collection wherever there is room for it: in memory while it fits, else on scratch.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
@@ -66,6 +67,14 @@ impl Stored {
         let threads = pool.current_num_threads();
         let (job, progress) = (job(&corpus, options, storage), corpus.progress());
         let inputs: Vec<Input> = corpus.inputs().cloned().collect();
+        let is_from_memory = corpus.is_from_memory();
+        if storage.scratch.resume && is_from_memory {
+            return Err(Error::Usage(
+                "documents from memory cannot be read again, so their build cannot be resumed; \
+                 begin again"
+                    .into(),
+            ));
+        }
         if storage.scratch.resume && corpus.inputs().any(|input| input.is_stdin()) {
             return Err(Error::Usage(
                 "what came from standard input cannot be read again; put it into a file to be able \
@@ -86,7 +95,7 @@ impl Stored {
         let local = match local {
             Ok(local) => local,
             Err(error) => {
-                if !can_go_on(&error) {
+                if is_from_memory || !can_go_on(&error) {
                     spill.abandon();
                 }
                 return Err(error);
@@ -112,6 +121,7 @@ impl Stored {
             });
         }
         let mut external = External::new(spill, threads, options, progress)?;
+        external.is_kept = !is_from_memory;
         if let Err(error) = external.remove_repeated(on_error) {
             if !can_go_on(&error) {
                 external.remove();
@@ -379,6 +389,9 @@ fn chunk_bytes(
     }
 }
 
+/// The builds of documents from memory that this process has begun.
+static BUILDS: AtomicU64 = AtomicU64::new(0);
+
 fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> Job {
     let mut terms = corpus.description();
     terms["analyzer"] = options.analyzer.journal_description().into();
@@ -395,6 +408,11 @@ fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> Job {
     let folder = folder.canonicalize().unwrap_or(folder);
     let name = match output.and_then(Path::file_name) {
         Some(name) => folder.join(name).display().to_string(),
+        // No other build has these documents.
+        None if corpus.is_from_memory() => {
+            let number = BUILDS.fetch_add(1, Ordering::Relaxed);
+            format!("documents of process {}, {number}", std::process::id())
+        }
         None => Value::to_string(&terms["inputs"]),
     };
     Job {

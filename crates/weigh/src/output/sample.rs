@@ -7,7 +7,6 @@ use super::{Output, Target};
 use crate::collection::{BuildOptions, Collection};
 use crate::formula::Bm25;
 use tokapi_storage::whole::Staged;
-use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, CorpusOptions};
 
 /// Documents whose ids need escaping, some without terms, the terms in no order.
@@ -40,11 +39,8 @@ pub(super) fn collection_on(
         writeln!(file, "{}", serde_json::json!({"id": id, "text": text})).unwrap();
     }
     let corpus = Corpus::open(&[file.path().to_str().unwrap()], options).unwrap();
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
-    Collection::build(corpus, &Analyzer::default(), &options).unwrap()
+    let options = BuildOptions::default().threads(threads);
+    Collection::build(corpus, &options).unwrap()
 }
 
 /// `count` documents of some of 50 terms each, seeded, with lengths from 0 to 39.

@@ -51,14 +51,16 @@ pub struct External {
     rewritten: bool,
     analyzer: Analyzer,
     pub(crate) progress: Progress,
+    /// Whether scratch is kept when this is dropped, to resume from it.
+    pub(crate) is_kept: bool,
     pub(crate) fallback: Option<String>,
     pub(crate) times: StageTimes,
 }
 
 impl Drop for External {
-    /// Work that is not cancelled can be resumed from scratch.
+    /// Work that ends before it is done can be resumed from scratch, unless it is cancelled.
     fn drop(&mut self) {
-        if self.progress.is_cancelled() {
+        if !self.is_kept || self.progress.is_cancelled() {
             self.scratch.remove();
         }
     }
@@ -90,6 +92,7 @@ impl External {
             rewritten: false,
             analyzer: options.analyzer.clone(),
             progress,
+            is_kept: true,
             fallback: None,
             times: StageTimes::default(),
         };
@@ -327,7 +330,7 @@ impl External {
     }
 
     /// Removes everything from scratch.
-    pub fn remove(self) {
-        self.scratch.remove();
+    pub fn remove(mut self) {
+        self.is_kept = false;
     }
 }
