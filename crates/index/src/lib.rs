@@ -18,8 +18,7 @@
 //! | `query`, [`eval`] | search, and measures of its effectiveness |
 //!
 //! ```
-//! use tokapi::collection::Stored;
-//! use tokapi::{Collection, Corpus, CorpusOptions, Index, analyze::Analyzer};
+//! use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index};
 //! use tokapi::query::{Query, SearchOptions};
 //!
 //! # fn main() -> tokapi::Result<()> {
@@ -27,9 +26,8 @@
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("index");
 //! let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
-//! let analyzer = Analyzer::default();
-//! let collection = Collection::build(corpus, &analyzer, &Default::default())?;
-//! Index::build(collection, &analyzer, &path)?;
+//! let collection = Collection::build(corpus, &BuildOptions::default())?;
+//! Index::build(collection, &path)?;
 //!
 //! let index = Index::open(&path)?;
 //! let query = Query::any(index.analyzer().terms("boundary layer flow"));

@@ -17,7 +17,6 @@ use crate::reorder::{self, Reordering};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::StageTimes;
-use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{StagedFolder, sync_folder};
 use tokapi_text::analyze::Analyzer;
 use tokapi_weigh::collection::Stored;
@@ -43,25 +42,19 @@ pub struct IndexOptions<'a> {
     pub replaced: Option<Replaced>,
     /// The memory to stay within; what is available unless given.
     pub memory: Option<Memory>,
-    /// How far it is, and the way to cancel it.
-    pub progress: Progress,
 }
 
 impl Index {
-    /// Writes an index of `collection`, whose terms `analyzer` has cut, to the new folder `path`: whole
-    /// or not at all.
+    /// Writes an index of `collection` to the new folder `path`: whole or not at all. It reports to the progress of
+    /// the collection, and queries are cut by its analyzer.
     ///
     /// # Errors
-    /// There is something at `path`; a file cannot be written; scratch cannot be read.
-    pub fn build(
-        collection: impl Into<Stored>,
-        analyzer: &Analyzer,
-        path: &Path,
-    ) -> Result<StageTimes> {
+    /// There is something at `path`; a file cannot be written; scratch cannot be read; it is cancelled.
+    pub fn build(collection: impl Into<Stored>, path: impl AsRef<Path>) -> Result<StageTimes> {
         let stored = collection.into();
-        let progress = Progress::new();
-        Index::write_new(analyzer, path, None, |folder, _| {
-            build::write_part(stored, folder, 0, &progress)
+        let analyzer = stored.analyzer().clone();
+        Index::write_new(&analyzer, path.as_ref(), None, |folder, _| {
+            build::write_part(stored, folder, 0)
         })
     }
 
@@ -73,14 +66,13 @@ impl Index {
     #[doc(hidden)]
     pub fn build_with(
         collection: impl Into<Stored>,
-        analyzer: &Analyzer,
         path: &Path,
         options: IndexOptions<'_>,
     ) -> Result<StageTimes> {
         let stored = collection.into();
         let (threads, read) = (stored.threads(), stored.documents_read());
         let memory = options.memory.unwrap_or_else(Memory::available);
-        let progress = &options.progress;
+        let (analyzer, progress) = (&stored.analyzer().clone(), &stored.progress().clone());
         Index::write_new(analyzer, path, options.replaced, |folder, manifest| {
             let failed = Error::writing(path);
             let unordered = match options.reorder {
@@ -88,7 +80,7 @@ impl Index {
                 None => None,
             };
             let first = unordered.as_ref().map_or(folder, |folder| folder.path());
-            let (mut note, times) = build::write_part(stored, first, 0, progress)?;
+            let (mut note, times) = build::write_part(stored, first, 0)?;
             if let Some(contents) = options.contents {
                 manifest.keep = contents.keep().clone();
                 contents.write(first, &mut note, 0, read, analyzer, progress)?;

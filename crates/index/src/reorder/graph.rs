@@ -228,8 +228,12 @@ mod tests {
         std::fs::write(&docs, (1..=1000).map(line).collect::<String>()).unwrap();
         let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
         let analyzer = Analyzer::default();
-        let collection = Collection::build(corpus, &analyzer, &Default::default()).unwrap();
-        Index::build(collection, &analyzer, &path).unwrap();
+        let collection = Collection::build(
+            corpus,
+            &tokapi_weigh::collection::BuildOptions::default().analyzer(&analyzer),
+        )
+        .unwrap();
+        Index::build(collection, &path).unwrap();
         let index = Index::open(&path).unwrap();
         let part = &index.parts()[0];
 

@@ -147,10 +147,7 @@ fn write_store(
     let Some(stores) = stores else {
         return Ok(());
     };
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     thread_pool(&options)?.install(|| {
         let mut writer = StoreWriter::create(folder)?;
         for (store, numbers) in stores.into_iter().zip(numbers) {

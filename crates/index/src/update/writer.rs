@@ -110,23 +110,20 @@ impl IndexWriter {
     /// A document cannot be read, unless such are skipped; an id that is in the index, where that stops; an input
     /// changes meanwhile; files cannot be written or read; it is cancelled.
     pub fn add(&mut self, corpus: Corpus, options: &AddOptions) -> Result<Added> {
-        let (mut corpus, progress) = match &self.progress {
-            Some(progress) => (corpus.with_progress(progress.clone()), progress.clone()),
-            None => {
-                let progress = corpus.progress();
-                (corpus, progress)
-            }
+        let mut corpus = match &self.progress {
+            Some(progress) => corpus.with_progress(progress.clone()),
+            None => corpus,
         };
         let storage = Storage {
             memory: self.shared.memory,
             scratch: options.scratch.clone(),
             output: Some(self.shared.path.clone()),
         };
-        let (keep, analyzer) = (self.keep(), self.analyzer()?);
-        let contents = Contents::prepare(&mut corpus, &keep, &options.build, &storage)?;
-        let stored = Stored::build(corpus, &analyzer, &options.build, &storage)?;
+        let build = options.build.clone().analyzer(self.analyzer()?);
+        let contents = Contents::prepare(&mut corpus, &self.keep(), &build, &storage)?;
+        let stored = Stored::build(corpus, &build, &storage)?;
         let mut built = Built::of(&stored);
-        let appended = self.append_part(stored, contents, options.repeated, &progress)?;
+        let appended = self.append(stored, contents, options.repeated)?;
         built.written = appended.times;
         Ok(Added {
             documents: appended.documents,
@@ -139,24 +136,24 @@ impl IndexWriter {
     /// them besides postings, `contents` give that.
     ///
     /// # Errors
-    /// An id that is in the index, where that stops; files cannot be written or read.
+    /// The collection was cut by another analyzer; an id that is in the index, where that stops; files cannot be
+    /// written or read; it is cancelled.
     pub fn append(
         &mut self,
         collection: impl Into<Stored>,
         contents: Option<Contents<'_>>,
         repeated: Repeated,
     ) -> Result<Appended> {
-        let progress = self.progress();
-        self.append_part(collection.into(), contents, repeated, &progress)
-    }
-
-    fn append_part(
-        &mut self,
-        stored: Stored,
-        contents: Option<Contents<'_>>,
-        repeated: Repeated,
-        progress: &Progress,
-    ) -> Result<Appended> {
+        let stored = collection.into();
+        let (analyzer, progress) = (self.analyzer()?, &stored.progress().clone());
+        if stored.analyzer().options() != analyzer.options() {
+            return Err(Error::Usage(format!(
+                "{} uses the analyzer {}, and the new documents were cut by {}; read them with that of the index",
+                self.shared.path.display(),
+                analyzer.description(),
+                stored.analyzer().description()
+            )));
+        }
         let shared = Arc::clone(&self.shared);
         let first = shared.manifest().added;
         let gives = contents.as_ref().map(Contents::keep);
@@ -169,10 +166,9 @@ impl IndexWriter {
         }
         let folder = shared.new_folder()?;
         let read = stored.documents_read();
-        let (mut note, times) = build::write_part(stored, &folder.path, first, progress)?;
+        let (mut note, times) = build::write_part(stored, &folder.path, first)?;
         note.name.clone_from(&folder.name);
         if let Some(contents) = contents {
-            let analyzer = self.analyzer()?;
             contents.write(&folder.path, &mut note, first, read, &analyzer, progress)?;
         }
         sync_folder(&folder.path.join(MANIFEST));
