@@ -127,13 +127,11 @@ impl Args {
             EngineName::Gpu => self.gpu()?,
             EngineName::Auto => self.best(bytes)?,
         };
-        Ok(BuildOptions {
-            engine,
-            threads,
-            verify: self.verify,
-            or_cpu: self.engine == EngineName::Auto,
-            ..BuildOptions::default()
-        })
+        Ok(BuildOptions::default()
+            .engine(engine)
+            .threads(threads)
+            .verify(self.verify)
+            .or_cpu(self.engine == EngineName::Auto))
     }
 
     /// A GPU if that pays.

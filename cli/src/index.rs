@@ -292,7 +292,8 @@ impl Target {
                     .memory(storage.memory)
                     .scratch(storage.scratch)
                     .options(options)
-                    .build(corpus, analyzer)?;
+                    .analyzer(analyzer)
+                    .build(corpus)?;
                 return Ok((built, "wrote".into(), Value::Null));
             }
         };

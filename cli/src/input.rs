@@ -156,7 +156,7 @@ impl Args {
     ) -> Result<Stored, Error> {
         let storage_options = storage.storage(outputs.first().map(PathBuf::as_path))?;
         let stored = self.read_spilling(threads, outputs, storage, |corpus, options| {
-            Stored::build(corpus, analyzer, &options, &storage_options)
+            Stored::build(corpus, &options.analyzer(analyzer), &storage_options)
         })?;
         note_fallback(stored.fallback());
         Ok(stored)
@@ -185,7 +185,7 @@ impl Args {
         let outputs = [output.to_path_buf()];
         let analyzer = self.reading.analyzer()?;
         let collection = self.read_checked(threads, &outputs, |corpus, options| {
-            Collection::build(corpus, &analyzer, &options)
+            Collection::build(corpus, &options.analyzer(analyzer))
         })?;
         note_fallback(collection.fallback());
         Ok(collection)
@@ -258,12 +258,12 @@ impl Args {
         let bytes = corpus.total_bytes();
         Ok(Sample {
             args: self,
-            analyzer: self.reading.analyzer()?,
-            options: BuildOptions {
-                // The measurement is of this engine alone.
-                or_cpu: false,
-                ..self.engine.options(threads, bytes)?
-            },
+            // This engine is measured, and no other.
+            options: self
+                .engine
+                .options(threads, bytes)?
+                .analyzer(self.reading.analyzer()?)
+                .or_cpu(false),
             files: corpus.inputs().map(|input| input.path.clone()).collect(),
             bytes,
         })
@@ -311,20 +311,18 @@ impl Reading {
                 file.display()
             )));
         }
-        let options = CorpusOptions {
-            format: format.or(self.format.map(Into::into)),
-            id_field: self.id_field.clone(),
-            text_fields: self.text_field.clone(),
-            fields: Vec::new(),
-            chunk_bytes: match chunk_size {
+        let options = CorpusOptions::default()
+            .format(format.or(self.format.map(Into::into)))
+            .id_field(self.id_field.clone())
+            .text_fields(&self.text_field)
+            .chunk_bytes(match chunk_size {
                 ChunkSize::Auto => None,
                 ChunkSize::Bytes(bytes) => Some(usize::try_from(bytes).unwrap_or(usize::MAX)),
-            },
-            on_error: match self.on_error {
+            })
+            .on_error(match self.on_error {
                 OnErrorName::Stop => OnError::Stop,
                 OnErrorName::Skip => OnError::Skip,
-            },
-        };
+            });
         Corpus::open(&self.inputs, options)
     }
 
@@ -378,7 +376,6 @@ impl Reading {
 /// The beginning of an input.
 pub struct Sample<'a> {
     args: &'a Args,
-    analyzer: Analyzer,
     pub options: BuildOptions,
     pub files: Vec<PathBuf>,
     /// The size of the whole input on disk.
@@ -393,7 +390,7 @@ impl Sample<'_> {
             .reading
             .corpus(None, ChunkSize::Bytes(chunk_bytes))?;
         corpus.limit(bytes);
-        Stored::build(corpus, &self.analyzer, &self.options, storage).map_err(suggest_skipping)
+        Stored::build(corpus, &self.options, storage).map_err(suggest_skipping)
     }
 }
 

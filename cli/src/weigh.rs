@@ -12,7 +12,7 @@ use tokapi::{Bm25, Error};
 
 use crate::formula;
 use crate::input;
-use crate::progress::with_postings_bar;
+use crate::progress;
 use crate::storage;
 use crate::summary::{Summary, note, print};
 
@@ -127,15 +127,12 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         let shown = heaviest(&collection, &bm25, args.show)?;
         say(&shown, &output)?;
     }
-    let (postings, dealt) = (collection.postings_count(), collection.dealt());
+    let progress = collection.progress().clone();
     let write = || match &output {
         Some(output) => output.write(collection, &bm25),
         None => collection.weigh_only(&bm25),
     };
-    let written = match dealt {
-        Some(dealt) => with_postings_bar(postings, &dealt, write),
-        None => write(),
-    };
+    let written = progress::show(&progress, write);
     let Written { files, terms, .. } = written.map_err(storage::suggest_resuming)?;
     summary.terms = terms;
     if args.json {

@@ -27,10 +27,7 @@ fn template() -> TempDir {
         fields: vec!["half".into()],
         positions: true,
     };
-    let corpus = CorpusOptions {
-        fields: keep.fields.clone(),
-        ..CorpusOptions::default()
-    };
+    let corpus = CorpusOptions::default().fields(keep.fields.clone());
     let corpus = Corpus::open(&[docs], corpus).expect("just written");
     let options = BuildOptions::default();
     let storage = Storage {
@@ -40,17 +37,16 @@ fn template() -> TempDir {
     };
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let analyzer = Analyzer::default();
-    let collection = Collection::build(corpus, &analyzer, &options).expect("just written");
+    let collection =
+        Collection::build(corpus, &options.clone().analyzer(&analyzer)).expect("just written");
     let path = folder.path().join("index");
     Index::build_with(
         collection,
-        &analyzer,
         &path,
         IndexOptions {
             contents: Some(contents),
             ..Default::default()
-        },
-    )
+        })
     .expect("room");
     let mut writer = IndexWriter::open(&path, 1).expect("just written");
     writer

@@ -21,17 +21,14 @@ const WHOLE: usize = 1 << 16;
 
 /// The texts of all documents, read in chunks of about `chunk_bytes`, bad ones left out.
 fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -> Vec<Vec<u8>> {
-    let options = CorpusOptions {
-        format,
-        // Other formats have none.
-        fields: match format {
+    let options = CorpusOptions::default()
+        .format(format)
+        .fields(match format {
             Some(Format::Jsonl | Format::Json | Format::Trec) => vec!["title".into()],
             _ => Vec::new(),
-        },
-        chunk_bytes: Some(chunk_bytes),
-        on_error: OnError::Skip,
-        ..CorpusOptions::default()
-    };
+        })
+        .chunk_bytes(Some(chunk_bytes))
+        .on_error(OnError::Skip);
     let mut corpus = Corpus::from_bytes(name, bytes, options);
     let mut texts = Vec::new();
     while let Some((chunk, _)) = corpus.next_chunk().expect("errors are skipped") {
@@ -52,11 +49,9 @@ fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -
 pub fn records(format: Format, bytes: &[u8]) {
     let whole = texts("bytes", bytes, Some(format), WHOLE);
     assert_eq!(whole, texts("bytes", bytes, Some(format), 1));
-    let stop = CorpusOptions {
-        format: Some(format),
-        chunk_bytes: Some(WHOLE),
-        ..CorpusOptions::default()
-    };
+    let stop = CorpusOptions::default()
+        .format(Some(format))
+        .chunk_bytes(Some(WHOLE));
     let _ = Corpus::from_bytes("bytes", bytes, stop).next_chunk();
 }
 

@@ -41,10 +41,7 @@ impl Generated {
 
     /// A copy of it as a corpus.
     pub fn corpus(&self) -> Corpus {
-        let options = CorpusOptions {
-            format: Some(Format::Terms),
-            ..CorpusOptions::default()
-        };
+        let options = CorpusOptions::default().format(Some(Format::Terms));
         Corpus::from_bytes("generated", self.text.as_slice(), options)
     }
 }

@@ -107,15 +107,13 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 
 /// The engine on the CPU, from text in memory to weights in memory.
 pub fn on_cpu(repeat: u32, threads: usize, generated: &Generated) -> Result<(f64, Weights), Error> {
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     let analyzer = Analyzer::from(Cut::Plain);
     fastest(repeat, || {
         let corpus = generated.corpus();
         let started = Instant::now();
-        let weights = Collection::build(corpus, &analyzer, &options)?.weigh(&Bm25::default())?;
+        let weights = Collection::build(corpus, &options.clone().analyzer(&analyzer))?
+            .weigh(&Bm25::default())?;
         Ok((started.elapsed().as_secs_f64(), weights))
     })
 }

@@ -1,4 +1,4 @@
-//! Whether an index is whole: every checksum, and everything that must be so.
+//! The check of an index: every checksum, and every invariant.
 
 use crate::Index;
 use crate::document::{self, MOST_VALUE_BYTES, StoredValue};
@@ -11,15 +11,15 @@ use crate::part::tokens::take_code;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::{Progress, Stage};
 
-/// What a document takes while an index is checked: the code of its length, and what is left of the length, or
-/// of the values of fields, when postings are taken off.
+/// The memory of a document while an index is checked: the code of its length, and the rest of the length, or of the
+/// values of fields, when postings are taken off.
 const DOCUMENT_BYTES: u64 = 1 + 4;
 
 /// Documents, and bytes, after which a cancellation is looked for.
 const CHECKED_DOCUMENTS: u32 = 1 << 10;
 const CHECKED_BYTES: usize = 16 << 20;
 
-/// What was checked.
+/// The counts of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Documents.

@@ -9,7 +9,7 @@ use tokapi_storage::error::Result;
 use tokapi_storage::varint;
 use tokapi_text::corpus::{FieldValue, ValueType};
 
-/// What an index has kept of a document.
+/// The text and the fields of a document that an index keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredDocument {
     /// The text that was indexed, where texts are kept.
@@ -28,7 +28,7 @@ pub struct StoredValue {
 }
 
 impl Index {
-    /// What the index has kept of a document: nothing, where it was not asked to.
+    /// The text and the fields of a document, as far as the index keeps them.
     ///
     /// # Errors
     /// There is no such document; the index is damaged.
@@ -36,7 +36,7 @@ impl Index {
         self.stored(document, self.keep().text)
     }
 
-    /// The fields that the index has kept of a document, without its text: this takes a tenth of the time.
+    /// The fields of a document, as far as the index keeps them, without its text. This takes a tenth of the time.
     ///
     /// # Errors
     /// There is no such document; the index is damaged.
@@ -75,7 +75,7 @@ pub(crate) fn encode_values<'a>(
     }
 }
 
-/// Takes the values of one field off a record. None where there are none such.
+/// Takes the values of one field off a record. None if the record is damaged.
 fn take_values<'a>(record: &mut &'a [u8]) -> Option<Vec<&'a [u8]>> {
     let count = varint::take(record)?;
     let mut values = Vec::new();

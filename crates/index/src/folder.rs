@@ -1,4 +1,4 @@
-//! The folder of an index that changes: new parts, the lock, and what interrupted changes have left.
+//! The folder of an index that changes: new parts, the lock, and files that interrupted changes have left.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) const PART: &str = "part";
 
 /// The file that a writer holds.
 const LOCK: &str = "lock";
-/// How often the lock is tried for, and what is waited between.
+/// The number of tries for the lock, and the pause between them.
 const LOCK_TRIES: usize = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
@@ -78,7 +78,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     Ok(lock)
 }
 
-/// What interrupted changes have left in the folder of an index: the next change removes it.
+/// The files that interrupted changes have left in the folder of an index. The next change removes them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOver {
     /// Files, and folders with all that is in them.
@@ -88,7 +88,7 @@ pub struct LeftOver {
 }
 
 impl LeftOver {
-    /// What there is in `path`; nothing where somebody changes the index at the moment.
+    /// The files in `path`; none while the index is being changed.
     pub(super) fn of(path: &Path) -> Self {
         let is_changed = File::open(path.join(LOCK))
             .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)));
@@ -111,14 +111,14 @@ fn bytes_of(path: &Path) -> u64 {
     }
 }
 
-/// Removes what interrupted changes have left.
+/// Removes the files that interrupted changes have left.
 pub(super) fn sweep(path: &Path, manifest: &Manifest) {
     left_over(path, manifest)
         .iter()
         .for_each(|path| remove(path));
 }
 
-/// What the folder of an index has that its manifest does not name.
+/// The files and folders of an index that its manifest does not name.
 fn left_over(path: &Path, manifest: &Manifest) -> Vec<PathBuf> {
     let mut left = whole::left_over(&path.join(MANIFEST));
     for (entry, name) in entries(path) {
@@ -157,7 +157,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
     entries.filter_map(|entry| Some((entry.path(), entry.file_name().into_string().ok()?)))
 }
 
-/// Removes a file or a folder. What cannot be removed is in nobody's way; the next writer tries again.
+/// Removes a file or a folder. A failure does no harm: the next writer tries again.
 pub(super) fn remove(path: &Path) {
     let removed = match path.is_dir() {
         true => fs::remove_dir_all(path),

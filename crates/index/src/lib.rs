@@ -18,8 +18,7 @@
 //! | `query`, [`eval`] | search, and measures of its effectiveness |
 //!
 //! ```
-//! use tokapi::collection::Stored;
-//! use tokapi::{Collection, Corpus, CorpusOptions, Index, analyze::Analyzer};
+//! use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index};
 //! use tokapi::query::{Query, SearchOptions};
 //!
 //! # fn main() -> tokapi::Result<()> {
@@ -27,9 +26,8 @@
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("index");
 //! let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
-//! let analyzer = Analyzer::default();
-//! let collection = Collection::build(corpus, &analyzer, &Default::default())?;
-//! Index::build(collection, &analyzer, &path)?;
+//! let collection = Collection::build(corpus, &BuildOptions::default())?;
+//! Index::build(collection, &path)?;
 //!
 //! let index = Index::open(&path)?;
 //! let query = Query::any(index.analyzer().terms("boundary layer flow"));
@@ -92,7 +90,7 @@ pub struct Index {
     statistics: Statistics,
     keep: Keep,
     impacts: Option<Impacts>,
-    /// What a walk through all of it may take; what is available unless given.
+    /// The memory for a walk through all of it; the available memory unless given.
     memory: Option<Memory>,
 }
 
@@ -101,7 +99,7 @@ pub struct Index {
 pub struct IndexInfo {
     /// N and the total length.
     pub statistics: Statistics,
-    /// Documents that are deleted, and still take room.
+    /// Deleted documents that still take room.
     pub deleted: u64,
     /// Distinct (term, document) pairs, those of deleted documents among them.
     pub postings: u64,
@@ -111,13 +109,13 @@ pub struct IndexInfo {
     pub parts: usize,
     /// The bytes of the files of each name.
     pub files: Vec<(&'static str, u64)>,
-    /// How text is cut into terms, in words.
+    /// The analyzer, in words.
     pub analyzer: String,
-    /// What is kept of documents besides postings.
+    /// The parts of documents that are kept besides postings.
     pub keep: Keep,
-    /// How weights were computed, where it has impacts.
+    /// The formula of its impacts, if it has impacts.
     pub impacts: Option<Impacts>,
-    /// What interrupted changes have left in its folder.
+    /// The files that interrupted changes have left in its folder.
     pub left_over: LeftOver,
 }
 
@@ -139,7 +137,7 @@ impl Index {
     /// Opens the index in the folder `path`.
     ///
     /// # Errors
-    /// There is none; it is of another version or damaged.
+    /// There is no index; it is of another version or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Index::open_with(path.as_ref(), &Window::default())
     }
@@ -212,12 +210,12 @@ impl Index {
         self.statistics
     }
 
-    /// What it keeps of its documents besides postings.
+    /// The parts of documents that it keeps besides postings.
     pub fn keep(&self) -> &Keep {
         &self.keep
     }
 
-    /// How its weights were computed, where it has impacts in the place of tfs.
+    /// The formula of its impacts, if it has impacts in the place of tfs.
     pub fn impacts(&self) -> Option<&Impacts> {
         self.impacts.as_ref()
     }
@@ -276,8 +274,8 @@ impl Index {
         Ok(())
     }
 
-    /// Gives the postings of every term for which `wants`, told the term and its df, says so to `each`, terms
-    /// ascending, in pieces of at most `room` postings.
+    /// Calls `wants` with every term, ascending, and its df, and if it wants the list, `each` with the postings, in
+    /// pieces of at most `room`.
     ///
     /// # Errors
     /// The index is damaged; an error of `each`.
@@ -327,7 +325,7 @@ impl Index {
         Ok(lengths)
     }
 
-    /// What a walk through all of it may take.
+    /// The memory for a walk through all of it.
     pub(crate) fn memory(&self) -> Memory {
         self.memory.unwrap_or_else(Memory::available)
     }

@@ -62,11 +62,9 @@ impl Lines {
 }
 
 fn options(on_error: OnError) -> CorpusOptions {
-    CorpusOptions {
-        format: Some(Lines::FORMAT),
-        on_error,
-        ..CorpusOptions::default()
-    }
+    CorpusOptions::default()
+        .format(Some(Lines::FORMAT))
+        .on_error(on_error)
 }
 
 impl Input for Lines {
@@ -134,10 +132,7 @@ mod tests {
     /// All lines of `bytes` in splits of about 10 bytes, how many splits these were, and what was
     /// left out.
     fn read(bytes: &[u8], on_error: OnError) -> Result<(Vec<String>, usize, Skipped)> {
-        let options = CorpusOptions {
-            chunk_bytes: Some(10),
-            ..options(on_error)
-        };
+        let options = options(on_error).chunk_bytes(Some(10));
         let mut input = Lines::of(Corpus::from_bytes("memory", bytes, options), 1);
         let (mut lines, mut splits, mut skipped) = (Vec::new(), 0, Skipped::default());
         while let Some(split) = input.next_split()? {

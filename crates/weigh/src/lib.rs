@@ -9,3 +9,6 @@ pub mod invert;
 pub mod lexicon;
 pub mod output;
 pub mod postings;
+
+#[cfg(test)]
+mod scratch_tests;

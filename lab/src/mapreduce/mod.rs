@@ -184,16 +184,13 @@ pub fn weigh_by_job(
 
 fn weighing(generated: &Generated, repeat: u32, threads: usize) -> Result<Vec<Turn>, Error> {
     let mut turns = Vec::new();
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     for turn in 0..repeat {
         let (seconds, _, parts) = weigh_by_job(generated, threads)?;
         keep(&mut turns, "mapreduce", seconds);
         let corpus = generated.corpus();
         let started = Instant::now();
-        let collection = Collection::build(corpus, &Analyzer::from(Cut::Plain), &options)?;
+        let collection = Collection::build(corpus, &options.clone().analyzer(Cut::Plain))?;
         let weights = collection.weigh(&Bm25::default())?;
         keep(&mut turns, "weigh", started.elapsed().as_secs_f64());
         if turn == 0 {
@@ -206,7 +203,7 @@ fn weighing(generated: &Generated, repeat: u32, threads: usize) -> Result<Vec<Tu
 fn compare(parts: &[Part], weights: &Weights) -> Result<(), Error> {
     let bits = parts.iter().flat_map(|part| &part.weights);
     let bits = bits.map(|weight| weight.to_bits());
-    let expected = weights.iter().map(|(_, _, _, weight)| weight.to_bits());
+    let expected = weights.iter().map(|posting| posting.weight.to_bits());
     let terms: usize = parts.iter().map(|part| part.ends.len()).sum();
     match bits.eq(expected) && terms == weights.lexicon.terms.len() {
         true => Ok(()),

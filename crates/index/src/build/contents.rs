@@ -1,4 +1,4 @@
-//! The second pass over the documents: what is kept of them for display and filters.
+//! The second pass over the documents: texts, fields and positions are kept for display, filters and phrases.
 //!
 //! Postings are made without it; where texts or fields are to be kept, the corpus is read once more,
 //! and its documents go to the store in the order of the part. Which these are, the part's ids tell:
@@ -23,7 +23,7 @@ use tokapi_text::corpus::{Block, Chunk, Corpus, Input, OnError, Spooled};
 use tokapi_weigh::collection::{BuildOptions, Storage, thread_pool};
 use tokapi_weigh::invert::Cpu;
 
-/// The documents of a collection once more, for what an index keeps of them.
+/// The documents of a collection once more, for the parts of them that an index keeps.
 pub struct Contents<'a> {
     corpus: Corpus,
     keep: Keep,
@@ -75,7 +75,7 @@ impl<'a> Contents<'a> {
         Ok(Some(contents))
     }
 
-    /// What is kept.
+    /// The parts of documents that are kept.
     pub(crate) fn keep(&self) -> &Keep {
         &self.keep
     }

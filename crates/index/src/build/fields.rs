@@ -59,10 +59,7 @@ impl FieldWriter {
     ) -> Result<()> {
         let file = self.file.into_inner();
         let file = file.map_err(|error| Error::writing(folder)(error.into_error()))?;
-        let corpus = CorpusOptions {
-            format: Some(Format::Terms),
-            ..CorpusOptions::default()
-        };
+        let corpus = CorpusOptions::default().format(Some(Format::Terms));
         let analyzer = Analyzer::new(&AnalyzerOptions {
             cut: Cut::Whitespace,
             ..AnalyzerOptions::default()
@@ -76,13 +73,13 @@ impl FieldWriter {
             output: Some(folder.join("fields")),
         };
         let corpus = Corpus::open(&[file.path()], corpus)?.with_progress(progress.clone());
-        let stored = Stored::build(corpus, &analyzer, options, &storage)?;
+        let stored = Stored::build(corpus, &options.clone().analyzer(analyzer), &storage)?;
         drop(file);
         if stored.statistics().documents != note.documents {
             return Err(Error::Verification(
                 "the fields of some documents were not read back; please report it".into(),
             ));
         }
-        lists::write_field_lists(stored, folder, note, progress)
+        lists::write_field_lists(stored, folder, note)
     }
 }

@@ -89,10 +89,7 @@ fn largest_weight(
     threads: usize,
     progress: &Progress,
 ) -> Result<f64> {
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     let shards = 0..part.lists.shard_count();
     let of_shard = |shard| {
         progress.check()?;

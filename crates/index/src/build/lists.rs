@@ -9,12 +9,12 @@ use crate::part::layout::{self, ListFiles};
 use crate::part::note::PartNote;
 use crate::part::writer::{DocumentsWriter, ListsWriter};
 use crate::walk::{OwnedShare, PostingSource, Shares};
-use tokapi_storage::error::{Error, Result};
+use tokapi_storage::error::Result;
 use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_storage::progress::{Progress, Stage};
 use tokapi_weigh::collection;
-use tokapi_weigh::collection::external::{External, Merged};
-use tokapi_weigh::collection::{Collection, Stored, Weights};
+use tokapi_weigh::collection::external::{External, TaskPostings};
+use tokapi_weigh::collection::{Collection, CollectionPostings, Stored};
 use tokapi_weigh::formula::Statistics;
 
 /// Documents that are fetched at a time. Few, for their ids may be long.
@@ -25,44 +25,41 @@ pub(crate) fn write_part(
     stored: Stored,
     folder: &Path,
     first: u64,
-    progress: &Progress,
 ) -> Result<(PartNote, StageTimes)> {
     match stored {
-        Stored::Memory(collection) => write_memory(collection, folder, first, progress),
-        Stored::Scratch(external) => from_scratch(external, |external| {
-            write_external(external, folder, first, progress)
-        }),
+        Stored::Memory(collection) => write_memory(collection, folder, first),
+        Stored::Scratch(external) => {
+            from_scratch(external, |external| write_external(external, folder, first))
+        }
     }
 }
 
-/// Writes a collection on scratch, which is removed then. It stays where it can be written later.
+/// Writes a collection on scratch, which is removed then. After an error it stays, unless it is cancelled: the work can go on.
 fn from_scratch<T>(
     mut external: External,
     write: impl FnOnce(&External) -> Result<T>,
 ) -> Result<T> {
-    let written = external.reduce().and_then(|()| write(&external));
-    if let Ok(_) | Err(Error::Cancelled) = written {
-        external.remove();
-    }
-    written
+    external.reduce()?;
+    let written = write(&external)?;
+    external.remove();
+    Ok(written)
 }
 
 fn write_memory(
     collection: Collection,
     folder: &Path,
     first: u64,
-    progress: &Progress,
 ) -> Result<(PartNote, StageTimes)> {
     let pool = collection.pool();
-    let merged = collection.merge();
-    progress.check()?;
+    let progress = collection.progress().clone();
+    let merged = collection.merge()?;
     let mut note = PartNote::default();
     let documents = write_documents(folder, first, &mut note, || {
         let mut batch = Some(&merged.documents);
         move || Ok(batch.take())
     })?;
     let (text, documents) = (&layout::TEXT, &documents);
-    let write = || write_merged(&merged, text, folder, documents, &mut note, progress);
+    let write = || write_merged(&merged, text, folder, documents, &mut note, &progress);
     let (times, counted) = pool.install(write)?;
     (note.terms, note.postings) = counted;
     Ok((note, times))
@@ -70,7 +67,7 @@ fn write_memory(
 
 /// Writes the lists of merged postings, on the threads of the pool that this is called in.
 fn write_merged(
-    merged: &Weights,
+    merged: &CollectionPostings,
     files: &'static ListFiles,
     folder: &Path,
     documents: &CodedDocuments,
@@ -99,31 +96,20 @@ fn write_merged(
 }
 
 /// Writes the lists of fields, whose values are the terms of `stored`.
-pub(crate) fn write_field_lists(
-    stored: Stored,
-    folder: &Path,
-    note: &mut PartNote,
-    progress: &Progress,
-) -> Result<()> {
+pub(crate) fn write_field_lists(stored: Stored, folder: &Path, note: &mut PartNote) -> Result<()> {
     let documents = CodedDocuments::without_lengths(note.documents);
     match stored {
         Stored::Memory(collection) => {
             let pool = collection.pool();
-            let merged = collection.merge();
+            let progress = collection.progress().clone();
+            let merged = collection.merge()?;
             let fields = &layout::FIELDS;
-            let write = || write_merged(&merged, fields, folder, &documents, note, progress);
+            let write = || write_merged(&merged, fields, folder, &documents, note, &progress);
             pool.install(write)?;
         }
         Stored::Scratch(external) => {
             from_scratch(external, |external| {
-                write_tasks(
-                    external,
-                    &layout::FIELDS,
-                    folder,
-                    &documents,
-                    note,
-                    progress,
-                )
+                write_tasks(external, &layout::FIELDS, folder, &documents, note)
             })?;
         }
     }
@@ -133,7 +119,7 @@ pub(crate) fn write_field_lists(
 /// Where the time went, and the number of terms and of postings.
 type ListsWritten = (StageTimes, (u64, u64));
 
-/// What coding needs to know of all documents.
+/// The facts about all documents that coding needs.
 pub(crate) struct CodedDocuments {
     codes: LengthCodes,
     lengths: Vec<u8>,
@@ -141,7 +127,7 @@ pub(crate) struct CodedDocuments {
 }
 
 impl CodedDocuments {
-    /// So many documents for lists that are never weighed.
+    /// `documents` documents, for lists that are never weighed.
     pub(crate) fn without_lengths(documents: u64) -> Self {
         CodedDocuments {
             codes: LengthCodes::new(0, 0),
@@ -181,7 +167,7 @@ where
             (least, most) = (least.min(length), most.max(length));
         }
     }
-    // With what it holds of them.
+    // The batch at hand may be large.
     drop(next);
     let codes = LengthCodes::new(least.min(most), most);
     writer.finish(&codes, note)?;
@@ -231,7 +217,11 @@ pub(crate) fn write_source(
 }
 
 /// Gives share `number` of merged postings to `user`.
-fn with_share<T>(merged: &Weights, number: usize, user: impl FnOnce(Share<'_>) -> T) -> T {
+fn with_share<T>(
+    merged: &CollectionPostings,
+    number: usize,
+    user: impl FnOnce(Share<'_>) -> T,
+) -> T {
     let from = number * SHARE_POSTINGS;
     let to = merged.posting_documents.len().min(from + SHARE_POSTINGS);
     let (from, to) = (from as u64, to as u64);
@@ -257,24 +247,12 @@ fn write_external(
     external: &External,
     folder: &Path,
     first: u64,
-    progress: &Progress,
 ) -> Result<(PartNote, StageTimes)> {
     let mut note = PartNote::default();
     let documents = write_documents(folder, first, &mut note, || {
-        let mut next = external.document_batches(BATCH_DOCUMENTS);
-        move || {
-            progress.check()?;
-            next()
-        }
+        external.document_batches(BATCH_DOCUMENTS)
     })?;
-    let (times, counted) = write_tasks(
-        external,
-        &layout::TEXT,
-        folder,
-        &documents,
-        &mut note,
-        progress,
-    )?;
+    let (times, counted) = write_tasks(external, &layout::TEXT, folder, &documents, &mut note)?;
     (note.terms, note.postings) = counted;
     Ok((note, times))
 }
@@ -286,9 +264,7 @@ fn write_tasks(
     folder: &Path,
     documents: &CodedDocuments,
     note: &mut PartNote,
-    progress: &Progress,
 ) -> Result<ListsWritten> {
-    progress.begin(Stage::Writing, external.postings_count());
     let mut tasks = external.tasks(SHARE_POSTINGS)?;
     write_lists(
         external.stages(),
@@ -296,20 +272,13 @@ fn write_tasks(
         folder,
         &documents.view(),
         note,
-        || {
-            progress.check()?;
-            tasks.next()
-        },
-        |task, encoder| {
-            let merged = external.merge(task)?;
-            progress.add(merged.documents.len() as u64);
-            encoder.encode(&share_of(&merged))
-        },
+        || tasks.next(),
+        |task, encoder| encoder.encode(&share_of(&external.merge(task)?)),
     )
 }
 
 /// The postings of a task as a share.
-fn share_of(merged: &Merged) -> Share<'_> {
+fn share_of(merged: &TaskPostings) -> Share<'_> {
     // Terms at both ends may be those of other tasks.
     let last = merged.documents.len() as u64;
     let first = merged.offsets.partition_point(|&offset| offset == 0) - 1;

@@ -1,4 +1,4 @@
-//! From an inverted collection to a part: its postings, and the things that an index keeps of documents besides.
+//! From an inverted collection to a part: its postings, and the texts, fields and positions that are kept.
 
 mod built;
 mod contents;

@@ -20,7 +20,7 @@ use tokapi_weigh::formula::Bm25;
 ///
 /// ```
 /// use tokapi::index::IndexBuilder;
-/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+/// use tokapi::{Corpus, CorpusOptions};
 ///
 /// # fn main() -> tokapi::Result<()> {
 /// # let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/cranfield/docs.jsonl.zst");
@@ -31,7 +31,7 @@ use tokapi_weigh::formula::Bm25;
 ///     .store(true)
 ///     .field("author")
 ///     .positions(true)
-///     .build(corpus, &Analyzer::default())?;
+///     .build(corpus)?;
 /// assert_eq!(built.statistics.documents, 1400);
 /// # Ok(())
 /// # }
@@ -121,7 +121,13 @@ impl IndexBuilder {
         self
     }
 
-    /// Reads and inverts documents by these options, which have the threads, too.
+    /// Cuts text into terms by `analyzer`.
+    pub fn analyzer(mut self, analyzer: impl Into<Analyzer>) -> Self {
+        self.options.analyzer = analyzer.into();
+        self
+    }
+
+    /// Reads and inverts documents by these options, which have the analyzer and the threads, too.
     pub fn options(mut self, options: BuildOptions) -> Self {
         self.options = options;
         self
@@ -133,21 +139,17 @@ impl IndexBuilder {
         self
     }
 
-    /// Reads the documents of `corpus`, whose text `analyzer` cuts into terms, and writes the index.
+    /// Reads the documents of `corpus` and writes the index.
     ///
     /// # Errors
     /// There is something at the path that is not to be replaced; a document cannot be read, unless such are
     /// skipped; an input changes meanwhile; files cannot be written; there is too little memory; parameters of
     /// impacts out of range, or a term that weighs nothing or less by them; it is cancelled.
-    pub fn build(self, mut corpus: Corpus, analyzer: &Analyzer) -> Result<Built> {
+    pub fn build(self, mut corpus: Corpus) -> Result<Built> {
         let memory = self.memory.unwrap_or_else(Memory::available);
-        let progress = match self.progress {
-            Some(progress) => {
-                corpus = corpus.with_progress(progress.clone());
-                progress
-            }
-            None => corpus.progress(),
-        };
+        if let Some(progress) = self.progress {
+            corpus = corpus.with_progress(progress);
+        }
         if self.replaced.is_none() {
             Index::check_new(&self.path)?;
         }
@@ -157,13 +159,13 @@ impl IndexBuilder {
             output: Some(self.path.clone()),
         };
         let contents = Contents::prepare(&mut corpus, &self.keep, &self.options, &storage)?;
-        let stored = Stored::build(corpus, analyzer, &self.options, &storage)?;
+        let stored = Stored::build(corpus, &self.options, &storage)?;
         let mut built = Built::of(&stored);
         let reordering = self.reorder.map(|by| {
             Reordering::new(by)
                 .memory(memory)
                 .threads(stored.threads())
-                .progress(progress.clone())
+                .progress(stored.progress().clone())
         });
         let options = IndexOptions {
             contents,
@@ -171,9 +173,8 @@ impl IndexBuilder {
             impacts: self.impacts,
             replaced: self.replaced,
             memory: Some(memory),
-            progress,
         };
-        built.written = Index::build_with(stored, analyzer, &self.path, options)?;
+        built.written = Index::build_with(stored, &self.path, options)?;
         Ok(built)
     }
 }

@@ -1,4 +1,4 @@
-//! A new index: written beside what is there, and put in its place at one moment.
+//! A new index: written beside the old one, and put in its place at one moment.
 
 mod builder;
 mod replaced;
@@ -17,7 +17,6 @@ use crate::reorder::{self, Reordering};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::StageTimes;
-use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{StagedFolder, sync_folder};
 use tokapi_text::analyze::Analyzer;
 use tokapi_weigh::collection::Stored;
@@ -26,11 +25,11 @@ use tokapi_weigh::formula::Bm25;
 pub use builder::IndexBuilder;
 pub use replaced::Replaced;
 
-/// What an index is to be besides lists of postings.
+/// The options of an index besides its postings.
 #[doc(hidden)]
 #[derive(Default)]
 pub struct IndexOptions<'a> {
-    /// What it keeps of its documents. They are read once more for that.
+    /// The second pass over the documents, if parts of them are kept.
     pub contents: Option<Contents<'a>>,
     /// The order of its documents, where it is another than that in which they come. Takes twice the room
     /// while the index is written.
@@ -41,27 +40,21 @@ pub struct IndexOptions<'a> {
     pub impacts: Option<Bm25>,
     /// The index in the folder that the new one takes the place of, where there is one.
     pub replaced: Option<Replaced>,
-    /// What may be taken for all that; what is available unless given.
+    /// The memory to stay within; what is available unless given.
     pub memory: Option<Memory>,
-    /// How far it is, and the way to cancel it.
-    pub progress: Progress,
 }
 
 impl Index {
-    /// Writes an index of `collection`, whose terms `analyzer` has cut, to the new folder `path`: whole
-    /// or not at all.
+    /// Writes an index of `collection` to the new folder `path`: whole or not at all. It reports to the progress of
+    /// the collection, and queries are cut by its analyzer.
     ///
     /// # Errors
-    /// There is something at `path`; a file cannot be written; scratch cannot be read.
-    pub fn build(
-        collection: impl Into<Stored>,
-        analyzer: &Analyzer,
-        path: &Path,
-    ) -> Result<StageTimes> {
+    /// There is something at `path`; a file cannot be written; scratch cannot be read; it is cancelled.
+    pub fn build(collection: impl Into<Stored>, path: impl AsRef<Path>) -> Result<StageTimes> {
         let stored = collection.into();
-        let progress = Progress::new();
-        Index::write_new(analyzer, path, None, |folder, _| {
-            build::write_part(stored, folder, 0, &progress)
+        let analyzer = stored.analyzer().clone();
+        Index::write_new(&analyzer, path.as_ref(), None, |folder, _| {
+            build::write_part(stored, folder, 0)
         })
     }
 
@@ -73,14 +66,13 @@ impl Index {
     #[doc(hidden)]
     pub fn build_with(
         collection: impl Into<Stored>,
-        analyzer: &Analyzer,
         path: &Path,
         options: IndexOptions<'_>,
     ) -> Result<StageTimes> {
         let stored = collection.into();
         let (threads, read) = (stored.threads(), stored.documents_read());
         let memory = options.memory.unwrap_or_else(Memory::available);
-        let progress = &options.progress;
+        let (analyzer, progress) = (&stored.analyzer().clone(), &stored.progress().clone());
         Index::write_new(analyzer, path, options.replaced, |folder, manifest| {
             let failed = Error::writing(path);
             let unordered = match options.reorder {
@@ -88,7 +80,7 @@ impl Index {
                 None => None,
             };
             let first = unordered.as_ref().map_or(folder, |folder| folder.path());
-            let (mut note, times) = build::write_part(stored, first, 0, progress)?;
+            let (mut note, times) = build::write_part(stored, first, 0)?;
             if let Some(contents) = options.contents {
                 manifest.keep = contents.keep().clone();
                 contents.write(first, &mut note, 0, read, analyzer, progress)?;
@@ -135,7 +127,7 @@ impl Index {
         Ok(times)
     }
 
-    /// Tells before the work begins whether there can be a new index at `path`.
+    /// Checks, before the work begins, that a new index can be written at `path`.
     ///
     /// # Errors
     /// As [`Index::build`], as far as they can be foreseen.

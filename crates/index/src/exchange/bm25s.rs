@@ -27,7 +27,7 @@ use tokapi_storage::whole::{StagedFolder, sync_folder};
 use tokapi_weigh::formula::{Bm25, Formula};
 use tokapi_weigh::output::Npy;
 
-/// What a document takes while weights are computed: L.
+/// The memory of a document while weights are computed: L.
 const NORM_BYTES: u64 = 8;
 
 /// The version of the package whose format this is.

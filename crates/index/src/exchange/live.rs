@@ -1,4 +1,4 @@
-//! A whole index as others see it: all parts as one, without the documents that are deleted.
+//! A whole index as other engines see it: all parts as one, without the documents that are deleted.
 
 use crate::Index;
 use crate::part::Part;
@@ -7,7 +7,7 @@ use crate::walk::{Renumbered, Walk};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
-/// What was written.
+/// The counts of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exported {
     /// Documents that are not deleted.
@@ -31,7 +31,7 @@ pub(crate) struct Live<'a> {
     progress: &'a Progress,
 }
 
-/// Formats whose numbers have a sign know no more documents.
+/// The most documents of formats whose numbers have a sign.
 const MOST_DOCUMENTS: u64 = i32::MAX as u64;
 
 impl<'a> Live<'a> {

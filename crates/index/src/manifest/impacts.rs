@@ -12,7 +12,7 @@ pub(crate) const MOST_IMPACT: u32 = 255;
 pub struct Impacts {
     /// The formula and its parameters.
     pub bm25: Bm25,
-    /// What an impact of 1 weighs.
+    /// The weight of an impact of 1.
     pub scale: f64,
 }
 

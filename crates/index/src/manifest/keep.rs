@@ -1,4 +1,4 @@
-//! What an index keeps of its documents besides postings.
+//! The parts of documents that an index keeps besides postings.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::part::Part;
 
-/// What an index keeps of its documents besides postings.
+/// The parts of documents that an index keeps besides postings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keep {
     /// Whether it keeps texts.

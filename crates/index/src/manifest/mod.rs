@@ -1,4 +1,4 @@
-//! The manifest: what an index consists of. It is replaced as a whole, so that an index is always in
+//! The manifest: the parts of an index and their files. It is replaced as a whole, so that an index is always in
 //! one state or the next.
 
 mod impacts;
@@ -21,7 +21,7 @@ pub(crate) use impacts::MOST_IMPACT;
 pub use keep::Keep;
 pub(crate) use tokapi_storage::apart::MANIFEST;
 
-/// What an index consists of.
+/// The parts of an index, and the facts about all of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     /// Tells files of an index from others.
@@ -30,7 +30,7 @@ pub(crate) struct Manifest {
     pub version: u32,
     /// How text was cut into terms.
     pub analyzer: AnalyzerOptions,
-    /// What is kept of documents besides postings.
+    /// The parts of documents that are kept besides postings.
     #[serde(default)]
     pub keep: Keep,
     /// How weights were computed, where lists have them in the place of tfs.

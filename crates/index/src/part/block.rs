@@ -22,7 +22,7 @@ const ALONE: u8 = 66;
 /// A full block's gaps of so many bits add up to 2^31 at most.
 const FEW_BITS: u8 = 24;
 
-/// How a block is coded, and what bounds its weights.
+/// The coding of a block, and the bounds of its weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Entry {

@@ -33,7 +33,7 @@ pub(crate) struct Cursor<'a> {
 const NONE: usize = usize::MAX;
 
 impl<'a> Cursor<'a> {
-    /// A walk through what there is of a term.
+    /// A walk through the list of a term.
     pub fn new(found: &Found<'a>) -> Result<Self> {
         let mut cursor = Cursor {
             file: found.file,

@@ -1,7 +1,7 @@
-//! The documents of a part that are no more: a list as that of a term, in a file of its own.
+//! The deleted documents of a part: a list as that of a term, in a file of its own.
 //!
-//! A part never changes; what is deleted from it is told by a new file, which the next state of the
-//! index names instead of the one before.
+//! A part never changes. A deletion writes a new file, which the next state of the index names in the place of
+//! the one before.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::note::DeletedNote;
 use super::window::Window;
 use tokapi_storage::error::Result;
 
-/// The documents that are no more, opened.
+/// The deleted documents, opened.
 pub(crate) struct Deleted {
     file: Arc<PageFile>,
     /// The number of the part's documents.

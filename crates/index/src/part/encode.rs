@@ -49,7 +49,7 @@ pub(crate) struct Encoded {
     pub posting_count: u64,
 }
 
-/// What a share has of a list that goes by blocks.
+/// The piece of a list in blocks that is in a share.
 pub(crate) struct Piece {
     /// Whether the list begins here.
     pub begins: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Shard {
     pub lists: u64,
 }
 
-/// What coding needs to know of all documents.
+/// The facts about all documents that coding needs.
 pub(crate) struct Documents<'a> {
     pub codes: &'a LengthCodes,
     /// The code of every document's length.

@@ -19,7 +19,7 @@ use super::window::{AROUND_BYTES, Release, Window};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
 
-/// Bytes of a page: what a first touch costs.
+/// Bytes of a page: the cost of a first touch.
 const PAGE_BYTES: usize = 16 << 10;
 const MAGIC: [u8; 8] = *b"tokapiIX";
 /// The format of everything in an index.
@@ -27,7 +27,7 @@ pub(crate) const VERSION: u32 = 1;
 /// Magic, kind (4 bytes), version (4), length of the data (8), stamp (4), CRC-32 of these (4).
 const FOOTER_BYTES: usize = 32;
 
-/// What a file holds, in four letters.
+/// The content of a file, in four letters.
 pub(crate) type Kind = [u8; 4];
 
 /// A file that has been written, as a manifest knows it.
@@ -188,7 +188,7 @@ impl PageFile {
         self.length
     }
 
-    /// What it holds.
+    /// The content of the file, in four letters.
     pub fn kind(&self) -> Kind {
         let at = self.map.len() - FOOTER_BYTES + MAGIC.len();
         std::array::from_fn(|place| self.map[at + place])
@@ -318,7 +318,7 @@ impl Release for PageFile {
     }
 }
 
-/// So many bits, none of them set.
+/// `count` bits, none of them set.
 fn no_bits(count: usize) -> Box<[AtomicU64]> {
     (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
 }

@@ -114,7 +114,7 @@ pub(crate) const TOKEN_ENDS: PartFile = PartFile {
 /// Ids between two whose places are kept.
 pub(crate) const GROUP_IDS: u64 = 64;
 
-/// What stands before the terms of a shard.
+/// The header of a shard of terms.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct ShardHeader {
@@ -173,7 +173,7 @@ pub(crate) struct FormerStoreBlock {
     pub records: FrameBytes,
 }
 
-/// What stands before the list of deleted documents.
+/// The header of the list of deleted documents.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct DeletedHeader {

@@ -1,4 +1,4 @@
-//! The lists of a part, opened: terms to what there is of them.
+//! The lists of a part, opened: terms to their entries.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct Lists {
     checked: Box<[AtomicU64]>,
 }
 
-/// What the dictionary says of a term.
+/// The entry of a term in the dictionary.
 pub(crate) struct Found<'a> {
     pub df: u64,
     pub list: List<'a>,
@@ -104,7 +104,7 @@ impl Lists {
         self.postings.damaged(what)
     }
 
-    /// What there is of `term`.
+    /// The entry of `term`.
     pub fn find(&self, term: &[u8]) -> Result<Option<Found<'_>>> {
         let Some(shard) = self.shard_of(term)? else {
             return Ok(None);
@@ -132,7 +132,7 @@ impl Lists {
         Ok(ids.map(|id| (id, shard.trie.term(id))).collect())
     }
 
-    /// What there is of every term of a shard, by its number there.
+    /// The entry of every term of a shard, by its number there.
     pub fn lists_of_shard(&self, number: usize) -> Result<Vec<Found<'_>>> {
         let shard = self.shard(number)?;
         let ids = 0..shard.header.terms;
@@ -151,7 +151,7 @@ impl Lists {
         self.directory.1
     }
 
-    /// The terms of a shard, ascending, each with what there is of it.
+    /// The terms of a shard, ascending, each with its entry.
     pub fn terms_of_shard(&self, number: usize) -> Result<Vec<(Vec<u8>, Found<'_>)>> {
         let shard = self.shard(number)?;
         let mut terms = Vec::with_capacity(shard.header.terms as usize);

@@ -43,7 +43,7 @@ use window::Window;
 pub(crate) struct Part {
     pub note: PartNote,
     pub lists: Lists,
-    /// The documents that are no more.
+    /// The deleted documents.
     pub deleted: Option<Deleted>,
     lengths: Arc<PageFile>,
     ids: Arc<PageFile>,
@@ -52,9 +52,9 @@ pub(crate) struct Part {
     codes: LengthCodes,
     /// The lists of fields, where some are kept.
     pub fields: Option<Lists>,
-    /// What is kept of documents, where something is.
+    /// The texts and fields of documents, if they are kept.
     pub store: Option<Store>,
-    /// Documents as sequences of terms, where they are kept.
+    /// Documents as sequences of terms, if they are kept.
     pub tokens: Option<Tokens>,
 }
 
@@ -203,17 +203,17 @@ impl Part {
         })
     }
 
-    /// What the part has of `term`.
+    /// The entry of `term`.
     pub fn find(&self, term: &[u8]) -> Result<Option<Found<'_>>> {
         self.lists.find(term)
     }
 
-    /// The documents that are no more, as a list.
+    /// The deleted documents, as a list.
     pub fn deleted(&self) -> Result<Option<Found<'_>>> {
         self.deleted.as_ref().map(Deleted::found).transpose()
     }
 
-    /// The documents that are no more, ascending.
+    /// The deleted documents, ascending.
     pub fn deleted_documents(&self) -> Result<Vec<u32>> {
         let mut documents = Vec::new();
         if let Some(found) = self.deleted()? {

@@ -12,7 +12,7 @@ use super::window::Window;
 use tokapi_storage::error::Result;
 use tokapi_weigh::formula::Statistics;
 
-/// What a part consists of.
+/// The files and the counts of a part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PartNote {
     /// Its folder.
@@ -29,7 +29,7 @@ pub(crate) struct PartNote {
     pub deleted: Option<DeletedNote>,
 }
 
-/// The documents of a part that are no more.
+/// The deleted documents of a part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DeletedNote {
     /// The file, one of those of the part's folder.

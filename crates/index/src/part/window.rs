@@ -1,9 +1,9 @@
 //! How much of the mapped files of an index is in memory at a time.
 //!
-//! What is mapped and touched is in memory, and counts as memory of the process, until somebody lets it go. Files that
-//! are opened with a window count what is touched of them; when that is more than the window may hold, all of it is
-//! let go and comes back, from the system's cache or the disk, where it is touched again. Queries are answered
-//! without a window: what is mapped then is the system's cache.
+//! Pages that are mapped and touched count as memory of the process until they are released. Files that are opened
+//! with a window count the pages that are touched. When these are more than the window holds, all are released; a page
+//! comes back, from the cache of the system or the disk, when it is touched again. Queries are answered without a
+//! window: their pages belong to the cache of the system.
 //!
 //! Linux 6.18 and later map a whole folio of the cache, up to 2 MiB, around a byte that is touched, and no advice keeps
 //! them from it. So the system's own count is asked for, too, whenever a new piece is touched: this takes a microsecond, and
@@ -20,11 +20,11 @@ pub(crate) const AROUND_BYTES: usize = 64 << 10;
 
 /// A file that can be let go of.
 pub(crate) trait Release: Send + Sync {
-    /// Lets go of what is in memory of it; it is read and checked again when it is touched.
+    /// Releases its pages; they are read and checked again when they are touched.
     fn release(&self);
 }
 
-/// A bound on what is in memory of all files that are opened with it. The default has none.
+/// A bound on the bytes in memory of all files that are opened with it. The default has none.
 #[derive(Clone, Default)]
 pub(crate) struct Window(Option<Arc<Bounded>>);
 
@@ -83,7 +83,7 @@ impl Window {
         }
     }
 
-    /// Counts bytes that are about to be touched. Lets go of everything before where there would be too many.
+    /// Counts bytes that are about to be touched. Releases all pages first if there would be too many.
     pub fn touch(&self, bytes: u64) {
         let Some(bounded) = &self.0 else {
             return;

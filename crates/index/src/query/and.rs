@@ -138,7 +138,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     Ok(())
 }
 
-/// What a term adds to the score of documents from `first` to `last` at most.
+/// The most that a term adds to the score of documents from `first` to `last`.
 pub(super) fn bound_between(term: &Term<'_>, weigher: &Weigher<'_>, first: u32, last: u32) -> f64 {
     let cursor = &term.cursor;
     let from = cursor.block_of(first, cursor.block());

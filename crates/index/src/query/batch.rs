@@ -14,7 +14,7 @@ pub(crate) struct Batch {
     documents: [u32; BLOCK],
     lengths: [u32; BLOCK],
     has_lengths: bool,
-    /// What has been added up so far, in whatever order.
+    /// The sums of the weights so far, in whatever order.
     sums: [f64; BLOCK],
     /// The places of those that are left.
     alive: Vec<u8>,
@@ -31,7 +31,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// An empty batch for a query of so many terms.
+    /// An empty batch for a query of `terms` terms.
     pub fn new(terms: usize) -> Self {
         Batch {
             count: 0,

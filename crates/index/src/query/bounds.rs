@@ -1,4 +1,4 @@
-//! What bounds the scores in every window of documents.
+//! The bounds of the scores in every window of documents.
 
 use super::terms::{Term, Terms};
 use crate::part::cursor::Cursor;
@@ -12,7 +12,7 @@ pub(super) const WINDOW: usize = 4096;
 /// beyond, that takes longer than looking up what the rarest has.
 const FAR: u64 = 256;
 
-/// What bounds the scores in every window.
+/// The bounds of the scores in every window.
 pub(super) struct Windows {
     terms: Vec<TermWindows>,
     /// The bounds of all terms in every window, added up: 0 where none occurs, less than any number
@@ -22,7 +22,7 @@ pub(super) struct Windows {
 
 /// A term in the windows.
 enum TermWindows {
-    /// What bounds it everywhere.
+    /// Its bound everywhere.
     Far(f32),
     Near {
         /// Its bound in every window; 0 where it does not occur.
@@ -66,7 +66,7 @@ impl Windows {
         self.sums.len()
     }
 
-    /// What no score in a window is above; none where nothing matches.
+    /// The bound of the scores in a window; none if nothing matches there.
     #[inline]
     pub fn bound(&self, window: usize) -> Option<f64> {
         // Every addition may have been off by half a unit in the last of 24 places.
@@ -77,7 +77,7 @@ impl Windows {
         }
     }
 
-    /// What a term adds in a window at most; 0 where it does not occur.
+    /// The most that a term adds in a window; 0 where it does not occur.
     #[inline]
     pub fn term_bound(&self, term: usize, window: usize) -> f32 {
         match &self.terms[term] {

@@ -18,7 +18,7 @@ pub struct Explained {
     pub terms: Vec<ExplainedTerm>,
 }
 
-/// What a term adds.
+/// The share of a term in a score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExplainedTerm {
     /// The term.
@@ -29,7 +29,7 @@ pub struct ExplainedTerm {
     pub tf: u32,
     /// How many documents have it.
     pub df: u64,
-    /// Its idf; in an index of impacts what an impact of 1 weighs.
+    /// Its idf; in an index of impacts the weight of an impact of 1.
     pub idf: f64,
     /// Its weight in the document.
     pub weight: f32,

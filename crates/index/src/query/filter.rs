@@ -10,10 +10,10 @@ use crate::part::tokens::{Codes, Tokens};
 use tokapi_storage::error::{Error, Kept, Result};
 
 impl Filter {
-    /// Reads what a person wrote: `field:value`, or `-field:value` for documents without the value.
+    /// Reads a filter as a person writes it: `field:value`, or `-field:value` for documents without the value.
     ///
     /// # Errors
-    /// It is no such thing; the index keeps no such field.
+    /// It is neither; the index does not keep the field.
     pub fn parse(text: &str, index: &Index) -> Result<Self> {
         let of = |text: &str, not: bool| {
             let fields = index.keep().fields.iter();

@@ -4,7 +4,7 @@
 /// with 1,024, 297 with 4,096.
 const BUCKETS: usize = 1024;
 
-/// What a score may be below its bucket, by the rounding of the scale.
+/// The most by which a score is below its bucket, by the rounding of the scale.
 const ROUGH: f32 = 1.0 - 4e-7;
 
 /// The number of scores in each of many narrow ranges.

@@ -9,7 +9,7 @@ use super::top::Top;
 use super::{single, windows};
 use tokapi_storage::error::Result;
 
-/// The list of a term leads where so many times more documents are in no such list: with a longer one windows are
+/// The rarest term leads if its list is at most 1/N of the documents: with a longer one windows are
 /// faster. The first is for terms that add to the score, the second for one that documents must have. On
 /// 500 MB of text the best 10 for one to six terms took 101, 95 and 97 us with 16, 4 and 1; with one of them that must
 /// occur 175, 167, 186 and 243 us with 64, 16, 4 and 1.

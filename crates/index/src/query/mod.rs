@@ -39,13 +39,13 @@ use tokapi_storage::error::Result;
 use tokapi_weigh::formula::Bm25;
 use top::Top;
 
-/// What is sought.
+/// A query: the terms, values and phrases that documents must, should or must not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     /// The terms, in order.
     pub clauses: Vec<Clause>,
-    /// What documents must be besides: all of these. They make no difference to scores. Where no term must or
-    /// should occur, they alone tell what matches.
+    /// Conditions on fields, all of which documents must meet. They make no difference to scores. If no term must or
+    /// should occur, they alone decide which documents match.
     pub filters: Vec<Filter>,
     /// Sequences of terms that documents must have, or must not. They make no difference to scores.
     pub phrases: Vec<Phrase>,

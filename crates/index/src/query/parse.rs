@@ -4,7 +4,7 @@ use super::{Clause, Occur, Query};
 use tokapi_text::analyze::Analyzer;
 
 impl Query {
-    /// Cuts what a person wrote into terms as `analyzer` does. A word behind `+` must occur, one
+    /// Cuts a query as a person writes it into terms, as `analyzer` does. A word behind `+` must occur, one
     /// behind `-` must not, others do as `usual` says. A word that is several terms stands for
     /// each of them. Words in double quotes are a phrase, which must occur, or behind `-` must not.
     pub fn parse(text: &str, analyzer: &Analyzer, usual: Occur) -> Self {

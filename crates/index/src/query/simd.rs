@@ -4,7 +4,7 @@ use super::bounds::WINDOW;
 use crate::wide::wide;
 
 wide! {
-    /// Adds to every sum a weight so many times.
+    /// Adds to every sum its weight, `times` times.
     pub(super) fn add_times(sums: &mut [f32; WINDOW], weights: &[f32; WINDOW], times: f32) {
         for (sum, weight) in sums.iter_mut().zip(weights) {
             *sum += weight * times;

@@ -67,7 +67,7 @@ impl Index {
 }
 
 impl Highlighter<'_> {
-    /// The part of `text` of about so many characters that has most of the query's terms, by their idf; the
+    /// The part of `text` of about `characters` characters that has most of the query's terms, by their idf; the
     /// beginning where it has none.
     pub fn snippet(&self, text: &str, characters: usize) -> Snippet {
         let mut end = text.len().min(SEARCHED_BYTES);

@@ -20,7 +20,7 @@ pub(crate) struct Weighed<'i, 'q> {
     pub times: f64,
     pub df: u64,
     pub idf: f64,
-    /// What every part has of it.
+    /// Its entry in every part.
     pub found: Vec<Option<Found<'i>>>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Term<'a> {
     pub idf: f64,
     pub times: f64,
     pub must: bool,
-    /// What it adds to a score at most.
+    /// The most that it adds to a score.
     pub bound: f64,
     /// The same, its sign apart.
     pub magnitude: f64,
@@ -184,7 +184,7 @@ impl<'a> Term<'a> {
         })
     }
 
-    /// Finds what bounds every block.
+    /// Finds the bound of every block.
     pub fn bound_blocks(&mut self, weigher: &Weigher<'_>) {
         if self.idf > 0.0 {
             self.bounds = weigher.magnitudes(self.idf, self.cursor.entries());
@@ -195,7 +195,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    /// What the term adds to the score of a document of block `block` at most.
+    /// The most that the term adds to the score of a document of block `block`.
     #[inline]
     pub fn block_bound(&self, weigher: &Weigher<'_>, block: usize) -> f64 {
         match (self.bounds.get(block), self.cursor.front(block)) {
@@ -206,7 +206,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    /// What the term adds to the score of `document`, which its cursor is at.
+    /// The share of the term in the score of `document`, which its cursor is at.
     pub fn weight_here(&mut self, weigher: &Weigher<'_>, document: u32) -> Result<f64> {
         let tf = self.cursor.tf()?;
         Ok(f64::from(weigher.weight(self.idf, document, tf)?) * self.times)

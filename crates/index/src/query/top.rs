@@ -82,7 +82,7 @@ impl Top {
         self.least
     }
 
-    /// What a score must reach to count.
+    /// The score that a document must reach to count.
     #[inline(always)]
     pub fn threshold(&self) -> f32 {
         self.threshold

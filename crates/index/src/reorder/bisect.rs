@@ -13,7 +13,7 @@ use super::graph::Graph;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::{Progress, Stage};
 
-/// So many documents stay as they are. With 32 terms and lists are the same size within 0.03% on the text of
+/// The most documents that stay as they are. With 32 terms and lists are the same size within 0.03% on the text of
 /// `benches/search/reorder`, and it takes 0.91 of the processor time.
 const LEAF_DOCUMENTS: usize = 16;
 /// How often documents change sides at most, as in the paper. With 10 terms and lists are 0.4% larger on the same
@@ -86,7 +86,7 @@ impl Bisection<'_> {
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
 
-/// What lists would cost less if the document at a place changed sides, and the place.
+/// The bits that lists would save if the document at a place changed sides, and the place.
 type Gain = (f32, u32);
 
 /// The documents of a graph in two halves.
@@ -97,7 +97,7 @@ struct Halves {
     counts: [usize; 2],
     /// For every term how many documents of either side have it.
     degrees: Vec<[u32; 2]>,
-    /// What lists would cost less if a document with the term went from either side to the other.
+    /// The bits that lists would save if a document with the term went from either side to the other.
     gains: Vec<[f32; 2]>,
 }
 

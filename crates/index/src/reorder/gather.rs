@@ -1,8 +1,7 @@
-//! What there is of every document, in the new order of the documents.
+//! The records of documents, in the new order of the documents.
 //!
-//! It stands in the order of the documents, and would take ages to be fetched one by one: the whole is read from the
-//! beginning, and the records of as many places as there is memory for are kept and given; then it is read again for
-//! the next.
+//! Records stand in the old order, and fetching them one by one would be slow. All are read from the beginning, and
+//! those of as many places as the memory holds are gathered and given; then all are read again for the next places.
 
 use std::ops::Range;
 use std::vec::IntoIter;
@@ -10,10 +9,10 @@ use std::vec::IntoIter;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
-/// What a record takes besides its bytes.
+/// The memory of a record besides its bytes.
 const PLACE_BYTES: u64 = size_of::<Range<usize>>() as u64;
 
-/// Takes a document and its record; gives none where there can be no such document.
+/// Takes a document and its record; gives none if there is no such document.
 pub(super) type Visit<'a> = dyn FnMut(usize, &[u8]) -> Option<()> + 'a;
 
 /// Records that can be read from the beginning, any number of times.

@@ -17,11 +17,11 @@ use tokapi_storage::progress::{Progress, Stage};
 /// 128 one that is 1% larger, 1024 one that is 1 to 4% larger. 2 to 32 take the same processor time within 6%,
 /// 1024 takes 0.37 of it.
 const LEAST_DF: u64 = 8;
-/// What a posting takes while the documents are parted: a term in a graph and in that of a half.
+/// The memory of a posting while the documents are parted: a term in a graph and in that of a half.
 const POSTING_BYTES: u64 = 4 + 4;
-/// What a document takes: its number and place in both graphs, its side and gain, a logarithm, both permutations.
+/// The memory of a document: its number and place in both graphs, its side and gain, a logarithm, both permutations.
 const DOCUMENT_BYTES: u64 = 2 * (4 + 8) + 1 + 8 + 8 + 8;
-/// What a term takes: its number here, its degrees, its gains, its number in either half.
+/// The memory of a term: its number here, its degrees, its gains, its number in either half.
 const TERM_BYTES: u64 = 4 + 8 + 8 + 8;
 
 /// Some documents, and the terms that each has.
@@ -228,8 +228,12 @@ mod tests {
         std::fs::write(&docs, (1..=1000).map(line).collect::<String>()).unwrap();
         let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
         let analyzer = Analyzer::default();
-        let collection = Collection::build(corpus, &analyzer, &Default::default()).unwrap();
-        Index::build(collection, &analyzer, &path).unwrap();
+        let collection = Collection::build(
+            corpus,
+            &tokapi_weigh::collection::BuildOptions::default().analyzer(&analyzer),
+        )
+        .unwrap();
+        Index::build(collection, &path).unwrap();
         let index = Index::open(&path).unwrap();
         let part = &index.parts()[0];
 

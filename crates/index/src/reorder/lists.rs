@@ -22,7 +22,7 @@ pub(super) struct ReorderedLists<'a> {
     /// The next shard.
     shard: usize,
     terms: IntoIter<(Vec<u8>, Vec<u64>)>,
-    /// What is left of the term at hand.
+    /// The rest of the term at hand.
     rest: IntoIter<u64>,
 }
 

@@ -31,10 +31,7 @@ use tokapi_weigh::collection::{BuildOptions, thread_pool};
 
 /// Writes `part`, of which nothing is deleted, to `folder`, its documents in another order.
 pub(crate) fn write(part: &Part, folder: &Path, how: &Reordering) -> Result<PartNote> {
-    let pool = thread_pool(&BuildOptions {
-        threads: how.threads,
-        ..BuildOptions::default()
-    })?;
+    let pool = thread_pool(&BuildOptions::default().threads(how.threads))?;
     let permutation = pool.install(|| Permutation::new(part, how))?;
     let progress = &how.progress;
     progress.begin(Stage::Writing, part.note.postings);
@@ -81,7 +78,7 @@ pub(crate) fn write(part: &Part, folder: &Path, how: &Reordering) -> Result<Part
     Ok(note)
 }
 
-/// Writes the lists of fields, where there are any.
+/// Writes the lists of fields, if there are any.
 fn write_fields(
     part: &Part,
     permutation: &Permutation,

@@ -10,7 +10,7 @@ use tokapi_storage::error::Result;
 use tokapi_storage::progress::Stage;
 use tokapi_storage::strings::Strings;
 
-/// What a document takes while ids are sorted, besides its id: the place of that, and both permutations.
+/// The memory of a document while ids are sorted, besides its id: the place of that, and both permutations.
 const SORTED_BYTES: u64 = 8 + 4 + 4;
 
 /// Documents after which a cancellation is looked for.

@@ -5,7 +5,7 @@ use tokapi_storage::pipeline::StageTimes;
 use tokapi_storage::scratch::ScratchOptions;
 use tokapi_weigh::collection::BuildOptions;
 
-/// What becomes of a new document whose id is in the index.
+/// The treatment of a new document whose id is in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Repeated {
     /// Nothing is added.
@@ -17,7 +17,7 @@ pub enum Repeated {
     Replace,
 }
 
-/// What becomes of a deletion where no document has one of the ids.
+/// The treatment of ids to delete that no document has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
     /// Nothing is deleted.
@@ -27,7 +27,7 @@ pub enum Missing {
     Ignore,
 }
 
-/// What was added.
+/// The result of an addition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Appended {
     /// New documents.
@@ -42,11 +42,11 @@ pub struct Appended {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct AddOptions {
-    /// What becomes of a document whose id is in the index.
+    /// The treatment of a new document whose id is in the index.
     pub repeated: Repeated,
     /// How documents are read and inverted.
     pub build: BuildOptions,
-    /// The folders for what does not fit into the memory; beside the index unless given.
+    /// The folders for scratch files, used if the memory is too small; beside the index unless given.
     pub scratch: ScratchOptions,
 }
 
@@ -82,7 +82,7 @@ pub struct Added {
     pub built: Built,
 }
 
-/// What was deleted.
+/// The result of a deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deletion {
     /// Documents.

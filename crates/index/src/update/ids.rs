@@ -13,7 +13,7 @@ use tokapi_storage::strings::Strings;
 
 /// Ids that are sought at a time, at most. With fewer the ids of the index are walked through more often.
 const MOST_IDS: usize = 1 << 22;
-/// What an id takes besides its bytes: its end, and its number in a table that is half full after it has grown.
+/// The memory of an id besides its bytes: its end, and its number in a table that is half full after it has grown.
 const ID_BYTES: u64 = 8 + 2 * (4 + 1);
 
 /// Some ids, each with a number: that of its turn.

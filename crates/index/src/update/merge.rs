@@ -63,7 +63,7 @@ pub(crate) fn sum_fits(parts: &[PartNote]) -> bool {
 }
 
 /// Writes the documents of `parts` that are not deleted to `folder`, as one part, on `threads` threads and within
-/// `memory`, what is mapped of `parts` included. Counts postings in `progress` meanwhile if `counts` says so.
+/// `memory`, mapped pages of `parts` included. Counts postings in `progress` meanwhile if `counts` says so.
 pub(crate) fn write(
     parts: &[Part],
     folder: &Path,
@@ -114,7 +114,7 @@ pub(crate) fn write(
     }
 }
 
-/// Merges the lists of fields, where there are any.
+/// Merges the lists of fields, if there are any.
 fn write_fields(
     parts: &[Part],
     numbers: &[Renumbered],
@@ -134,7 +134,7 @@ fn write_fields(
     Ok(())
 }
 
-/// Copies what is kept of documents, where something is.
+/// Copies the texts and fields of documents, if they are kept.
 fn write_store(
     parts: &[Part],
     numbers: &[Renumbered],
@@ -147,10 +147,7 @@ fn write_store(
     let Some(stores) = stores else {
         return Ok(());
     };
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     thread_pool(&options)?.install(|| {
         let mut writer = StoreWriter::create(folder)?;
         for (store, numbers) in stores.into_iter().zip(numbers) {

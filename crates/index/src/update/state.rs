@@ -22,12 +22,12 @@ use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::sync_folder;
 
-/// What a writer and the merging in its background share.
+/// The state that a writer and the merging in its background share.
 pub(crate) struct Shared {
     pub path: PathBuf,
     pub threads: usize,
     pub memory: Memory,
-    /// What is in memory of the parts that are opened.
+    /// The bound on the memory of the parts that are opened.
     pub window: Window,
     pub manifest: Mutex<Manifest>,
     /// The last number that a name was made with, committed or not.
@@ -77,7 +77,7 @@ impl Shared {
         written
     }
 
-    /// Makes `next` the state of the index, and removes what only the state before needed.
+    /// Makes `next` the state of the index, and removes files that only the state before needed.
     pub fn commit(&self, manifest: &mut Manifest, mut next: Manifest) -> Result<()> {
         next.names = self.names.load(Ordering::Relaxed);
         next.write(&self.path)?;
@@ -99,7 +99,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Adds `found` to what is deleted in `next`, whose parts are `parts`.
+    /// Adds `found` to the deleted documents in `next`, whose parts are `parts`.
     pub fn mark_deleted(
         &self,
         next: &mut Manifest,
@@ -191,7 +191,7 @@ impl Shared {
         Ok(())
     }
 
-    /// What has been deleted from `parts` since they were opened, as numbered when they are merged.
+    /// The documents deleted from `parts` since they were opened, as numbered when they are merged.
     pub fn deleted_since(&self, now: &Manifest, parts: &[Part]) -> Result<Vec<u32>> {
         let mut gone = Vec::new();
         for (part, numbers) in parts.iter().zip(Renumbered::all(parts)?) {

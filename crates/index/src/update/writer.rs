@@ -88,7 +88,7 @@ impl IndexWriter {
         self.progress.clone().unwrap_or_default()
     }
 
-    /// The analyzer that cut the terms of the index; what is added must be cut in the same way.
+    /// The analyzer that cut the terms of the index; new documents must be cut in the same way.
     ///
     /// # Errors
     /// It is one that this program does not know.
@@ -96,7 +96,7 @@ impl IndexWriter {
         Analyzer::new(&self.shared.manifest().analyzer)
     }
 
-    /// What the index keeps of its documents besides postings; what is added must keep the same.
+    /// The parts of documents that the index keeps besides postings; new documents must keep the same.
     pub fn keep(&self) -> Keep {
         self.shared.manifest().keep.clone()
     }
@@ -108,23 +108,20 @@ impl IndexWriter {
     /// A document cannot be read, unless such are skipped; an id that is in the index, where that stops; an input
     /// changes meanwhile; files cannot be written or read; it is cancelled.
     pub fn add(&mut self, corpus: Corpus, options: &AddOptions) -> Result<Added> {
-        let (mut corpus, progress) = match &self.progress {
-            Some(progress) => (corpus.with_progress(progress.clone()), progress.clone()),
-            None => {
-                let progress = corpus.progress();
-                (corpus, progress)
-            }
+        let mut corpus = match &self.progress {
+            Some(progress) => corpus.with_progress(progress.clone()),
+            None => corpus,
         };
         let storage = Storage {
             memory: self.shared.memory,
             scratch: options.scratch.clone(),
             output: Some(self.shared.path.clone()),
         };
-        let (keep, analyzer) = (self.keep(), self.analyzer()?);
-        let contents = Contents::prepare(&mut corpus, &keep, &options.build, &storage)?;
-        let stored = Stored::build(corpus, &analyzer, &options.build, &storage)?;
+        let build = options.build.clone().analyzer(self.analyzer()?);
+        let contents = Contents::prepare(&mut corpus, &self.keep(), &build, &storage)?;
+        let stored = Stored::build(corpus, &build, &storage)?;
         let mut built = Built::of(&stored);
-        let appended = self.append_part(stored, contents, options.repeated, &progress)?;
+        let appended = self.append(stored, contents, options.repeated)?;
         built.written = appended.times;
         Ok(Added {
             documents: appended.documents,
@@ -137,24 +134,24 @@ impl IndexWriter {
     /// them besides postings, `contents` give that.
     ///
     /// # Errors
-    /// An id that is in the index, where that stops; files cannot be written or read.
+    /// The collection was cut by another analyzer; an id that is in the index, where that stops; files cannot be
+    /// written or read; it is cancelled.
     pub fn append(
         &mut self,
         collection: impl Into<Stored>,
         contents: Option<Contents<'_>>,
         repeated: Repeated,
     ) -> Result<Appended> {
-        let progress = self.progress();
-        self.append_part(collection.into(), contents, repeated, &progress)
-    }
-
-    fn append_part(
-        &mut self,
-        stored: Stored,
-        contents: Option<Contents<'_>>,
-        repeated: Repeated,
-        progress: &Progress,
-    ) -> Result<Appended> {
+        let stored = collection.into();
+        let (analyzer, progress) = (self.analyzer()?, &stored.progress().clone());
+        if stored.analyzer().options() != analyzer.options() {
+            return Err(Error::Usage(format!(
+                "{} uses the analyzer {}, and the new documents were cut by {}; read them with that of the index",
+                self.shared.path.display(),
+                analyzer.description(),
+                stored.analyzer().description()
+            )));
+        }
         let shared = Arc::clone(&self.shared);
         let first = shared.manifest().added;
         let gives = contents.as_ref().map(Contents::keep);
@@ -167,10 +164,9 @@ impl IndexWriter {
         }
         let folder = shared.new_folder()?;
         let read = stored.documents_read();
-        let (mut note, times) = build::write_part(stored, &folder.path, first, progress)?;
+        let (mut note, times) = build::write_part(stored, &folder.path, first)?;
         note.name.clone_from(&folder.name);
         if let Some(contents) = contents {
-            let analyzer = self.analyzer()?;
             contents.write(&folder.path, &mut note, first, read, &analyzer, progress)?;
         }
         sync_folder(&folder.path.join(MANIFEST));
@@ -285,7 +281,7 @@ impl IndexWriter {
         Ok(deletion)
     }
 
-    /// Merges all parts into one, without what is deleted; or as few as a part can hold.
+    /// Merges all parts into one, without deleted documents; into as few as possible if one cannot hold all.
     ///
     /// # Errors
     /// Files cannot be written or read.
@@ -315,8 +311,8 @@ impl IndexWriter {
         }
     }
 
-    /// Merges all parts into one, and puts its documents in another order. What is added later comes behind
-    /// them, as it is given.
+    /// Merges all parts into one, and puts its documents in another order. Documents that are added later come behind
+    /// them, in their own order.
     ///
     /// # Errors
     /// As [`IndexWriter::merge`]; there is too little memory for the order. The parts may have been merged then.
@@ -331,7 +327,7 @@ impl IndexWriter {
     /// Waits until no parts are merged any more.
     ///
     /// # Errors
-    /// Files cannot be written or read. What was added and deleted is in the index nevertheless.
+    /// Files cannot be written or read. Additions and deletions are in the index nevertheless.
     pub fn wait(&mut self) -> Result<()> {
         let merged = self.merging.take().map(JoinHandle::join);
         if let Some(error) = self.failed.take() {
@@ -344,8 +340,8 @@ impl IndexWriter {
         }
     }
 
-    /// Merges what is worth it in the background, unless that is being done. What goes wrong is for
-    /// [`IndexWriter::wait`] to tell: the change before has happened.
+    /// Merges parts in the background if that is worth it, unless it is being done. [`IndexWriter::wait`] returns
+    /// its error: the change before has happened.
     fn start_merging(&mut self) {
         let is_running = |merging: &JoinHandle<_>| !merging.is_finished();
         if self.merging.as_ref().is_some_and(is_running) {

@@ -83,7 +83,7 @@ impl Renumbered {
 pub(crate) struct Walk<'a> {
     streams: Vec<Stream<'a>>,
     numbers: &'a [Renumbered],
-    /// What the parts have of the term at hand, the last part first: their number, and a cursor.
+    /// The lists of the term at hand, the last part first: the number of the part, and a cursor.
     rest: Vec<(usize, Cursor<'a>)>,
     /// The next posting of the block at hand.
     at: usize,
@@ -109,7 +109,7 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    /// Goes on to the next term. Gives what the part has of the one before.
+    /// Goes on to the next term. Gives the entry of the one before.
     fn go_on(&mut self) -> Result<Option<Found<'a>>> {
         let mut next = self.terms.next();
         if next.is_none() && self.shard < self.lists.shard_count() {

@@ -1,4 +1,4 @@
-//! Postings by term from wherever they are, cut into shares.
+//! Postings by term, from any source, cut into shares.
 
 use crate::part::encode::{SHARE_POSTINGS, Share};
 use tokapi_storage::error::Result;
@@ -6,7 +6,7 @@ use tokapi_storage::strings::Strings;
 
 /// Postings by term, then by document.
 pub(crate) trait PostingSource {
-    /// Goes on to the next term, whose name takes the place of what is in `term`. Gives its df, at
+    /// Goes on to the next term, and puts its name into `term`. Gives its df, at
     /// least 1; none at the end.
     fn next_term(&mut self, term: &mut Vec<u8>) -> Result<Option<u64>>;
 
@@ -23,7 +23,7 @@ pub(crate) struct Shares<S> {
     left: u64,
 }
 
-/// A share that owns what is in it.
+/// A share that owns its postings.
 #[derive(Default)]
 pub(crate) struct OwnedShare {
     terms: Strings,

@@ -1,5 +1,4 @@
-//! How the postings of an index are weighed: by a formula, or by what they were found to weigh when the
-//! index was built.
+//! The weighing of postings: by a formula, or by the impacts that were computed when the index was built.
 
 mod weigher;
 
@@ -14,7 +13,7 @@ pub(crate) use weigher::Weigher;
 pub struct Weighing {
     /// The formula; of impacts the one that they were computed by.
     bm25: Bm25,
-    /// What an impact of 1 weighs, where lists have impacts in the place of tfs.
+    /// The weight of an impact of 1, if lists have impacts in the place of tfs.
     scale: Option<f64>,
 }
 
@@ -60,7 +59,7 @@ impl Weighing {
         self.scale.is_none()
     }
 
-    /// What the tf part of a term in `df` of `documents` documents is multiplied by.
+    /// The factor of the tf part of a term in `df` of `documents` documents.
     pub fn idf(&self, documents: u64, df: u64) -> f64 {
         let by_formula = || self.bm25.idf(documents, df);
         self.scale.unwrap_or_else(by_formula)

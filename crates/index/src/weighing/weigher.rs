@@ -1,4 +1,4 @@
-//! The weights of postings at query time, and what bounds them.
+//! The weights of postings at query time, and their bounds.
 
 use super::Weighing;
 use crate::part::Part;
@@ -18,7 +18,7 @@ pub(crate) struct Weigher<'a> {
     norms: [f64; 256],
 }
 
-/// What a bound is above what it bounds: rounding is not always monotone.
+/// The factor by which bounds are above the weights: rounding is not always monotone.
 const SLACK: f64 = 1.0 + 1e-6;
 
 impl<'a> Weigher<'a> {
@@ -95,7 +95,7 @@ impl<'a> Weigher<'a> {
         Ok(weight[0])
     }
 
-    /// What no weight in each of the blocks is above, its sign apart.
+    /// The bound of the weights in each of the blocks, their signs apart.
     pub fn magnitudes(&self, idf: f64, blocks: &[Entry]) -> Vec<f32> {
         let mut bounds = vec![0.0; blocks.len()];
         bound_wide(
@@ -110,7 +110,7 @@ impl<'a> Weigher<'a> {
         bounds
     }
 
-    /// What no weight of postings within `front` is above, its sign apart.
+    /// The bound of the weights of postings within `front`, their signs apart.
     #[inline]
     pub fn magnitude(&self, idf: f64, front: &[Point]) -> f64 {
         let part = self.weighing.with_part(Bound {

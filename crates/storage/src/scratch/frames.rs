@@ -64,6 +64,10 @@ pub struct FrameWriter {
 impl FrameWriter {
     const BUFFER_BYTES: usize = 1 << 20;
 
+    /// Creates the file, which carries the stamp of its job.
+    ///
+    /// # Errors
+    /// It cannot be written.
     pub fn create(path: PathBuf, stamp: u64) -> Result<Self> {
         let file = File::create(&path).map_err(scratch(&path))?;
         Ok(FrameWriter {
@@ -120,8 +124,11 @@ impl FrameWriter {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameFile {
     #[serde(with = "crate::paths")]
+    /// Its place.
     pub path: PathBuf,
+    /// The stamp of its job.
     pub stamp: u64,
+    /// Its bytes, header included.
     pub length: u64,
 }
 

@@ -210,11 +210,11 @@ impl Scratch {
     }
 
     /// Removes everything: the job is done, or cannot be continued.
-    pub fn remove(self) {
+    pub fn remove(&self) {
         // The journal first: what is left without one is not continued, but removed with the next job.
         let _ = fs::remove_file(self.journal.path());
-        for disk in self.disks {
-            let _ = fs::remove_dir_all(disk.folder);
+        for disk in &self.disks {
+            let _ = fs::remove_dir_all(&disk.folder);
         }
     }
 }

@@ -32,6 +32,10 @@ enum Cache {
 }
 
 impl<'a> Streamed<'a> {
+    /// A writer of `staged` from its beginning.
+    ///
+    /// # Errors
+    /// There is no memory for the buffer.
     pub fn new(staged: &'a mut Staged) -> io::Result<Self> {
         Ok(Streamed {
             staged,

@@ -15,6 +15,7 @@ mod word;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use snowball_stemmers_rs::Stemmer;
@@ -40,11 +41,12 @@ pub struct AnalyzerOptions {
     pub max_length: Option<usize>,
 }
 
-/// Turns text into terms; see the [module](self).
+/// Turns text into terms; see the [module](self). Clones share its tables.
+#[derive(Clone)]
 pub struct Analyzer {
     cut: Cut,
-    stop_words: HashSet<Box<[u8]>>,
-    stemmer: Option<Stemmer>,
+    stop_words: Arc<HashSet<Box<[u8]>>>,
+    stemmer: Option<Arc<Stemmer>>,
     min_length: usize,
     max_length: usize,
     /// The language of the stemmer, by name.
@@ -72,12 +74,18 @@ impl From<Cut> for Analyzer {
     fn from(cut: Cut) -> Self {
         Analyzer {
             cut,
-            stop_words: HashSet::new(),
+            stop_words: Arc::default(),
             stemmer: None,
             min_length: 0,
             max_length: usize::MAX,
             stemmer_name: None,
         }
+    }
+}
+
+impl From<&Analyzer> for Analyzer {
+    fn from(analyzer: &Analyzer) -> Self {
+        analyzer.clone()
     }
 }
 
@@ -141,7 +149,7 @@ impl Analyzer {
     pub fn new(options: &AnalyzerOptions) -> Result<Self> {
         let stemmer = match &options.stemmer {
             None => None,
-            Some(name) => Some(Stemmer::create(stemmers::language(name)?)),
+            Some(name) => Some(Arc::new(Stemmer::create(stemmers::language(name)?))),
         };
         let (min_length, max_length) = (
             options.min_length.unwrap_or(0),
@@ -155,7 +163,7 @@ impl Analyzer {
         }
         Ok(Analyzer {
             cut: options.cut,
-            stop_words: options.stop_words.load(options.cut)?,
+            stop_words: Arc::new(options.stop_words.load(options.cut)?),
             stemmer,
             min_length,
             max_length,

@@ -16,7 +16,9 @@ pub(crate) const PADDING: usize = 64;
 /// two documents; the text of every document is valid UTF-8; 64 spaces end the buffer.
 #[derive(Debug, Clone, Default)]
 pub struct Chunk {
+    /// The text of all documents, with 64 spaces behind.
     pub text: Vec<u8>,
+    /// Where the text of every document lies.
     pub spans: Vec<Span>,
     /// The external ids; an empty one stands for the document's number in the whole input.
     pub ids: Strings,

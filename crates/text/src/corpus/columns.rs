@@ -1,6 +1,6 @@
 //! The names under which ids and texts are found: of fields, columns and header cells alike.
 
-use super::CorpusOptions;
+use super::options::CorpusOptions;
 
 /// The names of the id, the first that is there, where none is given.
 pub(super) const IDS: [&str; 3] = ["id", "_id", "docno"];

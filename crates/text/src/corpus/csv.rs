@@ -5,12 +5,7 @@
 
 use csv_core::ReadRecordResult;
 
-use super::block::{Segment, Sink};
-use super::decode::PEEK_BYTES;
-use super::table::Table;
-use tokapi_storage::error::Result;
-
-const OPEN_QUOTE: &str = "a quoted cell does not end: a quote is missing, or the file is cut off; mend or fetch it again";
+use super::format::PEEK_BYTES;
 
 /// Where in a row a byte stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,16 +52,17 @@ impl State {
 }
 
 /// Cuts rows into cells.
-struct Rows<'a> {
+pub(super) struct Rows<'a> {
     reader: csv_core::Reader,
     bytes: &'a [u8],
-    at: usize,
+    /// Where the next row begins.
+    pub at: usize,
     cells: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl<'a> Rows<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
+    pub fn new(bytes: &'a [u8]) -> Self {
         let mut reader = csv_core::Reader::new();
         let (mut cells, mut ends) = (vec![0; 1 << 12], vec![0; 64]);
         // A byte order mark is part of a row here; the reader drops it at the very beginning.
@@ -81,7 +77,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Where the next row begins, and the number of its cells.
-    fn next(&mut self) -> Option<(usize, usize)> {
+    pub fn next(&mut self) -> Option<(usize, usize)> {
         while let Some(b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
         }
@@ -104,7 +100,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The cells of the row that [`Rows::next`] has found, which has `count`.
-    fn cells(&self, count: usize) -> impl Iterator<Item = &[u8]> {
+    pub fn cells(&self, count: usize) -> impl Iterator<Item = &[u8]> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let spans = starts.zip(&self.ends[..count]);
         spans.map(|(start, &end)| &self.cells[start..end])
@@ -122,29 +118,6 @@ pub(super) fn header(start: &[u8]) -> Option<(Vec<String>, usize)> {
     // A row that ends with the file is whole; one that goes on behind what was looked at is not.
     let ends_file = (start.len() as u64) < PEEK_BYTES && state != State::Quoted;
     (ends_line || ends_file).then_some((names, rows.at))
-}
-
-/// Parses whole rows.
-pub(super) fn parse(
-    table: &Table,
-    segment: &Segment,
-    bytes: &[u8],
-    sink: &mut Sink<'_>,
-) -> Result<()> {
-    let mut rows = Rows::new(bytes);
-    while let Some((at, count)) = rows.next() {
-        let cells: Vec<&[u8]> = rows.cells(count).collect();
-        let mut state = State::default();
-        let is_last = rows.at == bytes.len();
-        let problem = match is_last && state.last_end(&bytes[at..]).is_none() {
-            true if state == State::Quoted => Some(OPEN_QUOTE.to_owned()),
-            _ => table.push(&cells, sink).err(),
-        };
-        if let Some(problem) = problem {
-            sink.skip(|| segment.error_at(bytes, at, problem))?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

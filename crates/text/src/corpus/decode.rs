@@ -4,18 +4,17 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
+use super::format::{Format, PEEK_BYTES};
 use super::gzip::Members;
+use super::inputs::Input;
+use super::options::CorpusOptions;
 use super::reader::{FileReader, Reader};
 use super::recognise::recognise;
-use super::{CorpusOptions, Format, Input};
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
 /// What is read from the system at a time.
 const READ_BYTES: usize = 1 << 18;
-
-/// What is looked at to tell the format; the header of a table stands in it.
-pub(super) const PEEK_BYTES: u64 = 1 << 16;
 
 /// What a stream of Zstandard begins with.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];

@@ -1,6 +1,7 @@
 //! Where records end: at a mark in the text, or where quotes and brackets before tell.
 
-use super::{Format, csv, json};
+use super::format::Format;
+use super::{csv, json};
 
 /// What is known at the end of a record about the text behind.
 #[derive(Clone, Copy)]

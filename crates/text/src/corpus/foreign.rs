@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::recognise::begins_with;
 use tokapi_storage::compress::stem;
 
 const ARCHIVE: &str = "unpack it and read its files";
@@ -61,6 +60,12 @@ const NAMES: [(&[&str], &str, &str); 6] = [
         EXTRACT,
     ),
 ];
+
+/// Whether `start` begins with `word` in upper or lower case.
+pub(super) fn begins_with(start: &[u8], word: &[u8]) -> bool {
+    let start = start.get(..word.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
 
 fn looks_like(what: &str, advice: &str) -> Result<(), String> {
     Err(format!("looks like {what}, which is not read: {advice}"))

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use tokapi_storage::compress::stem;
 
+/// The first bytes of an input, which tell its format; the header of a table stands in them.
+pub(super) const PEEK_BYTES: u64 = 1 << 16;
+
 /// How documents stand in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {

@@ -16,6 +16,8 @@ pub struct Input {
     pub(super) memory: Option<bytes::Bytes>,
     /// The file that it has been put into, where it could be read but once.
     pub(super) spooled: Option<PathBuf>,
+    /// Whether that file holds documents that came from memory.
+    pub(super) holds_documents: bool,
 }
 
 impl Input {
@@ -27,6 +29,7 @@ impl Input {
             bytes: metadata.map_or(0, |metadata| metadata.len()),
             memory: None,
             spooled: None,
+            holds_documents: false,
         }
     }
 
@@ -81,6 +84,7 @@ pub(super) fn expand<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Input>> {
                 bytes: 0,
                 memory: None,
                 spooled: None,
+                holds_documents: false,
             });
         } else if let Some(name) = pattern.filter(|_| !path.exists()) {
             let pattern = glob::glob(name)
@@ -125,6 +129,7 @@ fn add(path: PathBuf, inputs: &mut Vec<Input>) -> Result<()> {
                 },
                 memory: None,
                 spooled: None,
+                holds_documents: false,
             });
             Ok(())
         }

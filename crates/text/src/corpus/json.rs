@@ -3,9 +3,9 @@
 //! [`State`] finds where objects end, front to back. An object is then read as a line of JSONL is,
 //! on any thread. Commas and brackets between objects are passed over wherever they stand.
 
-use super::CorpusOptions;
-use super::block::{Segment, Sink};
 use super::jsonl::{Fields, document};
+use super::options::CorpusOptions;
+use super::segment::{Segment, Sink};
 use tokapi_storage::error::Result;
 
 /// Why an array is not whole.

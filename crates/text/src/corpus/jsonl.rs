@@ -10,10 +10,9 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::CorpusOptions;
-use super::block::{Segment, Sink};
 use super::columns::{IDS, TEXTS};
-use super::tsv::NOT_UTF8;
+use super::options::CorpusOptions;
+use super::segment::{NOT_UTF8, Segment, Sink};
 use super::value::ValueType;
 use tokapi_storage::error::Result;
 

@@ -5,10 +5,12 @@
 //! [`Chunk`], on any thread. The collection is never in memory as a whole.
 
 mod block;
+mod cells;
 mod chunk;
 mod columns;
 mod csv;
 mod decode;
+mod documents;
 mod ends;
 mod foreign;
 mod format;
@@ -16,9 +18,14 @@ mod gzip;
 mod inputs;
 mod json;
 mod jsonl;
+mod options;
 mod parquet;
 mod reader;
 mod recognise;
+mod records;
+mod rows;
+mod segment;
+mod skipped;
 mod small;
 mod source;
 mod spool;
@@ -29,13 +36,15 @@ mod trec;
 mod tsv;
 mod value;
 
-pub use block::{Block, OnError, Skipped};
+pub use block::Block;
 pub use chunk::Chunk;
-pub(crate) use chunk::PADDING;
 pub use chunk::Span;
 pub use decode::unpack;
+pub use documents::{Document, DocumentSender, Value};
 pub use format::Format;
 pub use inputs::Input;
+pub use options::CorpusOptions;
+pub use skipped::{OnError, Skipped};
 pub use spool::Spooled;
 pub use value::{FieldValue, ValueType};
 
@@ -43,8 +52,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use serde::{Deserialize, Serialize};
-
+use documents::DocumentSource;
 use small::SmallFile;
 use source::Source;
 use tokapi_storage::error::{Error, Result};
@@ -53,37 +61,6 @@ use tokapi_storage::progress::{Progress, Stage};
 /// The size of a chunk where none is asked for. Measured on 500 MB of generated text with two
 /// threads: smaller chunks repeat more terms, larger ones leave the cache.
 pub const DEFAULT_CHUNK_BYTES: usize = 16 << 20;
-
-/// How a corpus is read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CorpusOptions {
-    /// The format of all inputs; told from the name and the first bytes of each where not given.
-    pub format: Option<Format>,
-    /// The field or column that holds a document's id.
-    pub id_field: Option<String>,
-    /// The fields or columns that hold its text, in the order in which they are joined.
-    pub text_fields: Vec<String>,
-    /// The fields or columns whose values are kept beside the text ([`Chunk::values`]).
-    pub fields: Vec<String>,
-    /// The most bytes in a chunk, one larger document excepted; [`DEFAULT_CHUNK_BYTES`], or less
-    /// where the input is small, if not given.
-    pub chunk_bytes: Option<usize>,
-    /// What to do with a document that cannot be read.
-    pub on_error: OnError,
-}
-
-impl Default for CorpusOptions {
-    fn default() -> Self {
-        CorpusOptions {
-            format: None,
-            id_field: None,
-            text_fields: Vec::new(),
-            fields: Vec::new(),
-            chunk_bytes: None,
-            on_error: OnError::Stop,
-        }
-    }
-}
 
 /// A collection of documents, read front to back.
 pub struct Corpus {
@@ -102,6 +79,8 @@ pub struct Corpus {
     bounds: Arc<OnceLock<(usize, usize)>>,
     /// What may still be read.
     left_bytes: u64,
+    /// Whether the documents come from an iterator or a channel of this process.
+    is_from_memory: bool,
 }
 
 impl Corpus {
@@ -122,28 +101,69 @@ impl Corpus {
             bytes: bytes.len() as u64,
             memory: Some(bytes),
             spooled: None,
+            holds_documents: false,
         };
         Corpus::new(vec![input], options)
     }
 
     fn new(inputs: Vec<Input>, options: CorpusOptions) -> Self {
-        let progress = Progress::new();
         let total = inputs.iter().map(|input| input.bytes).sum();
-        progress.begin(Stage::Reading, total);
         log::info!("{} input files, {total} bytes", inputs.len());
         let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES).max(1);
         Corpus {
             inputs: inputs.into(),
             current: None,
             options: Arc::new(options),
-            progress,
+            progress: Progress::new(),
             total_bytes: total,
             sequence: 0,
             chunk_bytes,
             document_bytes: usize::MAX,
             bounds: Arc::default(),
             left_bytes: u64::MAX,
+            is_from_memory: false,
         }
+    }
+
+    /// Reads documents from memory. The iterator is pulled as the documents are needed: no more of them are held than are
+    /// worked on. The format and the names of id and text in `options` have no meaning here.
+    ///
+    /// Such a corpus can be read once, unless it is [spooled](Corpus::spool) first, and a build of it is never resumed.
+    pub fn from_documents<I>(documents: I, options: CorpusOptions) -> Self
+    where
+        I: IntoIterator<Item = Document>,
+        I::IntoIter: Send + 'static,
+    {
+        Corpus::from_source(DocumentSource::new(documents.into_iter().map(Ok)), options)
+    }
+
+    /// Reads the documents that other threads send. They wait while the corpus is behind.
+    ///
+    /// ```
+    /// use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+    ///
+    /// let (sender, mut corpus) = Corpus::channel(CorpusOptions::default());
+    /// std::thread::spawn(move || sender.send(Document::new("a", "one two")));
+    /// let (chunk, _) = corpus.next_chunk()?.expect("one document");
+    /// assert_eq!(chunk.text(0), b"one two");
+    /// # tokapi_storage::error::Result::Ok(())
+    /// ```
+    pub fn channel(options: CorpusOptions) -> (DocumentSender, Self) {
+        let (sender, source) = DocumentSource::channel();
+        (sender, Corpus::from_source(source, options))
+    }
+
+    fn from_source(source: DocumentSource, options: CorpusOptions) -> Self {
+        Corpus {
+            current: Some(Source::Documents(source)),
+            is_from_memory: true,
+            ..Corpus::new(Vec::new(), options)
+        }
+    }
+
+    /// Whether the documents come from an iterator or a channel of this process.
+    pub fn is_from_memory(&self) -> bool {
+        self.is_from_memory
     }
 
     /// Keeps what documents have in `fields` too ([`CorpusOptions::fields`]).
@@ -271,14 +291,15 @@ impl Corpus {
 
     /// Reports to `progress`, and ends when that is cancelled.
     pub fn with_progress(mut self, progress: Progress) -> Self {
-        progress.begin(Stage::Reading, self.total_bytes);
         self.progress = progress;
         self
     }
 
     fn set_total(&mut self, bytes: u64) {
         self.total_bytes = bytes;
-        self.progress.set_total(bytes);
+        if self.sequence > 0 {
+            self.progress.set_total(bytes);
+        }
     }
 
     /// Fills `block` with the next records; false when there are none left.
@@ -288,6 +309,9 @@ impl Corpus {
     /// left out instead and noted in the block.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
         self.progress.check()?;
+        if self.sequence == 0 {
+            self.progress.begin(Stage::Reading, self.total_bytes);
+        }
         let left = usize::try_from(self.left_bytes).unwrap_or(usize::MAX);
         block.start(
             self.sequence,
@@ -312,20 +336,20 @@ impl Corpus {
                     Some(input) => match Source::open(&input, &self.options, &self.progress) {
                         Ok(source) => source,
                         Err(error) => {
-                            block.skip(error)?;
+                            block.records.skip(error)?;
                             continue;
                         }
                     },
                     None => break,
                 },
             };
-            match source.read_into(block) {
+            match source.read_into(&mut block.records, &self.progress) {
                 Ok(true) => {
                     self.current = Some(source);
                     break;
                 }
                 Ok(false) => {}
-                Err(error) => block.skip(error)?,
+                Err(error) => block.records.skip(error)?,
             }
         }
         self.left_bytes = self.left_bytes.saturating_sub(block.len() as u64);
@@ -355,10 +379,7 @@ mod tests {
     #[test]
     fn blocks_of_one_file_have_one_segment_and_no_more_bytes_than_asked_for() {
         let text = "one\ntwo\n\n".repeat(1000);
-        let options = CorpusOptions {
-            chunk_bytes: Some(256),
-            ..Default::default()
-        };
+        let options = CorpusOptions::default().chunk_bytes(Some(256));
         let mut corpus = Corpus::from_bytes("x.terms", text, options);
         let (mut block, mut documents) = (Block::default(), 0);
         while corpus.fill(&mut block).unwrap() {
@@ -376,10 +397,7 @@ mod tests {
         let text = "one\ntwo\n\n".repeat(1000);
         for chunk_bytes in [1, 9, 100, 450, 1 << 20] {
             for (limit, expected) in [(0, 0), (450, 50), (1 << 20, 1000)] {
-                let options = CorpusOptions {
-                    chunk_bytes: Some(chunk_bytes),
-                    ..Default::default()
-                };
+                let options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
                 let mut corpus = Corpus::from_bytes("x.terms", text.clone(), options);
                 corpus.limit(limit);
                 let mut documents = 0;
@@ -408,11 +426,9 @@ mod tests {
         std::fs::write(folder.path().join("12.pdf"), b"%PDF-1.4").unwrap();
         expected.retain(|id| !id.starts_with("5-"));
         for chunk_bytes in [1, 100, 5000, 1 << 20] {
-            let options = CorpusOptions {
-                chunk_bytes: Some(chunk_bytes),
-                on_error: OnError::Skip,
-                ..Default::default()
-            };
+            let options = CorpusOptions::default()
+                .chunk_bytes(Some(chunk_bytes))
+                .on_error(OnError::Skip);
             let mut corpus = Corpus::open(&[folder.path()], options).unwrap();
             let (mut ids, mut skipped) = (Vec::new(), 0);
             while let Some((chunk, left_out)) = corpus.next_chunk().unwrap() {
@@ -435,10 +451,7 @@ mod tests {
             assert!(compressed.len() < 1 << 14);
             let name = folder.path().join("documents.tsv");
             std::fs::write(&name, &compressed[..]).unwrap();
-            let options = CorpusOptions {
-                chunk_bytes: Some(1 << 20),
-                ..Default::default()
-            };
+            let options = CorpusOptions::default().chunk_bytes(Some(1 << 20));
             let mut corpus = Corpus::open(&[name], options).unwrap();
             let mut documents = 0;
             let end = loop {

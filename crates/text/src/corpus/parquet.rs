@@ -19,19 +19,20 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescPtr;
 
-use super::block::{Block, First, Origin, Segment, Sink};
+use super::columns;
 use super::decode::{self, Decoded};
-use super::tsv::NOT_UTF8;
+use super::inputs::Input;
+use super::options::CorpusOptions;
+use super::records::Records;
+use super::rows::{put, put_count};
+use super::segment::{First, Layout, Origin};
 use super::value::ValueType;
-use super::{CorpusOptions, Format, Input, columns};
 use spell::Spelling;
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::guard;
 
 /// Rows decoded at a time.
 const BATCH_ROWS: usize = 1024;
-/// The length that marks an id or text that is not there.
-const NULL: u32 = u32::MAX;
 
 /// A Parquet file that is being read.
 pub(super) struct ParquetSource {
@@ -87,21 +88,20 @@ impl ParquetSource {
         })
     }
 
-    pub(super) fn read_into(&mut self, block: &mut Block) -> Result<bool> {
-        let (start, first) = (block.bytes.len(), self.next_row);
+    pub(super) fn read_into(&mut self, records: &mut Records) -> Result<bool> {
+        let (start, first) = (records.bytes.len(), self.next_row);
         let path = Arc::clone(&self.path);
-        let result = guarded(&path, || self.read_rows(block));
+        let result = guarded(&path, || self.read_rows(records));
         let origin = Origin {
             path,
-            format: Format::Parquet,
-            table: None,
+            layout: Layout::Rows,
         };
-        block.add(&origin, start, First::Number(first), first == 1);
+        records.add(&origin, start, First::Number(first), first == 1);
         result
     }
 
-    fn read_rows(&mut self, block: &mut Block) -> std::result::Result<bool, ParquetError> {
-        while block.room() > 0 {
+    fn read_rows(&mut self, records: &mut Records) -> std::result::Result<bool, ParquetError> {
+        while records.room() > 0 {
             if self.rows_left == 0 {
                 if self.row_group == self.reader.num_row_groups() {
                     return Ok(false);
@@ -148,15 +148,14 @@ impl ParquetSource {
             }
             for row in 0..rows {
                 let texts = &mut values.iter_mut().map(|column| column[row].take());
-                put(texts.next().flatten().as_deref(), &mut block.bytes)?;
+                put(texts.next().flatten().as_deref(), &mut records.bytes)?;
                 let texts: Vec<_> = texts.flatten().collect();
-                put(Some(&texts.join(&b' ')), &mut block.bytes)?;
+                put(Some(&texts.join(&b' ')), &mut records.bytes)?;
                 for column in &kept {
                     let values = &column[row];
-                    let count = u32::try_from(values.len())?;
-                    block.bytes.extend_from_slice(&count.to_le_bytes());
+                    put_count(values.len(), &mut records.bytes)?;
                     for value in values {
-                        put(Some(value), &mut block.bytes)?;
+                        put(Some(value), &mut records.bytes)?;
                     }
                 }
             }
@@ -297,77 +296,4 @@ fn read<T: DataType>(
             }
         })
         .collect())
-}
-
-/// Appends a text to a block: its length, then its bytes.
-fn put(text: Option<&[u8]>, bytes: &mut Vec<u8>) -> std::result::Result<(), ParquetError> {
-    match text {
-        None => bytes.extend_from_slice(&NULL.to_le_bytes()),
-        Some(text) => {
-            bytes.extend_from_slice(&u32::try_from(text.len())?.to_le_bytes());
-            bytes.extend_from_slice(text);
-        }
-    }
-    Ok(())
-}
-
-/// Takes the next number of values off a block.
-fn take_count(bytes: &mut &[u8]) -> u32 {
-    let Some((count, rest)) = bytes.split_first_chunk() else {
-        return 0;
-    };
-    *bytes = rest;
-    u32::from_le_bytes(*count)
-}
-
-/// Takes the next text off a block.
-fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    *bytes = rest;
-    let length = u32::from_le_bytes(*length);
-    if length == NULL {
-        return None;
-    }
-    let (text, rest) = bytes.split_at(length as usize);
-    *bytes = rest;
-    Some(text)
-}
-
-/// Turns the rows that [`ParquetSource`] put into a block into documents.
-pub(super) fn parse(
-    segment: &Segment,
-    mut bytes: &[u8],
-    options: &CorpusOptions,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
-    let mut row = segment.first();
-    let mut values: Vec<(usize, &[u8])> = Vec::new();
-    while !bytes.is_empty() {
-        let id = take(&mut bytes).unwrap_or_default();
-        let text = take(&mut bytes).unwrap_or_default();
-        values.clear();
-        for field in 0..options.fields.len() {
-            for _ in 0..take_count(&mut bytes) {
-                values.push((field, take(&mut bytes).unwrap_or_default()));
-            }
-        }
-        let are_text = values
-            .iter()
-            .all(|(_, value)| std::str::from_utf8(ValueType::split(value).1).is_ok());
-        match (std::str::from_utf8(id), std::str::from_utf8(text)) {
-            _ if id.is_empty() => {
-                sink.skip(|| segment.error(Position::Document(row), "the id is empty or null"))?
-            }
-            (Ok(id), Ok(text)) if are_text => {
-                let document = sink.chunk.len();
-                for &(field, value) in &values {
-                    sink.chunk.values.push(document, field, value);
-                }
-                sink.chunk.push(id, text);
-            }
-            _ => sink.skip(|| segment.error(Position::Document(row), NOT_UTF8))?,
-        }
-        row += 1;
-    }
-    Ok(())
 }

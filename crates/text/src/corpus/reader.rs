@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::Format;
+use super::format::Format;
 use tokapi_storage::progress::Progress;
 
 /// The end of the last record that fits is sought in so many bytes at first.

@@ -7,8 +7,10 @@
 
 use std::path::Path;
 
+use super::foreign::{self, begins_with};
+use super::format::Format;
+use super::options::CorpusOptions;
 use super::table::Table;
-use super::{CorpusOptions, Format, foreign};
 
 /// The lines that must look like TSV.
 const LINES: usize = 10;
@@ -61,12 +63,6 @@ fn records_of_bytes(start: &[u8], options: &CorpusOptions) -> Option<Format> {
     } else {
         None
     }
-}
-
-/// Whether `start` begins with `word` in upper or lower case.
-pub(super) fn begins_with(start: &[u8], word: &[u8]) -> bool {
-    let start = start.get(..word.len());
-    start.is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
 /// Whether an array of objects, or an empty one, begins here.

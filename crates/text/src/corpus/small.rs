@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::block::Block;
+use super::decode;
+use super::inputs::Input;
+use super::records::Records;
 use super::source::Source;
-use super::{CorpusOptions, Input, decode};
 use tokapi_storage::compress::Compression;
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
@@ -42,11 +43,11 @@ impl SmallFile {
         })
     }
 
-    /// Adds all of its records to `block`.
+    /// Adds all that it holds to `records`.
     ///
     /// # Errors
     /// It cannot be read, or has no format that can.
-    pub fn read_into(self, options: &CorpusOptions, block: &mut Block) -> Result<()> {
+    pub fn read_into(self, records: &mut Records) -> Result<()> {
         let read = std::fs::read(&self.path);
         let read = read.map_err(|source| decode::failed(&self.path, false, 0, source))?;
         let input = Input {
@@ -54,12 +55,13 @@ impl SmallFile {
             bytes: read.len() as u64,
             memory: Some(read.into()),
             spooled: None,
+            holds_documents: false,
         };
-        let mut source = Source::open(&input, options, &self.progress)?;
-        let before = block.len();
+        let mut source = Source::open(&input, &records.options, &self.progress)?;
+        let before = records.len();
         loop {
-            let has_more = source.read_into(block)?;
-            if block.len() - before > MOST_BYTES {
+            let has_more = source.read_into(records, &self.progress)?;
+            if records.len() - before > MOST_BYTES {
                 return Err(Error::Input {
                     place: Place {
                         path: input.path,
@@ -72,7 +74,7 @@ impl SmallFile {
             if !has_more {
                 return Ok(());
             }
-            block.widen();
+            records.widen();
         }
     }
 }

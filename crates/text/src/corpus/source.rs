@@ -4,13 +4,18 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::block::{Block, First, Origin};
 use super::decode::{self, Decoded};
+use super::documents::DocumentSource;
 use super::ends::Ends;
+use super::format::Format;
+use super::inputs::Input;
+use super::options::CorpusOptions;
 use super::parquet::ParquetSource;
 use super::reader::Reader;
+use super::records::Records;
+use super::segment::{First, Layout, Origin};
 use super::table::Table;
-use super::{CorpusOptions, Format, Input, json, recognise};
+use super::{json, recognise};
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
@@ -21,6 +26,7 @@ const RESERVED_BYTES: usize = 64 << 20;
 pub enum Source {
     Records(Box<RecordSource>),
     Parquet(Box<ParquetSource>),
+    Documents(DocumentSource),
 }
 
 impl Source {
@@ -29,6 +35,9 @@ impl Source {
         options: &CorpusOptions,
         progress: &Progress,
     ) -> Result<Source> {
+        if input.holds_documents {
+            return DocumentSource::spooled(input.file()).map(Source::Documents);
+        }
         let path: Arc<Path> = Arc::from(input.path.as_path());
         let mut decoded = decode::open(input, options, progress)?;
         log::info!("{}: read as {:?}", path.display(), decoded.format);
@@ -74,10 +83,13 @@ impl Source {
             ..
         } = decoded;
         Ok(Source::Records(Box::new(RecordSource {
+            format,
             origin: Origin {
                 path,
-                format,
-                table: table.map(Arc::new),
+                layout: match table {
+                    Some(table) => Layout::Table(format, Arc::new(table)),
+                    None => Layout::Format(format),
+                },
             },
             ends: Ends::of(format),
             reader,
@@ -89,11 +101,12 @@ impl Source {
         })))
     }
 
-    /// Adds records to `block` until it is full; false when the input is at its end.
-    pub(super) fn read_into(&mut self, block: &mut Block) -> Result<bool> {
+    /// Adds records to `records` until it is full; false when the input is at its end.
+    pub(super) fn read_into(&mut self, records: &mut Records, progress: &Progress) -> Result<bool> {
         match self {
-            Source::Records(source) => source.read_into(block),
-            Source::Parquet(source) => source.read_into(block),
+            Source::Records(source) => source.read_into(records),
+            Source::Parquet(source) => source.read_into(records),
+            Source::Documents(source) => source.read_into(records, progress),
         }
     }
 }
@@ -101,6 +114,7 @@ impl Source {
 /// An input whose records end at a mark in the text.
 pub(super) struct RecordSource {
     origin: Origin,
+    format: Format,
     /// Where records end, as far as that is told by all that is before the next one.
     ends: Ends,
     reader: Reader,
@@ -115,49 +129,49 @@ pub(super) struct RecordSource {
 }
 
 impl RecordSource {
-    fn read_into(&mut self, block: &mut Block) -> Result<bool> {
-        let start = block.bytes.len();
+    fn read_into(&mut self, records: &mut Records) -> Result<bool> {
+        let start = records.bytes.len();
         let mut first = First::Number(self.next_line);
         if let Reader::File(file) = &mut self.reader {
             file.unread(self.carried.len());
             self.carried.clear();
             first = First::At(file.clone());
-            let records = match start {
-                0 => file.split_records(self.origin.format, block.room()),
+            let range = match start {
+                0 => file.split_records(self.format, records.room()),
                 _ => None,
             };
-            if let Some(records) = records {
-                block.add_unread(&self.origin, records, first, self.at_start);
+            if let Some(range) = range {
+                records.add_unread(&self.origin, range, first, self.at_start);
                 self.at_start = false;
                 return Ok(true);
             }
         }
-        block.bytes.append(&mut self.carried);
+        records.bytes.append(&mut self.carried);
         // Read up to the room that is left; if no record ends in it, twice that, and so on.
-        let mut target = start.saturating_add(block.room());
+        let mut target = start.saturating_add(records.room());
         let mut searched = start;
         let mut ends = self.ends;
         loop {
-            let wanted = target.saturating_sub(block.bytes.len()).max(1);
-            let (read, failure) = self.read(wanted, &mut block.bytes);
+            let wanted = target.saturating_sub(records.bytes.len()).max(1);
+            let (read, failure) = self.read(wanted, &mut records.bytes);
             let at_end = read < wanted && failure.is_none();
-            let found = ends.last(&block.bytes[start..], searched - start);
+            let found = ends.last(&records.bytes[start..], searched - start);
             let end = match found {
-                _ if at_end => Some(block.bytes.len()),
+                _ if at_end => Some(records.bytes.len()),
                 found => found.map(|(end, ends)| {
                     self.ends = ends;
                     start + end
                 }),
             };
             if let Some(end) = end {
-                let read_bytes = block.bytes.len() - start;
-                self.carried.extend_from_slice(&block.bytes[end..]);
-                block.bytes.truncate(end);
+                let read_bytes = records.bytes.len() - start;
+                self.carried.extend_from_slice(&records.bytes[end..]);
+                records.bytes.truncate(end);
                 if let First::Number(_) = first {
-                    let line_ends = memchr::memchr_iter(b'\n', &block.bytes[start..]);
+                    let line_ends = memchr::memchr_iter(b'\n', &records.bytes[start..]);
                     self.next_line += line_ends.count() as u64;
                 }
-                block.add(&self.origin, start, first, self.at_start);
+                records.add(&self.origin, start, first, self.at_start);
                 self.at_start = false;
                 if at_end && ends.is_open() {
                     // Told by a block of its own, behind what is wrong in this one.
@@ -170,13 +184,14 @@ impl RecordSource {
                 return failure.map_or(Ok(!at_end), Err);
             }
             if let Some(failure) = failure {
-                block.bytes.truncate(start);
+                records.bytes.truncate(start);
                 return Err(failure);
             }
-            searched = block.bytes.len();
-            if searched - start >= block.document_bytes {
-                let too_large = self.too_large(block.document_bytes, &first, &block.bytes[start..]);
-                block.bytes.truncate(start);
+            searched = records.bytes.len();
+            if searched - start >= records.document_bytes {
+                let too_large =
+                    self.too_large(records.document_bytes, &first, &records.bytes[start..]);
+                records.bytes.truncate(start);
                 return Err(too_large);
             }
             target = searched.saturating_add(searched - start);
@@ -190,7 +205,7 @@ impl RecordSource {
             First::At(reader) => reader.line(),
         };
         let size = bytes / 1_000_000;
-        let what = match self.origin.format {
+        let what = match self.format {
             Format::Text => format!(
                 "the whole file is one document, of more than {size} MB, for which there is not enough \
                  memory; it is probably {}",

@@ -1,12 +1,15 @@
 //! Inputs that can be read but once, put into files so that they can be read again.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::documents::{self, DocumentSource};
+use super::source::Source;
 use super::{Corpus, Input};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{Staged, remove_left_over};
 
 /// The files of spooled inputs; they are removed when this is dropped.
@@ -16,17 +19,27 @@ pub struct Spooled {
 }
 
 impl Corpus {
-    /// The same corpus once more, from the beginning: the inputs that have not been opened yet.
+    /// The same corpus once more, from the beginning: the inputs that have not been opened yet. It reports to the same
+    /// progress.
     pub fn again(&self) -> Corpus {
         let inputs = self.inputs.iter().cloned().collect();
         let again = Corpus::new(inputs, (*self.options).clone());
+        let once = matches!(self.current, Some(Source::Documents(_))).then(|| {
+            let error = Error::Usage(
+                "documents from memory can be read only once; spool them to read them again".into(),
+            );
+            Source::Documents(DocumentSource::new([Err(error)]))
+        });
         Corpus {
+            current: once,
+            is_from_memory: self.is_from_memory,
             bounds: Arc::clone(&self.bounds),
+            progress: self.progress.clone(),
             ..again
         }
     }
 
-    /// Reads standard input, pipes and devices to their ends, into files beside `output`, from which they
+    /// Reads standard input, pipes, devices and documents from memory to their ends, into files beside `output`, from which they
     /// can be read any number of times.
     ///
     /// # Errors
@@ -38,6 +51,26 @@ impl Corpus {
         let name = Path::new(&name);
         // Also where nothing is to be put there now.
         remove_left_over(name);
+        if let Some(Source::Documents(mut source)) = self
+            .current
+            .take_if(|source| matches!(source, Source::Documents(_)))
+        {
+            let mut file = Staged::create(name)?;
+            while let Some(document) = source.next(&self.progress)? {
+                let written = writeln!(file, "{}", document.line());
+                written.map_err(|source| file.failed(source))?;
+            }
+            file.flush().map_err(|source| file.failed(source))?;
+            let path = file.temporary().to_path_buf();
+            self.inputs.push_front(Input {
+                path: documents::NAME.into(),
+                bytes: Input::of_file(&path).bytes,
+                memory: None,
+                spooled: Some(path),
+                holds_documents: true,
+            });
+            spooled.files.push(file);
+        }
         for input in &mut self.inputs {
             if !input.is_read_once() {
                 continue;
@@ -51,7 +84,7 @@ impl Corpus {
                 false => Box::new(File::open(&input.path).map_err(unread)?),
             };
             let mut file = Staged::create(name)?;
-            copy(&mut from, &mut file, &input.path)?;
+            copy(&mut from, &mut file, &input.path, &self.progress)?;
             let path = file.temporary().to_path_buf();
             *input = Input {
                 bytes: Input::of_file(&path).bytes,
@@ -67,13 +100,14 @@ impl Corpus {
 }
 
 /// Copies all of `from`, which is called `name`.
-fn copy(from: &mut dyn io::Read, to: &mut Staged, name: &Path) -> Result<()> {
+fn copy(from: &mut dyn io::Read, to: &mut Staged, name: &Path, progress: &Progress) -> Result<()> {
     let mut buffer = vec![0; 1 << 20];
     loop {
+        progress.check()?;
         match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(count) => {
-                let written = io::Write::write_all(to, &buffer[..count]);
+                let written = to.write_all(&buffer[..count]);
                 written.map_err(|source| to.failed(source))?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -3,10 +3,9 @@
 //! The lines are text like any other: the analyzer cuts them, so that `plain` lower-cases them
 //! and `whitespace` takes them as they are.
 
-use super::block::{Segment, Sink};
 use super::chunk::Span;
 use super::format::empty_line;
-use super::tsv::NOT_UTF8;
+use super::segment::{NOT_UTF8, Segment, Sink};
 use tokapi_storage::error::Result;
 
 /// Parses `bytes` behind what the chunk holds.

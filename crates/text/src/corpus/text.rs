@@ -1,7 +1,6 @@
 //! The whole file is one document, its path the id.
 
-use super::block::{Segment, Sink};
-use super::tsv::NOT_UTF8;
+use super::segment::{NOT_UTF8, Segment, Sink};
 use tokapi_storage::error::Result;
 
 pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {

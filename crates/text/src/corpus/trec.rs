@@ -3,9 +3,9 @@
 //! The text is all that stands outside of tags and of the id's element, or only the elements the
 //! user names; a tag counts as a space, the usual entities are replaced.
 
-use super::block::{Segment, Sink};
-use super::tsv::NOT_UTF8;
-use super::{CorpusOptions, Format};
+use super::format::Format;
+use super::options::CorpusOptions;
+use super::segment::{NOT_UTF8, Segment, Sink};
 use tokapi_storage::error::Result;
 
 const CUT_OFF: &str = "`</DOC>` is missing: the file is cut off or damaged; fetch it again";

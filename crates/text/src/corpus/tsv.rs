@@ -1,10 +1,7 @@
 //! `id<TAB>text`, one document a line. Empty lines are passed over.
 
-use super::block::{Segment, Sink};
+use super::segment::{NOT_UTF8, Segment, Sink};
 use tokapi_storage::error::Result;
-
-/// Why a text cannot be taken, where it is not UTF-8.
-pub(super) const NOT_UTF8: &str = "not valid UTF-8; convert the file to UTF-8";
 
 pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
     let mut start = 0;

@@ -89,17 +89,17 @@ fn nothing_is_left_of_a_change_that_is_cancelled() {
     let (docs, analyzer) = (path("docs.jsonl"), Analyzer::default());
     cancel_ever_later(folder.path(), |progress| {
         let builder = builder("index", progress).reorder(Reorder::Graph);
-        builder.build(corpus(&docs), &analyzer)
+        builder.build(corpus(&docs))
     });
     cancel_ever_later(folder.path(), |progress| {
         let builder = builder("impacts", progress).impacts(Bm25::default());
-        builder.build(corpus(&docs), &analyzer)
+        builder.build(corpus(&docs))
     });
     // On scratch from the beginning.
     cancel_ever_later(folder.path(), |progress| {
         let memory = Memory::new(500_000_000)?.holding(0);
         let builder = builder("spilled", progress).memory(memory);
-        builder.build(corpus(&docs), &analyzer)
+        builder.build(corpus(&docs))
     });
 
     let writer = |progress: &Progress| {

@@ -178,7 +178,7 @@ fn export(index: &Index, folder: &Path) -> Ciff {
 fn cranfield(analyzer: &Analyzer) -> Collection {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/cranfield/docs.jsonl.zst");
     let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
-    Collection::build(corpus, analyzer, &BuildOptions::default()).unwrap()
+    Collection::build(corpus, &BuildOptions::default().analyzer(analyzer)).unwrap()
 }
 
 fn analyzer() -> Analyzer {
@@ -194,7 +194,7 @@ fn what_is_written_is_the_collection() {
     let folder = tempfile::tempdir().unwrap();
     let analyzer = analyzer();
     let path = folder.path().join("index");
-    Index::build(cranfield(&analyzer), &analyzer, &path).unwrap();
+    Index::build(cranfield(&analyzer), &path).unwrap();
     let ciff = export(&Index::open(&path).unwrap(), folder.path());
 
     let weights = cranfield(&analyzer).weigh(&Bm25::default()).unwrap();
@@ -203,11 +203,12 @@ fn what_is_written_is_the_collection() {
         assert_eq!(list.df, list.postings.len() as i64);
         let (mut document, mut cf) = (0, 0);
         for posting in &list.postings {
-            let (term, id, tf, _) = rows.next().unwrap();
+            let row = rows.next().unwrap();
             document += posting.docid as usize;
-            assert_eq!(term, list.term.as_bytes());
-            assert_eq!(id, ciff.documents[document].collection_docid.as_bytes());
-            assert_eq!(tf, posting.tf as u32);
+            assert_eq!(row.term, list.term.as_bytes());
+            let id = ciff.documents[document].collection_docid.as_bytes();
+            assert_eq!(row.document, id);
+            assert_eq!(row.tf, posting.tf as u32);
             cf += i64::from(posting.tf);
         }
         assert_eq!(list.cf, cf);
@@ -244,7 +245,7 @@ fn an_index_comes_back_compressed_or_not() {
     let folder = tempfile::tempdir().unwrap();
     let analyzer = analyzer();
     let path = folder.path().join("index");
-    Index::build(cranfield(&analyzer), &analyzer, &path).unwrap();
+    Index::build(cranfield(&analyzer), &path).unwrap();
     let index = Index::open(&path).unwrap();
     let expected = hits(&index);
     assert_eq!(expected.len(), 30);
@@ -270,8 +271,9 @@ fn in_two_parts(folder: &Path) -> Index {
         let file = folder.join("docs.tsv");
         fs::write(&file, text).unwrap();
         let corpus = Corpus::open(&[file], CorpusOptions::default()).unwrap();
-        let collection = Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap();
-        Index::build(collection, &analyzer, &folder.join(name)).unwrap();
+        let collection =
+            Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
+        Index::build(collection, &folder.join(name)).unwrap();
         let manifest = fs::read_to_string(folder.join(name).join("manifest.json")).unwrap();
         let (json, _) = manifest.split_once('\n').unwrap();
         manifests.push(serde_json::from_str::<serde_json::Value>(json).unwrap());
@@ -317,9 +319,10 @@ fn an_empty_index_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let analyzer = Analyzer::default();
     let corpus = Corpus::from_bytes("a.tsv", "", CorpusOptions::default());
-    let collection = Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap();
+    let collection =
+        Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
     let path = folder.path().join("index");
-    Index::build(collection, &analyzer, &path).unwrap();
+    Index::build(collection, &path).unwrap();
     let ciff = export(&Index::open(&path).unwrap(), folder.path());
     assert_eq!((ciff.lists.len(), ciff.documents.len()), (0, 0));
     let imported = import(folder.path(), &ciff.bytes()).unwrap();

@@ -16,41 +16,28 @@ fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
         ..Default::default()
     })
     .unwrap();
-    let corpus_options = CorpusOptions {
-        chunk_bytes: Some(chunk_bytes),
-        ..Default::default()
-    };
+    let corpus_options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
     let corpus = Corpus::open(&[path.display().to_string()], corpus_options).unwrap();
-    Collection::build(corpus, &analyzer, &options).unwrap()
+    Collection::build(corpus, &options.clone().analyzer(&analyzer)).unwrap()
 }
 
 fn cpu(threads: usize) -> BuildOptions {
-    BuildOptions {
-        engine: Engine::Cpu,
-        threads,
-        ..BuildOptions::default()
-    }
+    BuildOptions::default().engine(Engine::Cpu).threads(threads)
 }
 
 fn reference() -> BuildOptions {
-    BuildOptions {
-        engine: Engine::Reference,
-        threads: 1,
-        ..BuildOptions::default()
-    }
+    BuildOptions::default().engine(Engine::Reference).threads(1)
 }
 
 /// The GPU's engine on the host's build of the kernels, some chunks of it checked.
 fn gpu(method: Method, threads: usize) -> BuildOptions {
-    BuildOptions {
-        engine: Engine::Gpu(GpuOptions {
+    BuildOptions::default()
+        .engine(Engine::Gpu(GpuOptions {
             method,
             ..GpuOptions::new(Build::Host)
-        }),
-        threads,
-        verify: true,
-        ..BuildOptions::default()
-    }
+        }))
+        .threads(threads)
+        .verify(true)
 }
 
 /// The collection's weights, one formula's parameters away from the definition.

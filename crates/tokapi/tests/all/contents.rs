@@ -77,11 +77,9 @@ fn jsonl(documents: &[Document]) -> String {
 }
 
 fn options() -> CorpusOptions {
-    CorpusOptions {
-        fields: FIELDS.map(String::from).to_vec(),
-        chunk_bytes: Some(20_000),
-        ..CorpusOptions::default()
-    }
+    CorpusOptions::default()
+        .fields(FIELDS.map(String::from).to_vec())
+        .chunk_bytes(Some(20_000))
 }
 
 fn everything() -> Keep {
@@ -106,16 +104,12 @@ fn build(folder: &Path, text: &str, options: CorpusOptions, held: u64, threads: 
     std::fs::write(&docs, text).unwrap();
     let corpus = Corpus::open(&[docs], options).unwrap();
     let (analyzer, storage) = (Analyzer::default(), storage(folder, held));
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
+    let options = BuildOptions::default().threads(threads);
     let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-    let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+    let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
     let path = folder.join("index");
     Index::build_with(
         stored,
-        &analyzer,
         &path,
         IndexOptions {
             contents: Some(contents),
@@ -281,10 +275,7 @@ fn repeated_and_broken_documents_are_left_out_of_both_passes() {
     }
     for held in [0, u64::MAX] {
         let folder = tempfile::tempdir().unwrap();
-        let options = CorpusOptions {
-            on_error: OnError::Skip,
-            ..options()
-        };
+        let options = options().on_error(OnError::Skip);
         let path = build(folder.path(), &lines.concat(), options, held, 3);
         let index = Index::open(&path).unwrap();
         assert_eq!(index.check().unwrap().documents, 5000);
@@ -328,14 +319,13 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
         let (analyzer, storage) = (Analyzer::default(), storage(folder.path(), u64::MAX));
         let options = BuildOptions::default();
         let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
         let mut changed = documents[..after].to_vec();
         changed[50].id = "other".into();
         std::fs::write(&docs, jsonl(&changed)).unwrap();
         let path = folder.path().join("index");
         let error = Index::build_with(
             stored,
-            &analyzer,
             &path,
             IndexOptions {
                 contents: Some(contents),
@@ -355,14 +345,13 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
         let (analyzer, storage) = (Analyzer::default(), storage(folder.path(), u64::MAX));
         let options = BuildOptions::default();
         let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
         std::fs::write(&docs, before.replace(place, text).replace("t2 ", "t  ")).unwrap();
         let file = std::fs::File::options().write(true).open(&docs).unwrap();
         file.set_modified(modified).unwrap();
         let path = folder.path().join("index");
         let error = Index::build_with(
             stored,
-            &analyzer,
             &path,
             IndexOptions {
                 contents: Some(contents),
@@ -383,9 +372,9 @@ fn fields_that_are_not_kept_are_told() {
     for (text, part) in [
         (
             "colour:red",
-            "keeps no field `colour`; it keeps half, some, rare, tags",
+            "no values of the field `colour`, only of half, some, rare, tags",
         ),
-        ("-colour:red", "no field `colour`"),
+        ("-colour:red", "the field `colour`"),
         ("half", "`half` is neither"),
     ] {
         let error = Filter::parse(text, &index).unwrap_err().to_string();

@@ -25,16 +25,14 @@ const SHAPE: Shape = Shape {
 };
 
 fn index() -> (tempfile::TempDir, Arc<Index>) {
-    let options = CorpusOptions {
-        format: Some(Format::Tsv),
-        ..Default::default()
-    };
+    let options = CorpusOptions::default().format(Some(Format::Tsv));
     let corpus = Corpus::from_bytes("docs.tsv", text(&SHAPE), options);
     let analyzer = Analyzer::default();
-    let collection = Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap();
+    let collection =
+        Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    Index::build(collection, &analyzer, &path).unwrap();
+    Index::build(collection, &path).unwrap();
     let index = Arc::new(Index::open(&path).unwrap());
     (folder, index)
 }

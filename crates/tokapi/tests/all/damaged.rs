@@ -14,12 +14,10 @@ use tokapi::{Corpus, CorpusOptions};
 
 /// The texts of all documents, and the reasons for which others were left out.
 fn read(format: Option<Format>, bytes: &[u8], chunk_bytes: usize) -> (Vec<String>, Vec<String>) {
-    let options = CorpusOptions {
-        format,
-        chunk_bytes: Some(chunk_bytes),
-        on_error: OnError::Skip,
-        ..CorpusOptions::default()
-    };
+    let options = CorpusOptions::default()
+        .format(format)
+        .chunk_bytes(Some(chunk_bytes))
+        .on_error(OnError::Skip);
     read_all(Corpus::from_bytes("bytes", bytes, options))
 }
 
@@ -93,12 +91,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bytes");
         std::fs::write(&path, &bytes).unwrap();
-        let options = CorpusOptions {
-            format: Some(format),
-            chunk_bytes: Some(chunk_bytes),
-            on_error: OnError::Skip,
-            ..CorpusOptions::default()
-        };
+        let options = CorpusOptions::default().format(Some(format)).chunk_bytes(Some(chunk_bytes)).on_error(OnError::Skip);
         let (texts, reasons) = read_all(Corpus::open(&[&path], options).unwrap());
         let name = path.display().to_string();
         let reasons: Vec<String> = reasons.iter().map(|reason| reason.replace(&name, "bytes")).collect();

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proptest::prelude::*;
-use tokapi::analyze::Analyzer;
 use tokapi::collection::{Engine, Storage, Stored};
 use tokapi::corpus::OnError;
 use tokapi::gpu::{Build, GpuOptions};
@@ -36,21 +35,17 @@ const IN_MEMORY: Way = Way {
 };
 
 fn build(input: &Path, folder: &Path, way: &Way) -> Stored {
-    let corpus = CorpusOptions {
-        chunk_bytes: Some(way.chunk_bytes),
-        on_error: OnError::Skip,
-        ..Default::default()
-    };
+    let corpus = CorpusOptions::default()
+        .chunk_bytes(Some(way.chunk_bytes))
+        .on_error(OnError::Skip);
     let corpus = Corpus::open(&[input], corpus).unwrap();
-    let options = BuildOptions {
-        engine: match way.gpu {
+    let options = BuildOptions::default()
+        .engine(match way.gpu {
             true => Engine::Gpu(GpuOptions::new(Build::Host)),
             false => Engine::Cpu,
-        },
-        threads: way.threads,
-        no_overlap: !way.overlap,
-        ..BuildOptions::default()
-    };
+        })
+        .threads(way.threads)
+        .no_overlap(!way.overlap);
     let folders: Vec<_> = (0..way.disks)
         .map(|disk| folder.join(format!("disk{disk}")))
         .collect();
@@ -68,7 +63,7 @@ fn build(input: &Path, folder: &Path, way: &Way) -> Stored {
         },
         output: Some(folder.join("w")),
     };
-    Stored::build(corpus, &Analyzer::default(), &options, &storage).unwrap()
+    Stored::build(corpus, &options, &storage).unwrap()
 }
 
 /// Everything that is written, by name, the tables beside it too.

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use crate::random::{Random, Shape, kept, text};
 use tokapi::Index;
-use tokapi::analyze::Analyzer;
 use tokapi::index::{IndexOptions, IndexWriter, Missing, Reorder, Reordering, forge};
 use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
 
@@ -31,7 +30,7 @@ fn build(folder: &Path) {
             contents: Some(contents),
             ..Default::default()
         };
-        Index::build_with(collection, &Analyzer::default(), &path, options).unwrap();
+        Index::build_with(collection, &path, options).unwrap();
     });
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     let gone: Vec<String> = (0..300).map(|number| format!("d{}", 7 * number)).collect();

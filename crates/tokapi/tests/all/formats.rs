@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::random::{Shape, kept, kept_by, text, with_digits};
 use serde_json::{Value, json};
 use tokapi::Index;
-use tokapi::analyze::Analyzer;
 use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated, StoredValue};
 use tokapi::query::{Filter, Query, SearchOptions};
 
@@ -204,7 +203,7 @@ fn the_index_of_a_new_version_is_kept() {
                     contents: Some(contents),
                     ..Default::default()
                 };
-                Index::build_with(collection, &Analyzer::default(), &path, options).unwrap();
+                Index::build_with(collection, &path, options).unwrap();
             }
             _ => {
                 let mut writer = IndexWriter::open(&path, 1).unwrap();

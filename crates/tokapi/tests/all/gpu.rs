@@ -48,11 +48,9 @@ fn corpus() -> Corpus {
     let tsv: String = (0..3000)
         .map(|n| format!("{n}\tword{} common word{}\n", n % 7, n % 11))
         .collect();
-    let options = CorpusOptions {
-        format: Some(Format::Tsv),
-        chunk_bytes: Some(4000),
-        ..CorpusOptions::default()
-    };
+    let options = CorpusOptions::default()
+        .format(Some(Format::Tsv))
+        .chunk_bytes(Some(4000));
     Corpus::from_bytes("documents", tsv, options)
 }
 
@@ -67,13 +65,11 @@ fn lost_after(chunks: u64) -> Engine {
 fn the_cpu_takes_over_where_the_device_is_lost() {
     let analyzer = Analyzer::default();
     let weigh = |engine, or_cpu| {
-        let options = BuildOptions {
-            engine,
-            threads: 2,
-            or_cpu,
-            ..BuildOptions::default()
-        };
-        Collection::build(corpus(), &analyzer, &options)
+        let options = BuildOptions::default()
+            .engine(engine)
+            .threads(2)
+            .or_cpu(or_cpu);
+        Collection::build(corpus(), &options.clone().analyzer(&analyzer))
     };
     let expected = weigh(Engine::Cpu, false).unwrap();
     assert_eq!(expected.fallback(), None);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::random::{Random, Shape, query, shapes, text};
 use proptest::prelude::*;
-use tokapi::analyze::Analyzer;
 use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, GpuLane, MOST_RANKED, Scheme};
 use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated};
 use tokapi::query::{Algorithm, Hit, Occur, Query, SearchOptions};
@@ -19,19 +18,16 @@ const BUILD: Build = Build::Cuda;
 const BUILD: Build = Build::Host;
 
 fn collection(text: &str) -> Collection {
-    let options = CorpusOptions {
-        format: Some(tokapi::corpus::Format::Tsv),
-        ..Default::default()
-    };
+    let options = CorpusOptions::default().format(Some(tokapi::corpus::Format::Tsv));
     let corpus = Corpus::from_bytes("docs.tsv", text.to_owned(), options);
-    Collection::build(corpus, &Analyzer::default(), &BuildOptions::default()).unwrap()
+    Collection::build(corpus, &BuildOptions::default()).unwrap()
 }
 
 /// An index of `shape` in two parts, of which about one document in `of` is deleted.
 fn index(folder: &Path, shape: &Shape, of: usize) -> Arc<Index> {
     let path = folder.join("index");
     let text = text(shape);
-    Index::build(collection(&text), &Analyzer::default(), &path).unwrap();
+    Index::build(collection(&text), &path).unwrap();
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     let more = text.replace('d', "e").replace("ense", "dense");
     writer
@@ -181,7 +177,7 @@ fn frequencies_of_more_than_a_byte() {
         text += &format!("d{number}\t{}\n", "word ".repeat(*count));
     }
     let path = folder.path().join("index");
-    Index::build(collection(&text), &Analyzer::default(), &path).unwrap();
+    Index::build(collection(&text), &path).unwrap();
     let index = Arc::new(Index::open(&path).unwrap());
     let query = Query::any(["word"]);
     let options = SearchOptions::default();
@@ -237,13 +233,7 @@ fn impacts_and_odd_questions() {
         impacts: Some(Bm25::default()),
         ..Default::default()
     };
-    Index::build_with(
-        collection(&text(&SHAPE)),
-        &Analyzer::default(),
-        &path,
-        options,
-    )
-    .unwrap();
+    Index::build_with(collection(&text(&SHAPE)), &path, options).unwrap();
     let index = Arc::new(Index::open(&path).unwrap());
     let mut lane = lane(&index, &GpuIndexOptions::new(BUILD));
     let query = Query::any(["t1", "t3", "t1"]);

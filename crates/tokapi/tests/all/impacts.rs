@@ -20,16 +20,13 @@ use tokapi::{
 fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("docs.tsv");
     std::fs::write(&path, text).unwrap();
-    let options = CorpusOptions {
-        chunk_bytes: Some(20_000),
-        ..Default::default()
-    };
+    let options = CorpusOptions::default().chunk_bytes(Some(20_000));
     Corpus::open(&[path], options).unwrap()
 }
 
 fn collection(folder: &Path, text: &str) -> Collection {
     let options = BuildOptions::default();
-    Collection::build(corpus(folder, text), &Analyzer::default(), &options).unwrap()
+    Collection::build(corpus(folder, text), &options).unwrap()
 }
 
 /// An index of the impacts of `text` by `bm25`.
@@ -38,7 +35,6 @@ fn build(folder: &Path, text: &str, bm25: &Bm25) -> Result<PathBuf> {
     let built = collection(folder, text);
     Index::build_with(
         built,
-        &Analyzer::default(),
         &path,
         IndexOptions {
             impacts: Some(*bm25),
@@ -160,15 +156,11 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
             scratch: ScratchOptions::default(),
             output: Some(path.clone()),
         };
-        let options = BuildOptions {
-            threads,
-            ..BuildOptions::default()
-        };
+        let options = BuildOptions::default().threads(threads);
         let corpus = corpus(folder.path(), &text);
-        let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
         Index::build_with(
             stored,
-            &analyzer,
             &path,
             IndexOptions {
                 impacts: Some(Bm25::default()),
@@ -225,11 +217,10 @@ fn what_is_kept_is_there() {
     };
     corpus.keep_fields(&keep.fields).unwrap();
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
-    let stored = Stored::build(corpus, &analyzer, &options, &storage).unwrap();
+    let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
     let by = Bm25::default();
     Index::build_with(
         stored,
-        &analyzer,
         &path,
         IndexOptions {
             impacts: Some(by),
@@ -360,13 +351,12 @@ fn rankings_are_as_good_as_exact_ones() {
     .unwrap();
     let build = || {
         let corpus = Corpus::open(&[data("docs.jsonl.zst")], CorpusOptions::default()).unwrap();
-        Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap()
+        Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap()
     };
     let (exact, impacts) = (folder.path().join("exact"), folder.path().join("impacts"));
-    Index::build(build(), &analyzer, &exact).unwrap();
+    Index::build(build(), &exact).unwrap();
     Index::build_with(
         build(),
-        &analyzer,
         &impacts,
         IndexOptions {
             impacts: Some(Bm25::default()),

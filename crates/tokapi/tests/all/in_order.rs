@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::random::{Random, kept, query, with_digits};
-use tokapi::analyze::Analyzer;
 use tokapi::cooperate::{Accelerator, InOrder, SchedulerOptions, Shares};
 use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, MOST_RANKED};
 use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated};
@@ -41,7 +40,7 @@ fn index(folder: &Path) -> Arc<Index> {
             contents: Some(contents),
             ..Default::default()
         };
-        Index::build_with(collection, &Analyzer::default(), &path, options).unwrap();
+        Index::build_with(collection, &path, options).unwrap();
     });
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     kept(&part("e"), &["digit"], |collection, contents| {
@@ -234,7 +233,7 @@ fn errors_are_those_of_the_index() {
     for (number, answer) in answers.iter().enumerate() {
         assert_eq!(answer.is_err(), number == 7);
     }
-    assert!(matches!(answers[7], Err(Error::Usage(_))));
+    assert!(matches!(answers[7], Err(Error::NotKept(_))));
     // Who wants no more may go.
     assert!(in_order.answers(queries).next().is_some());
 }

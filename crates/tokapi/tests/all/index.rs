@@ -18,10 +18,7 @@ use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memor
 fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("docs.tsv");
     std::fs::write(&path, text).unwrap();
-    let options = CorpusOptions {
-        chunk_bytes: Some(20_000),
-        ..Default::default()
-    };
+    let options = CorpusOptions::default().chunk_bytes(Some(20_000));
     Corpus::open(&[path], options).unwrap()
 }
 
@@ -84,9 +81,9 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let analyzer = Analyzer::default();
         let text = text(&shape);
-        let build = || Collection::build(corpus(folder.path(), &text), &analyzer, &BuildOptions::default()).unwrap();
+        let build = || Collection::build(corpus(folder.path(), &text), &BuildOptions::default().analyzer(&analyzer)).unwrap();
         let path = folder.path().join("index");
-        Index::build(build(), &analyzer, &path).unwrap();
+        Index::build(build(), &path).unwrap();
         let index = Index::open(&path).unwrap();
         let checked = index.check().unwrap();
         prop_assert_eq!(checked.documents, shape.documents as u64);
@@ -132,8 +129,8 @@ proptest! {
         let analyzer = Analyzer::default();
         let text = text(&shape);
         let path = folder.path().join("index");
-        let built = Collection::build(corpus(folder.path(), &text), &analyzer, &BuildOptions::default());
-        Index::build(built.unwrap(), &analyzer, &path).unwrap();
+        let built = Collection::build(corpus(folder.path(), &text), &BuildOptions::default().analyzer(&analyzer));
+        Index::build(built.unwrap(), &path).unwrap();
         let index = Index::open(&path).unwrap();
         let mut random = Random(seed | 1);
         for _ in 0..20 {
@@ -180,10 +177,9 @@ fn two_parts_are_as_good_as_one() {
         let path = folder.path().join(name);
         let built = Collection::build(
             corpus(folder.path(), text),
-            &analyzer,
-            &BuildOptions::default(),
+            &BuildOptions::default().analyzer(&analyzer),
         );
-        Index::build(built.unwrap(), &analyzer, &path).unwrap();
+        Index::build(built.unwrap(), &path).unwrap();
         path
     };
     let whole = Index::open(build("whole", &text)).unwrap();
@@ -251,15 +247,16 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
             },
             output: Some(folder.path().join("index")),
         };
-        let options = BuildOptions {
-            threads,
-            ..BuildOptions::default()
-        };
-        let stored =
-            Stored::build(corpus(folder.path(), &text), &analyzer, &options, &storage).unwrap();
+        let options = BuildOptions::default().threads(threads);
+        let stored = Stored::build(
+            corpus(folder.path(), &text),
+            &options.clone().analyzer(&analyzer),
+            &storage,
+        )
+        .unwrap();
         assert_eq!(matches!(stored, Stored::Scratch(_)), held == 0);
         let path = folder.path().join("index");
-        Index::build(stored, &analyzer, &path).unwrap();
+        Index::build(stored, &path).unwrap();
         let checked = Index::open(&path).unwrap().check().unwrap();
         // More than one share, so that lists go on from one to the next.
         assert!(checked.postings > 1 << 20, "{checked:?}");
@@ -286,8 +283,8 @@ fn equals_run(collection: &str) {
     let docs = data(collection).join("docs.jsonl.zst");
     let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
     let path = folder.path().join("index");
-    let built = Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap();
-    Index::build(built, &analyzer, &path).unwrap();
+    let built = Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
+    Index::build(built, &path).unwrap();
     let index = Index::open(&path).unwrap();
     index.check().unwrap();
     let file = std::fs::File::open(data(collection).join("bm25s-lucene.run.zst")).unwrap();
@@ -357,7 +354,7 @@ fn keeping_everything(text: &str, path: &Path) {
             contents: Some(contents),
             ..Default::default()
         };
-        Index::build_with(collection, &Analyzer::default(), path, options).unwrap();
+        Index::build_with(collection, path, options).unwrap();
     });
 }
 

@@ -126,11 +126,9 @@ pub fn kept_by<T>(
         fields: fields.iter().map(|&field| field.into()).collect(),
         positions: true,
     };
-    let corpus = CorpusOptions {
-        chunk_bytes: Some(10_000),
-        fields: keep.fields.clone(),
-        ..Default::default()
-    };
+    let corpus = CorpusOptions::default()
+        .chunk_bytes(Some(10_000))
+        .fields(keep.fields.clone());
     let corpus = Corpus::open(&[file.path()], corpus).unwrap();
     let options = BuildOptions::default();
     let storage = Storage {
@@ -139,6 +137,6 @@ pub fn kept_by<T>(
         output: None,
     };
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
-    let collection = Collection::build(corpus, analyzer, &options).unwrap();
+    let collection = Collection::build(corpus, &options.clone().analyzer(analyzer)).unwrap();
     user(collection, contents)
 }

@@ -27,14 +27,15 @@ fn agrees_with_run(collection: &str, pairs: usize) {
     .unwrap();
     let docs = folder.join("docs.jsonl.zst").display().to_string();
     let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
-    let weights = Collection::build(corpus, &analyzer, &BuildOptions::default())
+    let weights = Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer))
         .unwrap()
         .weigh(&Bm25::default())
         .unwrap();
 
     let mut of_term: HashMap<&[u8], HashMap<&[u8], f32>> = HashMap::new();
-    for (term, document, _, weight) in weights.iter() {
-        of_term.entry(term).or_default().insert(document, weight);
+    for posting in weights.iter() {
+        let documents = of_term.entry(posting.term).or_default();
+        documents.insert(posting.document, posting.weight);
     }
     let queries = std::fs::read_to_string(folder.join("queries.tsv")).unwrap();
     let queries: HashMap<&str, &str> = queries

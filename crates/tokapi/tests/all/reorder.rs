@@ -39,13 +39,12 @@ fn with<T>(
 }
 
 fn build(documents: &[Document], kept: bool, path: &Path) {
-    let analyzer = Analyzer::default();
     with(documents, kept, |collection, contents| {
         let options = IndexOptions {
             contents,
             ..Default::default()
         };
-        Index::build_with(collection, &analyzer, path, options)
+        Index::build_with(collection, path, options)
     })
     .unwrap();
 }
@@ -62,7 +61,6 @@ fn build_reordered(documents: &[Document], kept: bool, by: Reorder, threads: usi
     with(documents, kept, |collection, contents| {
         Index::build_with(
             collection,
-            &Analyzer::default(),
             path,
             IndexOptions {
                 contents,

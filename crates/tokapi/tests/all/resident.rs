@@ -36,15 +36,11 @@ fn on_cpu(documents: &[String], bm25: &Bm25) -> Weights {
     let tsv: String = lines
         .map(|(number, text)| format!("{number}\t{text}\n"))
         .collect();
-    let options = CorpusOptions {
-        format: Some(Format::Tsv),
-        ..CorpusOptions::default()
-    };
+    let options = CorpusOptions::default().format(Some(Format::Tsv));
     let corpus = Corpus::from_bytes("documents", tsv, options);
     Collection::build(
         corpus,
-        &Analyzer::from(Cut::Plain),
-        &BuildOptions::default(),
+        &BuildOptions::default().analyzer(&Analyzer::from(Cut::Plain)),
     )
     .and_then(|collection| collection.weigh(bm25))
     .unwrap()

@@ -57,7 +57,7 @@ fn with_index(texts: &[String], analyzer: &Analyzer, user: impl FnOnce(&Index)) 
             contents: Some(contents),
             ..Default::default()
         };
-        Index::build_with(collection, analyzer, &path, options).unwrap();
+        Index::build_with(collection, &path, options).unwrap();
     });
     user(&Index::open(&path).unwrap());
 }

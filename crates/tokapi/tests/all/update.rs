@@ -66,7 +66,6 @@ fn build(documents: &[Document], path: &Path) -> Index {
     with(documents, |collection, contents| {
         Index::build_with(
             collection,
-            &Analyzer::default(),
             path,
             IndexOptions {
                 contents: Some(contents),
@@ -309,15 +308,12 @@ fn numbers_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let numbered = |texts: &[&str]| {
-        let options = CorpusOptions {
-            format: Some(tokapi::corpus::Format::Terms),
-            ..Default::default()
-        };
+        let options = CorpusOptions::default().format(Some(tokapi::corpus::Format::Terms));
         let text = texts.join("\n\n");
         let corpus = Corpus::from_bytes("documents", text.as_bytes(), options);
-        Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()
+        Collection::build(corpus, &Default::default()).unwrap()
     };
-    Index::build(numbered(&["a", "b", "c"]), &Analyzer::default(), &path).unwrap();
+    Index::build(numbered(&["a", "b", "c"]), &path).unwrap();
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     writer.delete(["2"], Missing::Ignore).unwrap();
     writer
@@ -387,9 +383,9 @@ fn new_documents_all_have_ids_or_none() {
     std::fs::write(&tsv, "x\tc\n").unwrap();
     let collection = |files: &[&Path]| {
         let corpus = Corpus::open(files, CorpusOptions::default()).unwrap();
-        Collection::build(corpus, &Analyzer::default(), &Default::default()).unwrap()
+        Collection::build(corpus, &Default::default()).unwrap()
     };
-    Index::build(collection(&[&terms]), &Analyzer::default(), &path).unwrap();
+    Index::build(collection(&[&terms]), &path).unwrap();
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     let mixed = writer.append(collection(&[&terms, &tsv]), None, Repeated::Replace);
     let error = mixed.unwrap_err().to_string();

@@ -4,10 +4,8 @@ use hashbrown::DefaultHashBuilder;
 use rayon::prelude::*;
 use std::hash::BuildHasher;
 
-use super::local::LocalChunk;
 use crate::formula::Bm25;
 use crate::formula::Statistics;
-use tokapi_storage::error::{Error, Result};
 use tokapi_storage::strings::Strings;
 
 /// Ids and lengths of all documents, in input order.
@@ -57,29 +55,6 @@ impl Documents {
         self.lengths.push(length);
     }
 
-    /// Puts the documents of all chunks together; those without an id get their number.
-    pub(super) fn gather(chunks: &[LocalChunk]) -> Result<Self> {
-        let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
-        if u32::try_from(count).is_err() {
-            return Err(Error::Limit(
-                "the collection has 2^32 or more documents; split it".into(),
-            ));
-        }
-        let bytes = chunks.iter().map(|chunk| chunk.ids.byte_count()).sum();
-        let mut documents = Documents {
-            ids: Strings::with_capacity(count, bytes),
-            lengths: Vec::with_capacity(count),
-            numbered: bytes == 0,
-            some_numbered: false,
-        };
-        for chunk in chunks {
-            for (id, &length) in chunk.ids.iter().zip(&chunk.inverted.lengths) {
-                documents.push(documents.len(), id, length);
-            }
-        }
-        Ok(documents)
-    }
-
     /// Every document whose id an earlier one has, with the first that has it, ascending.
     pub(crate) fn repeated(&self) -> Vec<(u32, u32)> {
         if self.numbered {
@@ -87,7 +62,7 @@ impl Documents {
         }
         let hasher = DefaultHashBuilder::default();
         let id = |document: u32| self.ids.get(document as usize);
-        // Fewer than 2^32 documents: `gather` counted them.
+        // Fewer than 2^32 documents: the local pass counted them.
         let mut hashed: Vec<(u64, u32)> = (0..self.len() as u32)
             .into_par_iter()
             .map(|document| (hasher.hash_one(id(document)), document))

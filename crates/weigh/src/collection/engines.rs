@@ -2,15 +2,13 @@
 
 use std::sync::Mutex;
 
-use super::{BuildOptions, Engine};
+use super::options::{BuildOptions, Engine};
 use crate::invert::{Cpu, Fallback, Invert, Reference, Verified};
 use tokapi_storage::error::Result;
-use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Corpus;
 
 /// What the engines have in common.
 pub(super) struct Engines<'a> {
-    analyzer: &'a Analyzer,
     kind: Kind,
     options: &'a BuildOptions,
     /// Why the CPU took over, if it did.
@@ -28,7 +26,6 @@ impl<'a> Engines<'a> {
     /// Finds the device, if the engine needs one.
     pub(super) fn open(
         corpus: &Corpus,
-        analyzer: &'a Analyzer,
         options: &'a BuildOptions,
         pool: &rayon::ThreadPool,
         fallback: &'a Mutex<Option<String>>,
@@ -40,7 +37,7 @@ impl<'a> Engines<'a> {
             Engine::Gpu(gpu) => {
                 let chunk_bytes = corpus.chunk_bytes() as u64;
                 let threads = pool.current_num_threads();
-                match crate::gpu::Lanes::open(gpu, analyzer, threads, chunk_bytes) {
+                match crate::gpu::Lanes::open(gpu, &options.analyzer, threads, chunk_bytes) {
                     Ok(lanes) => Kind::Gpu(std::sync::Arc::new(lanes)),
                     Err(
                         tokapi_storage::error::Error::Device(why)
@@ -56,7 +53,6 @@ impl<'a> Engines<'a> {
         #[cfg(not(feature = "kernels"))]
         let _ = (corpus, pool);
         Ok(Engines {
-            analyzer,
             kind,
             options,
             fallback,
@@ -65,20 +61,21 @@ impl<'a> Engines<'a> {
 
     /// An engine for one thread.
     pub(super) fn one(&self) -> Box<dyn Invert + '_> {
+        let analyzer = &self.options.analyzer;
         let mut engine: Box<dyn Invert + '_> = match &self.kind {
-            Kind::Cpu => return Box::new(Cpu::new(self.analyzer)),
-            Kind::Reference => Box::new(Reference::new(self.analyzer)),
+            Kind::Cpu => return Box::new(Cpu::new(analyzer)),
+            Kind::Reference => Box::new(Reference::new(analyzer)),
             #[cfg(feature = "kernels")]
             Kind::Gpu(lanes) => {
                 let lanes = std::sync::Arc::clone(lanes);
-                Box::new(crate::invert::Gpu::new(self.analyzer, lanes))
+                Box::new(crate::invert::Gpu::new(analyzer, lanes))
             }
         };
         if self.options.verify {
-            engine = Box::new(Verified::new(engine, self.analyzer));
+            engine = Box::new(Verified::new(engine, analyzer));
         }
         if self.options.or_cpu {
-            engine = Box::new(Fallback::new(engine, self.analyzer, self.fallback));
+            engine = Box::new(Fallback::new(engine, analyzer, self.fallback));
         }
         engine
     }

@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::documents::Documents;
 use super::engines::Engines;
-use super::{BuildOptions, Documents};
-use crate::collection::external::Spill;
-use crate::collection::run::EncodedRun;
+use super::external::Spill;
+use super::note::{ChunkNote, repeated_id};
+use super::options::BuildOptions;
+use super::run::EncodedRun;
 use crate::invert::Inverted;
 use crate::lexicon::PartTerms;
-use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_storage::strings::Strings;
-use tokapi_text::analyze::Analyzer;
-use tokapi_text::corpus::{Block, Chunk, Corpus, Skipped};
+use tokapi_text::corpus::{Block, Chunk, Corpus};
 
 /// An inverted chunk.
 pub(crate) struct LocalChunk {
@@ -24,14 +25,6 @@ pub(crate) struct LocalChunk {
     pub(crate) ids: Strings,
     pub(crate) files: Vec<(usize, Arc<Path>)>,
     pub(crate) note: ChunkNote,
-}
-
-/// What is to be known of a chunk beside its postings.
-#[derive(Debug, Default)]
-pub struct ChunkNote {
-    pub(crate) skipped: Skipped,
-    /// The bytes of text that were read.
-    pub(crate) bytes: u64,
 }
 
 impl LocalChunk {
@@ -62,6 +55,29 @@ impl LocalChunk {
     }
 }
 
+/// Puts the documents of all chunks together; those without an id get their number.
+pub(super) fn documents(chunks: &[LocalChunk]) -> Result<Documents> {
+    let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
+    if u32::try_from(count).is_err() {
+        return Err(Error::Limit(
+            "the collection has 2^32 or more documents; split it".into(),
+        ));
+    }
+    let bytes = chunks.iter().map(|chunk| chunk.ids.byte_count()).sum();
+    let mut documents = Documents {
+        ids: Strings::with_capacity(count, bytes),
+        lengths: Vec::with_capacity(count),
+        numbered: bytes == 0,
+        some_numbered: false,
+    };
+    for chunk in chunks {
+        for (id, &length) in chunk.ids.iter().zip(&chunk.inverted.lengths) {
+            documents.push(documents.len(), id, length);
+        }
+    }
+    Ok(documents)
+}
+
 /// What the local pass leaves in memory, in input order.
 #[derive(Default)]
 pub(super) struct Local {
@@ -82,15 +98,15 @@ enum Made {
 /// Inverts the whole corpus. What does not fit into memory goes to `spill`, if there is one.
 pub(super) fn pass(
     mut corpus: Corpus,
-    analyzer: &Analyzer,
     options: &BuildOptions,
     pool: &rayon::ThreadPool,
     mut spill: Option<&mut Spill>,
 ) -> Result<Local> {
     let fallback = Mutex::new(None);
-    let engines = Engines::open(&corpus, analyzer, options, pool, &fallback)?;
+    let engines = Engines::open(&corpus, options, pool, &fallback)?;
     let stages = Stages::new(pool.current_num_threads(), !options.no_overlap);
     let chunk_bytes = corpus.chunk_bytes();
+    let progress = corpus.progress();
     if let Some(spill) = &spill {
         spill.go_on(&mut corpus)?;
     }
@@ -113,8 +129,9 @@ pub(super) fn pass(
     let worker = || {
         let mut engine = engines.one();
         let mut chunk = Chunk::default();
-        let (alone, stamp, spare) = (&alone, &stamp, &spare);
+        let (alone, stamp, spare, progress) = (&alone, &stamp, &spare, &progress);
         move |mut block: Block| {
+            progress.check()?;
             let bytes = block.len();
             let (_shared, _alone);
             match load && bytes > chunk_bytes {
@@ -123,6 +140,7 @@ pub(super) fn pass(
             }
             let skipped = block.parse(&mut chunk)?;
             let inverted = engine.invert(&mut chunk)?;
+            progress.add_documents(inverted.lengths.len() as u64);
             match load && bytes > chunk_bytes {
                 true => chunk.text = Vec::new(),
                 false => lock(spare).push(block),
@@ -177,29 +195,6 @@ pub(super) fn pass(
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl ChunkNote {
-    /// Adds that of a later chunk.
-    pub(crate) fn append(&mut self, later: ChunkNote) {
-        self.bytes += later.bytes;
-        self.skipped.append(later.skipped);
-    }
-}
-
-/// The error that document `repeat`, which stands in `path`, has the id of document `of`.
-pub fn repeated_id(path: PathBuf, id: &str, repeat: u32, of: u32) -> Error {
-    Error::Input {
-        place: Place {
-            path,
-            position: Position::Whole,
-        },
-        what: format!(
-            "document {} of the input has the id `{id}` of document {}; ids must differ",
-            u64::from(repeat) + 1,
-            u64::from(of) + 1
-        ),
-    }
 }
 
 impl Local {

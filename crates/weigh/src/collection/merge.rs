@@ -1,25 +1,27 @@
 //! The global pass by term: the parts' postings merged and weighed.
 
+use std::ops::Deref;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{Collection, Documents, Part, Weigher};
-use crate::formula::Bm25;
-use crate::formula::Statistics;
+use super::documents::Documents;
+use super::{Collection, Part, Weigher};
+use crate::formula::{Bm25, Statistics};
 use crate::lexicon::Lexicon;
 use crate::postings::Frequencies;
-use tokapi_storage::error::Result;
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 
 /// Postings that one thread merges at a time: with cursors and weights they fit into a
 /// second-level cache.
 const RANGE_POSTINGS: u64 = 1 << 16;
 
-/// The weight of every posting of a collection, by term and then by document.
+/// The postings of a whole collection, by term and then by document.
 ///
-/// Costs 9 bytes a posting, the lexicon and the documents.
+/// Costs 5 bytes a posting, the lexicon and the documents.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Weights {
+pub struct CollectionPostings {
     /// The terms, ascending by bytes, with their df in the whole collection.
     pub lexicon: Lexicon,
     /// Ids and lengths of the documents.
@@ -32,52 +34,92 @@ pub struct Weights {
     pub posting_documents: Vec<u32>,
     /// Its term frequency.
     pub frequencies: Frequencies,
-    /// Its weight.
-    pub weights: Vec<f32>,
 }
 
-impl Weights {
+impl CollectionPostings {
     /// The number of postings.
     pub fn len(&self) -> usize {
-        self.weights.len()
+        self.posting_documents.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.weights.is_empty()
+        self.posting_documents.is_empty()
     }
 
     /// The postings of term `term`, as a range.
     pub fn range(&self, term: usize) -> std::ops::Range<usize> {
         self.offsets[term] as usize..self.offsets[term + 1] as usize
     }
+}
 
+/// The postings of a collection with their weights.
+///
+/// Costs 9 bytes a posting, the lexicon and the documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// The postings, whose fields and methods are those of the weights too.
+    pub postings: CollectionPostings,
+    /// The weight of every posting.
+    pub weights: Vec<f32>,
+}
+
+impl Deref for Weights {
+    type Target = CollectionPostings;
+
+    fn deref(&self) -> &CollectionPostings {
+        &self.postings
+    }
+}
+
+/// A posting with its weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Posting<'a> {
+    /// The term.
+    pub term: &'a [u8],
+    /// The id of the document.
+    pub document: &'a [u8],
+    /// The term frequency.
+    pub tf: u32,
+    /// The weight.
+    pub weight: f32,
+}
+
+impl Weights {
     /// Weighs every posting anew, by another formula or other parameters, on all cores.
     ///
     /// # Errors
     /// Parameters out of range; the weights stay as they are then.
     pub fn reweigh(&mut self, bm25: &Bm25) -> Result<()> {
+        self.reweigh_while(bm25, &Progress::new())
+    }
+
+    /// Weighs every posting anew, unless `progress` is cancelled.
+    fn reweigh_while(&mut self, bm25: &Bm25, progress: &Progress) -> Result<()> {
         bm25.check()?;
         let started = Instant::now();
-        let norms = self.documents.norms(bm25, &self.statistics);
+        let Weights { postings, weights } = self;
+        let norms = postings.documents.norms(bm25, &postings.statistics);
         let weigher = Weigher {
             bm25,
             norms: &norms,
-            df: &self.lexicon.df,
-            statistics: &self.statistics,
+            df: &postings.lexicon.df,
+            statistics: &postings.statistics,
         };
         let mut ranges = Vec::new();
-        let mut left = &mut self.weights[..];
-        for (first_term, offsets) in ranges_of(&self.offsets) {
+        let mut left = &mut weights[..];
+        for (first_term, offsets) in ranges_of(&postings.offsets) {
             let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
             let (weights, rest) = std::mem::take(&mut left).split_at_mut(length);
             left = rest;
             ranges.push((first_term, offsets, weights));
         }
-        let (documents, frequencies) = (&self.posting_documents, &self.frequencies);
+        let (documents, frequencies) = (&postings.posting_documents, &postings.frequencies);
         ranges
             .into_par_iter()
-            .for_each(|(first_term, offsets, weights)| {
+            .try_for_each(|(first_term, offsets, weights)| {
+                progress.check()?;
                 let whole = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
                 let tfs = frequencies.expand(whole.clone());
                 let documents = &documents[whole];
@@ -88,25 +130,23 @@ impl Weights {
                     let weights = &mut weights[range];
                     bm25.weigh(weigher.idf(term), documents, tfs, weigher.norms, weights);
                 }
-            });
+                Ok::<(), Error>(())
+            })?;
         log::info!("weigh: {bm25:?} in {:.3?}", started.elapsed());
         Ok(())
     }
 
-    /// Every (term, document id, tf, weight), by term, then by document.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8], u32, f32)> + '_ {
+    /// Every posting, by term, then by document.
+    pub fn iter(&self) -> impl Iterator<Item = Posting<'_>> + '_ {
         (0..self.lexicon.terms.len()).flat_map(move |term| {
-            self.range(term).map(move |posting| {
-                let id = self
+            self.range(term).map(move |posting| Posting {
+                term: self.lexicon.terms.get(term),
+                document: self
                     .documents
                     .ids
-                    .get(self.posting_documents[posting] as usize);
-                (
-                    self.lexicon.terms.get(term),
-                    id,
-                    self.frequencies.get(posting),
-                    self.weights[posting],
-                )
+                    .get(self.posting_documents[posting] as usize),
+                tf: self.frequencies.get(posting),
+                weight: self.weights[posting],
             })
         })
     }
@@ -127,18 +167,24 @@ impl Collection {
     /// Peak memory: 10 bytes a posting and the parts' terms while merging, 9 bytes after.
     ///
     /// # Errors
-    /// Parameters out of range.
+    /// Parameters out of range; [`Error::Cancelled`].
     pub fn weigh(self, bm25: &Bm25) -> Result<Weights> {
         bm25.check()?;
-        let pool = self.pool();
-        let mut weights = self.merge();
-        weights.weights = vec![0.0; weights.posting_documents.len()];
-        pool.install(|| weights.reweigh(bm25))?;
+        let (pool, progress) = (self.pool(), self.progress.clone());
+        let postings = self.merge()?;
+        let mut weights = Weights {
+            weights: vec![0.0; postings.len()],
+            postings,
+        };
+        pool.install(|| weights.reweigh_while(bm25, &progress))?;
         Ok(weights)
     }
 
-    /// Merges the parts; there are no weights yet.
-    pub fn merge(self) -> Weights {
+    /// Merges the parts.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub fn merge(self) -> Result<CollectionPostings> {
         let started = Instant::now();
         let offsets = self.offsets();
         let count = offsets[offsets.len() - 1] as usize;
@@ -158,23 +204,23 @@ impl Collection {
                 tfs,
             });
         }
-        let large: Vec<Vec<(u64, u32)>> = self.pool.install(|| {
-            ranges
-                .into_par_iter()
-                .map(|range| range.merge(&self.parts))
-                .collect()
+        let large: Result<Vec<Vec<(u64, u32)>>> = self.pool.install(|| {
+            let merged = ranges.into_par_iter().map(|range| {
+                self.progress.check()?;
+                Ok(range.merge(&self.parts))
+            });
+            merged.collect()
         });
-        let frequencies = Frequencies::from_raw(small, large.concat());
+        let frequencies = Frequencies::from_raw(small, large?.concat());
         log::info!("merge: {count} postings in {:.3?}", started.elapsed());
-        Weights {
+        Ok(CollectionPostings {
             lexicon: self.lexicon,
             documents: self.documents,
             statistics: self.statistics,
             offsets,
             posting_documents: documents,
             frequencies,
-            weights: Vec::new(),
-        }
+        })
     }
 
     /// Where every term's merged postings begin; one entry more than there are terms.

@@ -10,13 +10,16 @@ mod engines;
 pub mod external;
 mod local;
 mod merge;
+mod note;
+mod options;
 mod rows;
 pub mod run;
 mod stored;
 
 pub use documents::Documents;
-pub use local::{ChunkNote, repeated_id};
-pub use merge::Weights;
+pub use merge::{CollectionPostings, Posting, Weights};
+pub use note::{ChunkNote, repeated_id};
+pub use options::{BuildOptions, Engine, thread_pool};
 pub(crate) use rows::ByDocument;
 pub use rows::Rows;
 pub use stored::{Storage, Stored, WeighedDocument, Written};
@@ -31,70 +34,11 @@ use crate::invert::Inverted;
 use crate::lexicon::{Lexicon, PartTerms};
 use crate::postings::Postings;
 use local::Local;
-use tokapi_storage::error::{Error, Result};
+use tokapi_storage::error::Result;
 use tokapi_storage::pipeline::StageTimes;
-use tokapi_storage::tune::Model;
+use tokapi_storage::progress::Progress;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, OnError, Skipped};
-
-/// Which engine inverts the chunks.
-#[derive(Clone, Default)]
-pub enum Engine {
-    /// The fast one, on all cores.
-    #[default]
-    Cpu,
-    /// The definition, slow and plain.
-    Reference,
-    /// A GPU.
-    #[cfg(feature = "kernels")]
-    Gpu(crate::gpu::GpuOptions),
-}
-
-impl Engine {
-    /// What tells it from others where constants are kept ([`tokapi_storage::tune`]).
-    pub fn name(&self) -> &'static str {
-        match self {
-            Engine::Cpu => "cpu",
-            Engine::Reference => "reference",
-            #[cfg(feature = "kernels")]
-            Engine::Gpu(options) => match options.method {
-                crate::gpu::Method::Hash => "gpu hash",
-                crate::gpu::Method::Pp => "gpu pp",
-                crate::gpu::Method::Ppd => "gpu ppd",
-                crate::gpu::Method::Mars => "gpu mars",
-            },
-        }
-    }
-
-    /// In what the terms that it gives differ from those of others.
-    fn terms_description(&self) -> &'static str {
-        match self {
-            #[cfg(feature = "kernels")]
-            Engine::Gpu(options) if options.unknown == crate::gpu::Unknown::One => {
-                "terms outside of the dictionary are one"
-            }
-            _ => "exact",
-        }
-    }
-}
-
-/// How a collection is built.
-#[derive(Clone, Default)]
-pub struct BuildOptions {
-    /// The engine.
-    pub engine: Engine,
-    /// The number of threads; as many as there are cores where 0.
-    pub threads: usize,
-    /// Whether some of a GPU's chunks are computed again on the CPU and compared.
-    pub verify: bool,
-    /// Whether the CPU takes over where a GPU cannot be used or fails; the collection says so then.
-    pub or_cpu: bool,
-    /// Whether input, computation and output wait for each other: for comparison.
-    pub no_overlap: bool,
-    /// What has been measured on this machine: what goes to scratch does so in the chunks that this
-    /// predicts to be the best, where no size was asked for.
-    pub tuned: Option<Arc<Model>>,
-}
 
 /// One chunk's share of a collection.
 struct Part {
@@ -117,25 +61,35 @@ pub struct Collection {
     fallback: Option<String>,
     times: StageTimes,
     pool: Arc<rayon::ThreadPool>,
+    analyzer: Analyzer,
+    progress: Progress,
 }
 
 impl Collection {
-    /// Reads and inverts a whole corpus.
+    /// Reads and inverts a whole corpus. Reports to the progress of the corpus, as all that is done with the collection
+    /// does.
     ///
     /// # Errors
     /// The first document that cannot be read, unless such are skipped; an id that occurs twice,
     /// likewise; 2^32 or more documents or distinct terms.
-    pub fn build(mut corpus: Corpus, analyzer: &Analyzer, options: &BuildOptions) -> Result<Self> {
+    pub fn build(mut corpus: Corpus, options: &BuildOptions) -> Result<Self> {
         let pool = thread_pool(options)?;
         corpus.share_among(pool.current_num_threads());
-        let on_error = corpus.on_error();
-        let local = local::pass(corpus, analyzer, options, &pool, None)?;
-        Collection::of_local(local, on_error, pool)
+        let (on_error, progress) = (corpus.on_error(), corpus.progress());
+        let local = local::pass(corpus, options, &pool, None)?;
+        Collection::of_local(local, on_error, pool, options, progress)
     }
 
     /// Puts together what the local pass has left in memory.
-    fn of_local(mut local: Local, on_error: OnError, pool: rayon::ThreadPool) -> Result<Self> {
-        let mut documents = Documents::gather(&local.chunks)?;
+    fn of_local(
+        mut local: Local,
+        on_error: OnError,
+        pool: rayon::ThreadPool,
+        options: &BuildOptions,
+        progress: Progress,
+    ) -> Result<Self> {
+        let mut documents = local::documents(&local.chunks)?;
+        progress.check()?;
         let repeated = pool.install(|| documents.repeated());
         for &(repeat, of) in &repeated {
             match on_error {
@@ -154,7 +108,7 @@ impl Collection {
         }
         let started = Instant::now();
         let views: Vec<PartTerms<'_>> = local.chunks.iter().map(|chunk| chunk.terms()).collect();
-        let (lexicon, ids) = pool.install(|| Lexicon::merge(&views))?;
+        let (lexicon, ids) = pool.install(|| Lexicon::merge(&views, &progress))?;
         log::info!(
             "lexicon: {} terms in {:.3?}",
             lexicon.terms.len(),
@@ -169,7 +123,7 @@ impl Collection {
                 documents: lengths.len(),
                 term_ids,
             };
-            // All documents together are fewer than 2^32: `Documents::gather` counted them.
+            // All documents together are fewer than 2^32: `local::documents` counted them.
             first += lengths.len() as u32;
             part
         });
@@ -186,7 +140,19 @@ impl Collection {
             fallback: local.fallback,
             times: local.times,
             pool: Arc::new(pool),
+            analyzer: options.analyzer.clone(),
+            progress,
         })
+    }
+
+    /// The analyzer that its terms are cut by.
+    pub fn analyzer(&self) -> &Analyzer {
+        &self.analyzer
+    }
+
+    /// The progress of all that is done with it.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// The documents: ids and lengths.
@@ -235,7 +201,7 @@ impl Collection {
     /// Keeps only the postings that `prune` keeps under `bm25`; df and lengths stay as they are.
     ///
     /// # Errors
-    /// Parameters out of range.
+    /// Parameters out of range; [`Error::Cancelled`](tokapi_storage::error::Error::Cancelled).
     pub fn prune(&mut self, bm25: &Bm25, prune: &Prune) -> Result<()> {
         bm25.check()?;
         if prune.keeps_all() {
@@ -247,6 +213,7 @@ impl Collection {
             lexicon,
             statistics,
             pool,
+            progress,
             ..
         } = self;
         let weigher = Weigher {
@@ -256,27 +223,20 @@ impl Collection {
             statistics,
         };
         pool.install(|| {
-            parts.par_iter_mut().for_each(|part| {
+            parts.par_iter_mut().try_for_each(|part| {
+                progress.check()?;
                 let weights = weigher.part(part);
                 let keep = prune.mask(&part.postings, &weights, part.documents);
                 part.postings.retain(&keep);
-            });
-        });
-        Ok(())
+                Ok(())
+            })
+        })
     }
 
     /// L of every document.
     fn norms(&self, bm25: &Bm25) -> Vec<f64> {
         self.documents.norms(bm25, &self.statistics)
     }
-}
-
-/// The threads of a collection.
-pub fn thread_pool(options: &BuildOptions) -> Result<rayon::ThreadPool> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads)
-        .build()
-        .map_err(|error| Error::Limit(format!("cannot start threads: {error}")))
 }
 
 /// All that a weight depends on beside the posting itself.

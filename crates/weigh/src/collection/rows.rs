@@ -1,11 +1,11 @@
 //! The global pass by document: the terms of every document with their weights.
 
 use super::{Collection, Weigher};
-use crate::formula::Bm25;
-use crate::formula::by_document;
+use crate::formula::{Bm25, by_document};
 use crate::postings::Postings;
 use tokapi_storage::error::Result;
 use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 
 /// The weighed terms of consecutive documents, as rows of a sparse matrix.
@@ -88,7 +88,7 @@ pub(crate) trait ByDocument: Sync {
     /// The rows of a part; those of all parts follow on each other.
     ///
     /// # Errors
-    /// What is on scratch cannot be read.
+    /// Scratch cannot be read; the progress is cancelled.
     fn rows(&self, part: usize) -> Result<Rows>;
 
     /// The number of documents, of terms, and of entries in all rows.
@@ -99,6 +99,9 @@ pub(crate) trait ByDocument: Sync {
 
     /// How groups of their entries are encoded.
     fn encoding_stages(&self) -> Stages;
+
+    /// The progress that the pass over the parts reports to.
+    fn progress(&self) -> &Progress;
 }
 
 /// A collection in memory, weighed by document.
@@ -114,7 +117,11 @@ impl ByDocument for MemoryRows<'_> {
     }
 
     fn rows(&self, part: usize) -> Result<Rows> {
-        Ok(self.of_part(part))
+        let progress = &self.collection.progress;
+        progress.check()?;
+        let rows = self.of_part(part);
+        progress.add(rows.terms.len() as u64);
+        Ok(rows)
     }
 
     fn shape(&self) -> [u64; 3] {
@@ -131,6 +138,10 @@ impl ByDocument for MemoryRows<'_> {
 
     fn encoding_stages(&self) -> Stages {
         self.stages()
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.collection.progress
     }
 }
 

@@ -1,17 +1,18 @@
 //! A collection wherever there is room for it: in memory while it fits, else on scratch.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use super::{BuildOptions, ByDocument, Collection, local, thread_pool};
+use super::options::{BuildOptions, thread_pool};
+use super::{ByDocument, Collection, local};
 use crate::collection::external::{External, Spill};
 use crate::formula::{Bm25, Prune, Statistics};
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::StageTimes;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::{Job, ScratchOptions};
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, Input, Skipped};
@@ -61,16 +62,19 @@ impl Stored {
     /// # Errors
     /// As [`Collection::build`]; scratch files that cannot be written or read; an interrupted job
     /// that is in the way, or cannot be continued.
-    pub fn build(
-        mut corpus: Corpus,
-        analyzer: &Analyzer,
-        options: &BuildOptions,
-        storage: &Storage,
-    ) -> Result<Self> {
+    pub fn build(mut corpus: Corpus, options: &BuildOptions, storage: &Storage) -> Result<Self> {
         let pool = thread_pool(options)?;
         let threads = pool.current_num_threads();
-        let job = job(&corpus, analyzer, options, storage);
+        let (job, progress) = (job(&corpus, options, storage), corpus.progress());
         let inputs: Vec<Input> = corpus.inputs().cloned().collect();
+        let is_from_memory = corpus.is_from_memory();
+        if storage.scratch.resume && is_from_memory {
+            return Err(Error::Usage(
+                "documents from memory cannot be read again, so their build cannot be resumed; \
+                 begin again"
+                    .into(),
+            ));
+        }
         if storage.scratch.resume && corpus.inputs().any(|input| input.is_stdin()) {
             return Err(Error::Usage(
                 "what came from standard input cannot be read again; put it into a file to be able \
@@ -87,18 +91,19 @@ impl Stored {
         corpus.bound(chunk_bytes, storage.memory.document_bytes());
         let described = corpus.description();
         let on_error = corpus.on_error();
-        let local = local::pass(corpus, analyzer, options, &pool, Some(&mut spill));
+        let local = local::pass(corpus, options, &pool, Some(&mut spill));
         let local = match local {
             Ok(local) => local,
             Err(error) => {
-                if !can_go_on(&error) {
+                if is_from_memory || !can_go_on(&error) {
                     spill.abandon();
                 }
                 return Err(error);
             }
         };
         if spill.stamp() == 0 {
-            return Ok(Stored::Memory(Collection::of_local(local, on_error, pool)?));
+            let collection = Collection::of_local(local, on_error, pool, options, progress)?;
+            return Ok(Stored::Memory(collection));
         }
         let changed = inputs
             .iter()
@@ -115,7 +120,8 @@ impl Stored {
                 what: "it has changed while it was read; begin again".into(),
             });
         }
-        let mut external = External::new(spill, threads, options.no_overlap)?;
+        let mut external = External::new(spill, threads, options, progress)?;
+        external.is_kept = !is_from_memory;
         if let Err(error) = external.remove_repeated(on_error) {
             if !can_go_on(&error) {
                 external.remove();
@@ -164,12 +170,19 @@ impl Stored {
         }
     }
 
-    /// Follows the global pass, where it is long because the collection is on scratch: the postings
-    /// that it has come to.
-    pub fn dealt(&self) -> Option<Arc<AtomicU64>> {
+    /// The analyzer that its terms are cut by.
+    pub fn analyzer(&self) -> &Analyzer {
         match self {
-            Stored::Memory(_) => None,
-            Stored::Scratch(external) => Some(Arc::clone(&external.dealt)),
+            Stored::Memory(collection) => collection.analyzer(),
+            Stored::Scratch(external) => external.analyzer(),
+        }
+    }
+
+    /// The progress of all that is done with it.
+    pub fn progress(&self) -> &Progress {
+        match self {
+            Stored::Memory(collection) => collection.progress(),
+            Stored::Scratch(external) => external.progress(),
         }
     }
 
@@ -376,9 +389,12 @@ fn chunk_bytes(
     }
 }
 
-fn job(corpus: &Corpus, analyzer: &Analyzer, options: &BuildOptions, storage: &Storage) -> Job {
+/// The builds of documents from memory that this process has begun.
+static BUILDS: AtomicU64 = AtomicU64::new(0);
+
+fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> Job {
     let mut terms = corpus.description();
-    terms["analyzer"] = analyzer.journal_description().into();
+    terms["analyzer"] = options.analyzer.journal_description().into();
     terms["engine"] = options.engine.terms_description().into();
     let output = storage
         .output
@@ -392,6 +408,11 @@ fn job(corpus: &Corpus, analyzer: &Analyzer, options: &BuildOptions, storage: &S
     let folder = folder.canonicalize().unwrap_or(folder);
     let name = match output.and_then(Path::file_name) {
         Some(name) => folder.join(name).display().to_string(),
+        // No other build has these documents.
+        None if corpus.is_from_memory() => {
+            let number = BUILDS.fetch_add(1, Ordering::Relaxed);
+            format!("documents of process {}, {number}", std::process::id())
+        }
         None => Value::to_string(&terms["inputs"]),
     };
     Job {

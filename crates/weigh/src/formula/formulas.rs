@@ -142,10 +142,12 @@ impl Bm25 {
         }
     }
 
+    /// The delta of BM25L: the one asked for, or 0.5.
     pub fn delta_of_bm25l(&self) -> f64 {
         self.delta.unwrap_or(0.5)
     }
 
+    /// The delta of BM25+: the one asked for, or 1.
     pub fn delta_of_bm25plus(&self) -> f64 {
         self.delta.unwrap_or(1.0)
     }
@@ -210,10 +212,12 @@ impl Bm25 {
     }
 }
 
-/// What is done with a tf part: compiled for each of them.
+/// A use of a tf part, compiled for each of them.
 pub trait UsePart {
+    /// The result.
     type Output;
 
+    /// Uses `part`, a function of tf and L.
     fn with(self, part: impl Fn(f64, f64) -> f64 + Copy) -> Self::Output;
 }
 

@@ -11,6 +11,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use rayon::prelude::*;
 
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 
 /// Entries of parts in a bucket, on average: its table then stays in a core's second-level cache.
@@ -36,12 +37,16 @@ impl Lexicon {
     /// Merges the parts' terms. Gives the lexicon, and for every part its terms' ids.
     ///
     /// # Errors
-    /// 2^32 or more distinct terms.
-    pub(crate) fn merge(parts: &[PartTerms<'_>]) -> Result<(Lexicon, Vec<Vec<u32>>)> {
+    /// 2^32 or more distinct terms; `progress` is cancelled.
+    pub(crate) fn merge(
+        parts: &[PartTerms<'_>],
+        progress: &Progress,
+    ) -> Result<(Lexicon, Vec<Vec<u32>>)> {
         let splitters = splitters(parts);
-        let buckets: Vec<Bucket> = (0..splitters.len() + 1)
+        let buckets: Result<Vec<Bucket>> = (0..splitters.len() + 1)
             .into_par_iter()
             .map(|number| {
+                progress.check()?;
                 let from = number.checked_sub(1).map(|before| splitters[before]);
                 let to = splitters.get(number);
                 let slices: Vec<TermSlice<'_>> = parts
@@ -52,12 +57,13 @@ impl Lexicon {
                             ..to.map_or(part.terms.len(), |term| lower_bound(part.terms, term)),
                     })
                     .collect();
-                Bucket::merge(&slices, |part, term| {
+                Ok(Bucket::merge(&slices, |part, term| {
                     let offsets = parts[part].offsets;
                     offsets[term + 1] - offsets[term]
-                })
+                }))
             })
             .collect();
+        let buckets = buckets?;
         let count: usize = buckets.iter().map(|bucket| bucket.terms.len()).sum();
         if u32::try_from(count).is_err() {
             return Err(Error::Limit(
@@ -220,7 +226,7 @@ mod tests {
                 (terms.iter().collect(), offsets)
             }).collect();
             let views: Vec<_> = parts.iter().map(|(terms, offsets)| PartTerms { terms, offsets }).collect();
-            let (lexicon, ids) = Lexicon::merge(&views).unwrap();
+            let (lexicon, ids) = Lexicon::merge(&views, &Progress::new()).unwrap();
             prop_assert_eq!(&lexicon.terms, &expected.keys().collect::<Strings>());
             prop_assert_eq!(lexicon.df, expected.into_values().collect::<Vec<_>>());
             for ((terms, _), ids) in parts.iter().zip(&ids) {

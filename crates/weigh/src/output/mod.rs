@@ -26,6 +26,7 @@ use crate::collection::{ByDocument, Collection, Stored, Written};
 use crate::formula::Bm25;
 use tokapi_storage::compress::{Compression, stem};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Stage;
 use tokapi_storage::whole::{Staged, sync_folder};
 
 /// A format of weights.
@@ -100,12 +101,13 @@ impl Output {
     ///
     /// # Errors
     /// A file that cannot be written, a target that cannot go to standard output, parameters out
-    /// of range. Nothing is left under a final name then.
+    /// of range; the progress of the collection is cancelled. Nothing is left under a final name then.
     pub fn write(&self, collection: impl Into<Stored>, bm25: &Bm25) -> Result<Written> {
         self.check_target()?;
         bm25.check()?;
         let started = Instant::now();
         let collection = collection.into();
+        let progress = collection.progress().clone();
         let local = collection.local_times();
         let (staged, terms, external) = match collection {
             Stored::Memory(collection) => {
@@ -131,6 +133,7 @@ impl Output {
         staged.iter().try_for_each(Staged::sync)?;
         global.output += started.elapsed();
         global.wall += started.elapsed();
+        progress.check()?;
         log::info!("output: on disk after another {:.3?}", started.elapsed());
         staged.into_iter().rev().try_for_each(Staged::rename)?;
         if let Some(external) = external {
@@ -149,21 +152,24 @@ impl Output {
     fn stage(&self, collection: Collection, bm25: &Bm25) -> Result<Vec<Staged>> {
         let pool = collection.pool();
         if !self.is_by_document() {
+            let progress = collection.progress().clone();
+            progress.begin(Stage::Writing, collection.postings_count());
             let weights = collection.weigh(bm25)?;
             return pool.install(|| match self.target {
-                Target::Parquet => parquet::write(&weights, self),
-                _ => tsv::write(&weights, self),
+                Target::Parquet => parquet::write(&weights, self, &progress),
+                _ => tsv::write(&weights, self, &progress),
             });
         }
+        let progress = collection.progress();
         pool.install(|| {
             let mut staged = vec![self.stage_rows(&collection.by_document(bm25)?)?];
             let (documents, lexicon) = (collection.documents(), collection.lexicon());
             for table in self.tables() {
                 staged.push(match *table {
-                    "docs.tsv" => tables::documents(documents, self)?,
-                    "terms.tsv" => tables::terms(lexicon, self)?,
-                    "docs.parquet" => parquet::documents(documents, self)?,
-                    _ => parquet::terms(lexicon, self)?,
+                    "docs.tsv" => tables::documents(documents, self, progress)?,
+                    "terms.tsv" => tables::terms(lexicon, self, progress)?,
+                    "docs.parquet" => parquet::documents(documents, self, progress)?,
+                    _ => parquet::terms(lexicon, self, progress)?,
                 });
             }
             Ok(staged)
@@ -186,12 +192,8 @@ impl Output {
         let mut staged = vec![self.stage_rows(&external.by_document(&run_terms, bm25)?)?];
         for table in self.tables() {
             staged.push(match (*table, terms.take()) {
-                ("terms.tsv", Some(terms)) => {
-                    tables::external_terms(terms, external.stages(), self)?
-                }
-                ("terms.parquet", Some(terms)) => {
-                    parquet::external_terms(terms, external.stages(), self)?
-                }
+                ("terms.tsv", Some(terms)) => tables::external_terms(terms, external, self)?,
+                ("terms.parquet", Some(terms)) => parquet::external_terms(terms, external, self)?,
                 (table, kept) => {
                     terms = kept;
                     match table {
@@ -205,6 +207,10 @@ impl Output {
     }
 
     fn stage_rows(&self, rows: &impl ByDocument) -> Result<Staged> {
+        // A matrix takes two passes.
+        let passes = if self.target == Target::Npz { 2 } else { 1 };
+        let [_, _, postings] = rows.shape();
+        rows.progress().begin(Stage::Writing, passes * postings);
         match self.target {
             Target::Parquet => parquet::write_by_document(rows, self),
             Target::Tsv => tsv::write_by_document(rows, self),

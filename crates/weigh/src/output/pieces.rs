@@ -10,6 +10,7 @@ use std::path::Path;
 use tokapi_storage::compress::{Compression, Effort};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::Staged;
 
 /// The text of one unit.
@@ -34,15 +35,16 @@ impl Text {
     }
 }
 
-/// Writes what `format` makes of the units that `next` gives to `path`, compressed as its name tells;
-/// what it makes beside the text goes to `also`, in order.
+/// Formats the units that `next` gives and writes their text to `path`, compressed as its name tells. The rest that
+/// `format` gives goes to `also`, in order.
 ///
 /// # Errors
-/// What `next`, `format`, `also` or the file's system says.
+/// An error of `next`, `format` or `also`; the file cannot be written; `progress` is cancelled.
 pub(super) fn write<I: Send, E: Send>(
     path: &Path,
+    progress: &Progress,
     stages: Stages,
-    next: impl FnMut() -> Result<Option<I>> + Send,
+    mut next: impl FnMut() -> Result<Option<I>> + Send,
     format: impl Fn(I) -> Result<(Text, E)> + Sync,
     mut also: impl FnMut(E) -> Result<()>,
 ) -> Result<Staged> {
@@ -64,6 +66,10 @@ pub(super) fn write<I: Send, E: Send>(
             .write(compression, &mut open, &mut staged)
             .map_err(failed)?;
         also(more)
+    };
+    let next = || {
+        progress.check()?;
+        next()
     };
     staged.times = stages.run(next, worker, write)?;
     // There is at least one piece in a compressed file: no bytes at all are not a gzip file.
@@ -172,7 +178,7 @@ mod tests {
     ) -> Result<Staged> {
         let stages = Stages::new(threads, true);
         let format = |unit| Ok((format(unit)?, ()));
-        write(path, stages, units(count), format, Ok)
+        write(path, &Progress::new(), stages, units(count), format, Ok)
     }
 
     #[test]

@@ -7,7 +7,6 @@ use super::{Output, Target};
 use crate::collection::{BuildOptions, Collection};
 use crate::formula::Bm25;
 use tokapi_storage::whole::Staged;
-use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, CorpusOptions};
 
 /// Documents whose ids need escaping, some without terms, the terms in no order.
@@ -40,11 +39,8 @@ pub(super) fn collection_on(
         writeln!(file, "{}", serde_json::json!({"id": id, "text": text})).unwrap();
     }
     let corpus = Corpus::open(&[file.path().to_str().unwrap()], options).unwrap();
-    let options = BuildOptions {
-        threads,
-        ..BuildOptions::default()
-    };
-    Collection::build(corpus, &Analyzer::default(), &options).unwrap()
+    let options = BuildOptions::default().threads(threads);
+    Collection::build(corpus, &options).unwrap()
 }
 
 /// `count` documents of some of 50 terms each, seeded, with lengths from 0 to 39.
@@ -75,10 +71,7 @@ pub(super) fn written_each_way(
     let mut all: Vec<Vec<u8>> = Vec::new();
     for (threads, chunk_bytes) in [(1, 1 << 20), (2, 1 << 20), (16, 1 << 20), (2, 5000)] {
         let dir = tempfile::tempdir().unwrap();
-        let options = CorpusOptions {
-            chunk_bytes: Some(chunk_bytes),
-            ..CorpusOptions::default()
-        };
+        let options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
         let path = dir.path().join(name);
         let output = Output {
             path: path.clone(),

@@ -13,6 +13,7 @@ use crate::collection::external::{External, TermReader};
 use crate::lexicon::Lexicon;
 use tokapi_storage::error::Result;
 use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 use tokapi_storage::whole::Staged;
 
@@ -23,31 +24,46 @@ const UNIT_ROWS: usize = 1 << 16;
 ///
 /// # Errors
 /// A file that cannot be written.
-pub(super) fn documents(documents: &Documents, output: &Output) -> Result<Staged> {
+pub(super) fn documents(
+    documents: &Documents,
+    output: &Output,
+    progress: &Progress,
+) -> Result<Staged> {
     let lengths = &documents.lengths;
-    write(&output.beside("docs.tsv"), &documents.ids, |row| {
-        u64::from(lengths[row])
-    })
+    write(
+        &output.beside("docs.tsv"),
+        progress,
+        &documents.ids,
+        |row| u64::from(lengths[row]),
+    )
 }
 
 /// Writes `term<TAB>df`, one term a line, beside `output`.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub(super) fn terms(lexicon: &Lexicon, output: &Output) -> Result<Staged> {
-    write(&output.beside("terms.tsv"), &lexicon.terms, |row| {
-        lexicon.df[row]
-    })
+pub(super) fn terms(lexicon: &Lexicon, output: &Output, progress: &Progress) -> Result<Staged> {
+    write(
+        &output.beside("terms.tsv"),
+        progress,
+        &lexicon.terms,
+        |row| lexicon.df[row],
+    )
 }
 
-fn write(path: &Path, names: &Strings, number: impl Fn(usize) -> u64 + Sync) -> Result<Staged> {
+fn write(
+    path: &Path,
+    progress: &Progress,
+    names: &Strings,
+    number: impl Fn(usize) -> u64 + Sync,
+) -> Result<Staged> {
     let rows = names.len();
     let units = pieces::units(rows.div_ceil(UNIT_ROWS));
     let text = |unit: usize| {
         let rows = unit * UNIT_ROWS..rows.min((unit + 1) * UNIT_ROWS);
         Ok((lines(names, &number, rows), ()))
     };
-    pieces::write(path, Stages::of_pool(), units, text, Ok)
+    pieces::write(path, progress, Stages::of_pool(), units, text, Ok)
 }
 
 /// As [`documents`], from scratch.
@@ -59,6 +75,7 @@ pub(super) fn external_documents(external: &External, output: &Output) -> Result
     let next = external.document_batches(UNIT_ROWS);
     pieces::write(
         &output.beside("docs.tsv"),
+        external.progress(),
         external.stages(),
         next,
         text,
@@ -69,7 +86,7 @@ pub(super) fn external_documents(external: &External, output: &Output) -> Result
 /// As [`terms`], from scratch.
 pub(super) fn external_terms(
     mut terms: TermReader,
-    stages: Stages,
+    external: &External,
     output: &Output,
 ) -> Result<Staged> {
     let text = |lexicon: Lexicon| {
@@ -77,7 +94,14 @@ pub(super) fn external_terms(
         Ok((lines(&lexicon.terms, df, 0..lexicon.df.len()), ()))
     };
     let next = || terms.next(UNIT_ROWS);
-    pieces::write(&output.beside("terms.tsv"), stages, next, text, Ok)
+    pieces::write(
+        &output.beside("terms.tsv"),
+        external.progress(),
+        external.stages(),
+        next,
+        text,
+        Ok,
+    )
 }
 
 fn lines(names: &Strings, number: impl Fn(usize) -> u64, rows: Range<usize>) -> Text {
@@ -131,12 +155,12 @@ mod tests {
             order: Default::default(),
         };
         let odd = collection(&ODD, Default::default());
-        let docs = documents(odd.documents(), &output).unwrap();
+        let docs = documents(odd.documents(), &output, odd.progress()).unwrap();
         assert_eq!(docs.path(), dir.path().join("w.docs.tsv"));
         let expected = "plain\t4\ntab\\there\t1\nnone\t0\nline\\nbreak\\r\t4\n\
              quote\"back\\\\slash\t1\nünï\u{1}\u{2028}\t3\nnone again\t0\n";
         assert_eq!(String::from_utf8(committed(docs)).unwrap(), expected);
-        let terms = terms(odd.lexicon(), &output).unwrap();
+        let terms = terms(odd.lexicon(), &output, odd.progress()).unwrap();
         assert_eq!(terms.path(), dir.path().join("w.terms.tsv"));
         let expected = "cat\t2\ndog\t3\nthe\t3\nzebra\t1\nété\t1\n";
         assert_eq!(String::from_utf8(committed(terms)).unwrap(), expected);
@@ -147,7 +171,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for rows in [0, 1, UNIT_ROWS - 1, UNIT_ROWS, UNIT_ROWS + 1] {
             let names: Strings = (0..rows).map(|row| row.to_string()).collect();
-            let table = committed(write(&dir.path().join("t"), &names, |row| row as u64).unwrap());
+            let table = committed(
+                write(&dir.path().join("t"), &Progress::new(), &names, |row| {
+                    row as u64
+                })
+                .unwrap(),
+            );
             let expected: String = (0..rows).map(|row| format!("{row}\t{row}\n")).collect();
             assert_eq!(table, expected.as_bytes(), "{rows} rows");
         }

@@ -9,6 +9,7 @@ use crate::collection::{ByDocument, Weights};
 use crate::formula::Bm25;
 use tokapi_storage::error::Result;
 use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::Staged;
 
 /// Postings in a piece, about 8 MB of text. The bytes of compressed files depend on it.
@@ -22,19 +23,31 @@ const NUMBERS_BYTES: usize = 16;
 ///
 /// # Errors
 /// A file that cannot be written, tables beside standard output.
-pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
+pub(super) fn write(
+    weights: &Weights,
+    output: &Output,
+    progress: &Progress,
+) -> Result<Vec<Staged>> {
     let count = weights.len().div_ceil(PIECE_POSTINGS);
     let plain_ids = !weights.documents.ids.iter().any(needs_escape);
     let text = |piece: usize| {
         let from = piece * PIECE_POSTINGS;
         let to = weights.len().min(from + PIECE_POSTINGS);
+        progress.add((to - from) as u64);
         Ok((Text::whole(lines(weights, from..to, plain_ids)), ()))
     };
     let (stages, units) = (Stages::of_pool(), pieces::units(count));
-    let mut staged = vec![pieces::write(&output.path, stages, units, text, Ok)?];
+    let mut staged = vec![pieces::write(
+        &output.path,
+        progress,
+        stages,
+        units,
+        text,
+        Ok,
+    )?];
     if output.tables {
-        staged.push(tables::documents(&weights.documents, output)?);
-        staged.push(tables::terms(&weights.lexicon, output)?);
+        staged.push(tables::documents(&weights.documents, output, progress)?);
+        staged.push(tables::terms(&weights.lexicon, output, progress)?);
     }
     Ok(staged)
 }
@@ -58,10 +71,11 @@ pub(super) fn write_external(
             text.bytes.extend_from_slice(&lines);
             text.cuts.push(text.bytes.len());
         }
-        Ok((text, (weights.lexicon, new_terms)))
+        Ok((text, (weights.postings.lexicon, new_terms)))
     };
     let mut staged = vec![pieces::write(
         &output.path,
+        external.progress(),
         stages,
         || tasks.next(),
         text,
@@ -70,7 +84,7 @@ pub(super) fn write_external(
     let count = terms.len();
     if output.tables {
         staged.push(tables::external_documents(external, output)?);
-        staged.push(tables::external_terms(terms.finish()?, stages, output)?);
+        staged.push(tables::external_terms(terms.finish()?, external, output)?);
     }
     Ok((staged, count))
 }
@@ -79,7 +93,14 @@ pub(super) fn write_external(
 pub(super) fn write_by_document(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
     by_document::in_groups(rows, PIECE_POSTINGS, |next| {
         let text = |group: Group| Ok((Text::whole(document_lines(&group)), ()));
-        pieces::write(&output.path, rows.encoding_stages(), next, text, Ok)
+        pieces::write(
+            &output.path,
+            rows.progress(),
+            rows.encoding_stages(),
+            next,
+            text,
+            Ok,
+        )
     })
 }
 
@@ -170,8 +191,9 @@ mod tests {
             let field = field.replace('\\', "\\\\").replace('\t', "\\t");
             field.replace('\n', "\\n").replace('\r', "\\r")
         };
-        let lines = weights.iter().map(|(term, id, tf, weight)| {
-            format!("{}\t{}\t{tf}\t{weight:?}\n", escape(term), escape(id))
+        let lines = weights.iter().map(|posting| {
+            let (term, id) = (escape(posting.term), escape(posting.document));
+            format!("{term}\t{id}\t{}\t{:?}\n", posting.tf, posting.weight)
         });
         lines.collect()
     }

@@ -21,7 +21,14 @@ const ENTRY_BYTES: usize = 18;
 pub(super) fn write(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
     let units = pieces::units(rows.part_count());
     let lines = |part| Ok((lines(&rows.rows(part)?), ()));
-    pieces::write(&output.path, rows.stages(), units, lines, Ok)
+    pieces::write(
+        &output.path,
+        rows.progress(),
+        rows.stages(),
+        units,
+        lines,
+        Ok,
+    )
 }
 
 /// The lines of consecutive documents.

@@ -29,7 +29,7 @@ struct List {
     begin: u64,
     end: u64,
     df: u64,
-    /// What its tfs add up to, 0 where that is not told.
+    /// The sum of its tfs; 0 if the file does not have it.
     cf: u64,
     /// Postings that were read, and the sum of their tfs.
     read: u64,

@@ -10,7 +10,7 @@ use super::wire::{Field, Value};
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::varint;
 
-/// What is read from the system at a time.
+/// The bytes that are read from the system at a time.
 const WINDOW_BYTES: usize = 1 << 18;
 
 /// The most bytes of a varint.
@@ -19,7 +19,7 @@ const VARINT_BYTES: usize = 10;
 /// A file, from a place on.
 pub(super) struct Reader {
     file: Arc<File>,
-    /// What errors call the file.
+    /// The name of the file in errors.
     path: Arc<Path>,
     size: u64,
     /// Some bytes of the file; those from `from` on are yet to be read.

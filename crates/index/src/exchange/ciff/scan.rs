@@ -14,12 +14,12 @@ use tokapi_storage::ranks::Ranks;
 use tokapi_storage::strings::Strings;
 use tokapi_weigh::collection::Documents;
 
-/// What a document takes: a hash of its id, and its code.
+/// The memory of a document: a hash of its id, and its code.
 const DOCUMENT_BYTES: u64 = 8 + 1;
-/// What a term takes where terms do not ascend, besides itself: its number, its place, and its end.
+/// The memory of a term if terms do not ascend, besides itself: its number, its place, and its end.
 const TERM_BYTES: u64 = 8 + 8 + 8;
 
-/// What a first pass finds.
+/// The result of the first pass.
 pub(super) struct Scan {
     /// The number of lists.
     pub lists: u32,

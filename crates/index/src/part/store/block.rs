@@ -69,7 +69,7 @@ impl Block {
         Some(Record { values, text })
     }
 
-    /// What a document has in `bytes`.
+    /// The piece of a document in `bytes`.
     pub(super) fn part<'a>(&self, mut bytes: &'a [u8], document: u64) -> Option<&'a [u8]> {
         let place = document.checked_sub(self.documents.start)?;
         if document >= self.documents.end {

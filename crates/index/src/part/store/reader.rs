@@ -15,7 +15,7 @@ use super::block::Record;
 use super::block::{Block, Place, Raw};
 use tokapi_storage::error::{Error, Result};
 
-/// What a block of a Zstandard frame holds at most, and the bytes that it takes at least.
+/// The most bytes that a block of a Zstandard frame holds, and the fewest that it takes.
 const FRAME_BLOCK: (usize, usize) = (128 << 10, 4);
 
 /// A store, opened.
@@ -117,7 +117,7 @@ impl Store {
         (0..self.table.1).try_fold(0, sum)
     }
 
-    /// What the table says of a block.
+    /// The entry of a block in the table.
     fn entry(&self, block: usize) -> Result<StoreBlock> {
         if self.kind.name == STORE.name {
             let at = self.table.0 + size_of::<StoreBlock>() * block;

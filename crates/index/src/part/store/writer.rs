@@ -10,7 +10,7 @@ use super::super::note::PartNote;
 use super::block::{Raw, Record};
 use tokapi_storage::error::{Error, Result};
 
-/// A block ends when it has so many bytes, uncompressed. Measured on SciFact, parts of the raw size and time
+/// The bytes at which a block ends, uncompressed. Measured on SciFact, parts of the raw size and time
 /// to fetch a document: 16 KiB 0.416 and 27 us, 32 KiB 0.397 and 43 us, 64 KiB 0.380 and 67 us.
 pub(super) const BLOCK_BYTES: usize = 32 << 10;
 /// A record that would make a block larger than this begins a new one.

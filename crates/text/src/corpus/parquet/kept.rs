@@ -217,10 +217,7 @@ mod tests {
     #[test]
     fn values_nulls_and_lists() {
         let fields = ["tags", "ok", "size", "year"].map(String::from);
-        let options = |fields: &[String]| CorpusOptions {
-            fields: fields.to_vec(),
-            ..CorpusOptions::default()
-        };
+        let options = |fields: &[String]| CorpusOptions::default().fields(fields.to_vec());
         let mut corpus = Corpus::from_bytes("x.parquet", file(), options(&fields));
         let (chunk, _) = corpus.next_chunk().unwrap().unwrap();
         let values = |document: usize| -> Vec<(usize, &str)> {
@@ -246,10 +243,7 @@ mod tests {
             "1970-01-02T00:00:00",
         ];
         assert_eq!(values.collect::<Vec<_>>(), expected);
-        let lists = CorpusOptions {
-            text_fields: vec!["text".into(), "tags".into()],
-            ..CorpusOptions::default()
-        };
+        let lists = CorpusOptions::default().text_fields(["text", "tags"]);
         let mut corpus = Corpus::from_bytes("x.parquet", file(), lists);
         let (joined, _) = corpus.next_chunk().unwrap().unwrap();
         let text = |document: usize| std::str::from_utf8(joined.text(document)).unwrap();

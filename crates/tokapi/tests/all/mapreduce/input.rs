@@ -43,10 +43,7 @@ impl Random {
 }
 
 fn options(chunk_bytes: usize) -> CorpusOptions {
-    CorpusOptions {
-        chunk_bytes: Some(chunk_bytes),
-        ..CorpusOptions::default()
-    }
+    CorpusOptions::default().chunk_bytes(Some(chunk_bytes))
 }
 
 /// A corpus of both, one after the other.

@@ -153,10 +153,7 @@ fn duplicates_identical_and_nearly_so() {
         text += &format!("c{copy}{}{changed}\n", of.to_uppercase());
     }
     let corpus = |chunk_bytes| {
-        let options = CorpusOptions {
-            chunk_bytes: Some(chunk_bytes),
-            ..CorpusOptions::default()
-        };
+        let options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
         Corpus::from_bytes("a.tsv", text.as_str(), options)
     };
     let all = plain(corpus(1 << 20));

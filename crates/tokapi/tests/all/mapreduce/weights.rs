@@ -16,11 +16,13 @@ type Row = (String, Vec<u8>, u32, u32);
 
 fn expected(corpus: Corpus, bm25: &Bm25) -> Vec<Row> {
     let analyzer = Analyzer::default();
-    let collection = Collection::build(corpus, &analyzer, &BuildOptions::default()).unwrap();
+    let collection =
+        Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
     let weights = collection.weigh(bm25).unwrap();
-    let row = |(term, id, tf, weight): (&[u8], &[u8], u32, f32)| {
-        let term = String::from_utf8(term.to_vec()).unwrap();
-        (term, id.to_vec(), tf, weight.to_bits())
+    let row = |posting: tokapi::collection::Posting<'_>| {
+        let term = String::from_utf8(posting.term.to_vec()).unwrap();
+        let weight = posting.weight.to_bits();
+        (term, posting.document.to_vec(), posting.tf, weight)
     };
     weights.iter().map(row).collect()
 }
@@ -102,8 +104,7 @@ fn documents_without_ids_or_terms_count_and_ids_that_are_taken_are_told() {
     let mut job = WeighOnePass::new(Bm25::default(), OnError::Stop);
     let error = Threads::default().collect(&mut job, documents(corpus()), own);
     let error = error.unwrap_err();
-    let Err(told) = Collection::build(corpus(), &Analyzer::default(), &BuildOptions::default())
-    else {
+    let Err(told) = Collection::build(corpus(), &BuildOptions::default()) else {
         panic!("two documents have one id");
     };
     assert_eq!(error.to_string(), told.to_string());

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::collection::run::{Block, Blocks, Run};
 use crate::lexicon::TermSlice;
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 
 /// Some terms of a block.
 pub(super) struct Slice {
@@ -56,6 +57,11 @@ pub(super) struct Buckets {
     heads: Vec<Head>,
     /// The large term that is being dealt out, if one is.
     pieces: Option<Pieces>,
+    /// The bytes and the postings of all runs.
+    bytes: u64,
+    postings: u64,
+    /// The postings that have been reported.
+    reported: u64,
 }
 
 struct Head {
@@ -150,7 +156,31 @@ impl Buckets {
         Ok(Buckets {
             heads: runs.iter().map(head).collect::<Result<_>>()?,
             pieces: None,
+            bytes: runs.iter().map(|run| run.file.length).sum(),
+            postings: runs.iter().map(|run| run.postings).sum(),
+            reported: 0,
         })
+    }
+
+    /// The next bucket; none at the end. Adds to `progress` the share of the runs' bytes that the bucket has of their
+    /// postings.
+    ///
+    /// # Errors
+    /// As [`Buckets::next`]; `progress` is cancelled.
+    pub(super) fn next_reported(&mut self, progress: &Progress) -> Result<Option<Bucket>> {
+        progress.check()?;
+        let bucket = self.next()?;
+        let share = |postings: u64| {
+            let share =
+                u128::from(self.bytes) * u128::from(postings) / u128::from(self.postings.max(1));
+            // At most all bytes.
+            share as u64
+        };
+        let before = self.reported;
+        let now = before + bucket.as_ref().map_or(0, |bucket| bucket.rows);
+        progress.add(share(now) - share(before));
+        self.reported = now;
+        Ok(bucket)
     }
 
     /// The next bucket; none at the end.

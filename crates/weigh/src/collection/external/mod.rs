@@ -13,47 +13,57 @@ mod rows;
 mod spill;
 mod tasks;
 mod terms;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use documents::DocumentTable;
+#[cfg(test)]
+pub(crate) use repeated::repeated;
 pub(crate) use spill::Spill;
-pub use tasks::{Merged, Task, Tasks};
+pub use tasks::{Task, TaskPostings, Tasks};
 pub(crate) use terms::{TermReader, TermWriter};
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-
+use crate::collection::options::BuildOptions;
 use crate::collection::run::Run;
-use crate::collection::{ChunkNote, Documents, Weights, repeated_id};
-use crate::formula::Bm25;
-use crate::formula::Statistics;
+use crate::collection::{ChunkNote, CollectionPostings, Documents, Weights, repeated_id};
+use crate::formula::{Bm25, Statistics};
 use crate::postings::Frequencies;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::{StageTimes, Stages};
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_storage::ranks::Ranks;
 use tokapi_storage::scratch::Scratch;
+use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{OnError, Skipped};
 
 /// An inverted collection on scratch.
 pub struct External {
-    runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
     /// The number of the first document of every run.
     firsts: Vec<u32>,
     documents: DocumentTable,
-    statistics: Statistics,
+    pub(crate) statistics: Statistics,
     note: ChunkNote,
     scratch: Scratch,
-    memory: Memory,
+    pub(crate) memory: Memory,
     threads: usize,
     no_overlap: bool,
     /// Whether the runs are others than those that the journal knows.
     rewritten: bool,
-    /// The postings that the global pass has come to.
-    pub(crate) dealt: Arc<AtomicU64>,
+    analyzer: Analyzer,
+    pub(crate) progress: Progress,
+    /// Whether scratch is kept when this is dropped, to resume from it.
+    pub(crate) is_kept: bool,
     pub(crate) fallback: Option<String>,
     pub(crate) times: StageTimes,
+}
+
+impl Drop for External {
+    /// Work that ends before it is done can be resumed from scratch, unless it is cancelled.
+    fn drop(&mut self) {
+        if !self.is_kept || self.progress.is_cancelled() {
+            self.scratch.remove();
+        }
+    }
 }
 
 impl External {
@@ -61,7 +71,12 @@ impl External {
     ///
     /// # Errors
     /// A run cannot be read; scratch cannot be written.
-    pub(crate) fn new(mut spill: Spill, threads: usize, no_overlap: bool) -> Result<Self> {
+    pub(crate) fn new(
+        mut spill: Spill,
+        threads: usize,
+        options: &BuildOptions,
+        progress: Progress,
+    ) -> Result<Self> {
         spill.end()?;
         let (memory, runs, note, scratch) = spill.into_parts()?;
         let mut external = External {
@@ -73,9 +88,11 @@ impl External {
             scratch,
             memory,
             threads,
-            no_overlap,
+            no_overlap: options.no_overlap,
             rewritten: false,
-            dealt: Arc::default(),
+            analyzer: options.analyzer.clone(),
+            progress,
+            is_kept: true,
             fallback: None,
             times: StageTimes::default(),
         };
@@ -102,7 +119,8 @@ impl External {
     /// The first of them, where errors stop; a run cannot be read; scratch cannot be written.
     pub(crate) fn remove_repeated(&mut self, on_error: OnError) -> Result<()> {
         let memory_bytes = self.memory.documents_bytes();
-        let repeated = repeated::repeated(&self.runs, &self.documents, memory_bytes)?;
+        let repeated =
+            repeated::repeated(&self.runs, &self.documents, memory_bytes, &self.progress)?;
         for &(repeat, of) in &repeated {
             match on_error {
                 OnError::Stop => return Err(self.repeated_id(repeat, of)),
@@ -164,6 +182,16 @@ impl External {
         repeated_id(path, &id, repeat, of)
     }
 
+    /// The analyzer that its terms are cut by.
+    pub fn analyzer(&self) -> &Analyzer {
+        &self.analyzer
+    }
+
+    /// The progress of all that is done with it.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
     /// N and the total length.
     pub fn statistics(&self) -> Statistics {
         self.statistics
@@ -212,14 +240,21 @@ impl External {
         self.runs.iter().map(run_bytes).max().unwrap_or(0)
     }
 
-    /// All postings by term, then by document, `rows` at a time.
+    /// All postings by term, then by document, `rows` at a time. Begins [`Stage::Writing`], and counts postings in it.
+    ///
+    /// # Errors
+    /// A run cannot be read, or is damaged.
     pub fn tasks(&self, rows: usize) -> Result<Tasks> {
         let buffer_bytes = self.memory.read_buffer_bytes(self.runs.len());
-        Tasks::new(&self.runs, rows, buffer_bytes, Arc::clone(&self.dealt))
+        self.progress.begin(Stage::Writing, self.postings_count());
+        Tasks::new(&self.runs, rows, buffer_bytes, &self.progress)
     }
 
     /// Merges the postings of a task; documents are numbered as in the whole collection.
-    pub fn merge(&self, task: Task) -> Result<Merged> {
+    ///
+    /// # Errors
+    /// A run is damaged.
+    pub fn merge(&self, task: Task) -> Result<TaskPostings> {
         task.merge(&self.runs, &self.firsts)
     }
 
@@ -235,7 +270,7 @@ impl External {
         let ranks = Ranks::new(&merged.documents, self.statistics.documents as usize);
         let documents = self.documents.fetch(ranks.len(), ranks.members())?;
         let norms = documents.norms(bm25, &self.statistics);
-        let Merged {
+        let TaskPostings {
             lexicon,
             offsets,
             documents: mut posting_documents,
@@ -259,16 +294,15 @@ impl External {
                 &mut weights[range],
             );
         }
-        let weights = Weights {
+        let postings = CollectionPostings {
             lexicon,
             documents,
             statistics: self.statistics,
             offsets,
             posting_documents,
             frequencies: tfs.into_iter().collect::<Frequencies>(),
-            weights,
         };
-        Ok((weights, new_terms))
+        Ok((Weights { postings, weights }, new_terms))
     }
 
     /// A list of terms on scratch, empty.
@@ -285,6 +319,7 @@ impl External {
         // Fewer than 2^32.
         let all = self.statistics.documents as usize;
         move || {
+            self.progress.check()?;
             let batch = from..all.min(from + rows);
             from = batch.end;
             match batch.is_empty() {
@@ -295,7 +330,7 @@ impl External {
     }
 
     /// Removes everything from scratch.
-    pub fn remove(self) {
-        self.scratch.remove();
+    pub fn remove(mut self) {
+        self.is_kept = false;
     }
 }

@@ -4,15 +4,18 @@ use serde_json::json;
 
 use super::External;
 use super::buckets::{Bucket, Buckets};
-use super::tasks::Merged;
+use super::tasks::TaskPostings;
 use crate::collection::run::{Run, RunWriter};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Stage;
 
 impl External {
     /// Merges neighbours until at most as many runs are left as the memory allows.
     pub(super) fn reduce_runs(&mut self) -> Result<()> {
         let most = self.memory.merged_runs();
         while self.runs.len() > most {
+            let bytes = self.runs.iter().map(|run| run.file.length).sum();
+            self.progress.begin(Stage::Merging, bytes);
             let mut from = 0;
             while from < self.runs.len() {
                 let to = self.runs.len().min(from + most);
@@ -56,12 +59,13 @@ impl External {
         let worker = || {
             |bucket: Bucket| {
                 let continues = bucket.piece.is_some_and(|piece| piece.continues);
-                let merged = Merged::of_bucket(&bucket, runs, &firsts)?;
+                let merged = TaskPostings::of_bucket(&bucket, runs, &firsts)?;
                 Ok(merged.blocks(continues))
             }
         };
         let push = |blocks| writer.push(&blocks);
-        let times = self.stages().run(|| buckets.next(), worker, push)?;
+        let next = || buckets.next_reported(&self.progress);
+        let times = self.stages().run(next, worker, push)?;
         log::info!("{} runs merged: {times:?}", runs.len());
         writer.finish()
     }

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use super::documents::DocumentTable;
 use crate::collection::run::Run;
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 
 /// Bytes of memory for every document that is looked at in one pass: its hash and its number.
 const DOCUMENT_BYTES: u64 = 16;
@@ -15,11 +16,12 @@ const DOCUMENT_BYTES: u64 = 16;
 /// many passes as `memory_bytes` make necessary, one for millions of documents.
 ///
 /// # Errors
-/// A run cannot be read, or is damaged.
-pub(super) fn repeated(
+/// A run cannot be read, or is damaged; `progress` is cancelled.
+pub(crate) fn repeated(
     runs: &[Run],
     table: &DocumentTable,
     memory_bytes: u64,
+    progress: &Progress,
 ) -> Result<Vec<(u32, u32)>> {
     let mut repeated = Vec::new();
     if !runs.iter().any(|run| run.has_ids) {
@@ -33,6 +35,7 @@ pub(super) fn repeated(
         for run in runs {
             let mut frames = run.documents()?;
             while let Some((_, frame)) = frames.next()? {
+                progress.check()?;
                 for id in frame.ids.iter() {
                     let hash = match id {
                         // Called by its number, which may be the id of another.

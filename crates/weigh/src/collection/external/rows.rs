@@ -1,7 +1,6 @@
 //! The global pass by document: every run for itself, once the df of its terms is known.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::External;
 use super::buckets::{Bucket, Buckets};
@@ -12,6 +11,7 @@ use crate::lexicon;
 use crate::lexicon::{Lexicon, TermSlice};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_storage::scratch::frames::{FrameFile, FrameWriter};
 use tokapi_storage::varint;
 
@@ -164,9 +164,10 @@ impl External {
             let all = 0..lexicon.df.len();
             terms.push(&lexicon, all)
         };
-        let times = self
-            .stages()
-            .run(|| Ok(buckets.next()?.map(Arc::new)), worker, write)?;
+        let bytes = self.runs.iter().map(|run| run.file.length).sum();
+        self.progress.begin(Stage::Merging, bytes);
+        let next = || Ok(buckets.next_reported(&self.progress)?.map(Arc::new));
+        let times = self.stages().run(next, worker, write)?;
         log::info!("lexicon: {} terms, {times:?}", terms.len());
         Ok((ids.finish()?, terms.finish()?))
     }
@@ -206,10 +207,12 @@ impl External {
         }
         let (terms, _) = self.merge_terms()?;
         let rows = self.by_document(&terms, bm25)?;
+        self.progress.begin(Stage::Writing, self.postings_count());
         let mut parts = 0..self.runs.len();
         let worker = || {
             |part: usize| {
                 let (mut run, _, weights) = rows.weighed(part)?;
+                self.progress.add(weights.len() as u64);
                 let keep = prune.mask(&run.postings, &weights, run.lengths.len());
                 run.postings.retain(&keep);
                 Ok(run.encode(self.scratch.stamp()))
@@ -245,6 +248,7 @@ impl ExternalRows<'_> {
         &self,
         part: usize,
     ) -> Result<(crate::collection::run::LoadedRun, Vec<u32>, Vec<f32>)> {
+        self.external.progress.check()?;
         let External {
             runs, statistics, ..
         } = self.external;
@@ -281,8 +285,7 @@ impl ByDocument for ExternalRows<'_> {
 
     fn rows(&self, part: usize) -> Result<Rows> {
         let (mut run, term_ids, weights) = self.weighed(part)?;
-        let dealt = &self.external.dealt;
-        dealt.fetch_add(weights.len() as u64, Ordering::Relaxed);
+        self.external.progress.add(weights.len() as u64);
         let first = self.external.firsts[part] as usize;
         let named = |(place, id): (usize, &[u8])| match id {
             b"" => (first + place).to_string().into_bytes(),
@@ -314,5 +317,9 @@ impl ByDocument for ExternalRows<'_> {
 
     fn encoding_stages(&self) -> Stages {
         self.external.run_encoding_stages()
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.external.progress
     }
 }

@@ -1,13 +1,13 @@
 //! Buckets put together to tasks of so many postings, and merged.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::buckets::{Bucket, Buckets};
 use crate::collection::run::{EncodedBlocks, Run};
 use crate::lexicon;
 use crate::lexicon::Lexicon;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 
 /// Consecutive postings of the whole collection, by term, then by document.
 pub struct Task {
@@ -26,8 +26,8 @@ pub struct Tasks {
     rows: u64,
     /// What the last task left of its last bucket, and the postings that it took of it.
     left: Option<(Arc<Bucket>, u64)>,
-    /// Counts what has been dealt out.
-    dealt: Arc<AtomicU64>,
+    /// Counts the postings of the tasks.
+    progress: Progress,
 }
 
 impl Tasks {
@@ -39,21 +39,22 @@ impl Tasks {
         runs: &[Run],
         rows: usize,
         buffer_bytes: usize,
-        dealt: Arc<AtomicU64>,
+        progress: &Progress,
     ) -> Result<Self> {
         Ok(Tasks {
             buckets: Buckets::new(runs, buffer_bytes)?,
             rows: rows as u64,
             left: None,
-            dealt,
+            progress: progress.clone(),
         })
     }
 
     /// The next task; none at the end.
     ///
     /// # Errors
-    /// A run cannot be read, or is damaged.
+    /// A run cannot be read, or is damaged; the progress is cancelled.
     pub fn next(&mut self) -> Result<Option<Task>> {
+        self.progress.check()?;
         let mut task = Task {
             buckets: Vec::new(),
             skip: 0,
@@ -80,19 +81,21 @@ impl Tasks {
             task.rows = self.rows;
             task.shares_last = true;
         }
-        self.dealt.fetch_add(task.rows, Ordering::Relaxed);
+        self.progress.add(task.rows);
         Ok((!task.buckets.is_empty()).then_some(task))
     }
 }
 
 /// The merged postings of a task.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct TaskPostings {
     /// The terms that have postings in the task; the first and the last may have more in others.
     pub lexicon: Lexicon,
     /// Postings `offsets[t]..offsets[t + 1]` belong to term `t`.
     pub offsets: Vec<u64>,
+    /// The document of every posting, as it is numbered in the whole collection.
     pub documents: Vec<u32>,
+    /// The term frequency of every posting.
     pub tfs: Vec<u32>,
     /// The terms of the task that do not belong to an earlier one.
     pub new_terms: std::ops::Range<usize>,
@@ -103,10 +106,10 @@ impl Task {
     ///
     /// # Errors
     /// A run is damaged.
-    pub(crate) fn merge(mut self, runs: &[Run], firsts: &[u32]) -> Result<Merged> {
-        let mut merged = Merged {
+    pub(crate) fn merge(mut self, runs: &[Run], firsts: &[u32]) -> Result<TaskPostings> {
+        let mut merged = TaskPostings {
             offsets: vec![0],
-            ..Merged::default()
+            ..TaskPostings::default()
         };
         let mut continued = 0;
         // Each is dropped when it has been merged.
@@ -118,15 +121,15 @@ impl Task {
     }
 }
 
-impl Merged {
+impl TaskPostings {
     /// The merged postings of one bucket.
     ///
     /// # Errors
     /// A run is damaged.
     pub(super) fn of_bucket(bucket: &Bucket, runs: &[Run], firsts: &[u32]) -> Result<Self> {
-        let mut merged = Merged {
+        let mut merged = TaskPostings {
             offsets: vec![0],
-            ..Merged::default()
+            ..TaskPostings::default()
         };
         merged.append(bucket, runs, firsts, &mut 0)?;
         Ok(merged)

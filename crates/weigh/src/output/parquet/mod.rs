@@ -29,6 +29,7 @@ use column::Column;
 use groups::Encoded;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::Stages;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{Staged, Streamed};
 use tokapi_text::parquet_error::into_io;
 
@@ -44,42 +45,51 @@ const TERMS: &str = "message terms {
     required byte_array term (STRING); required int64 df (INTEGER(64, false)); }";
 
 /// Writes the weights, and the tables where `output` asks for them.
-pub(super) fn write(weights: &Weights, output: &Output) -> Result<Vec<Staged>> {
+pub(super) fn write(
+    weights: &Weights,
+    output: &Output,
+    progress: &Progress,
+) -> Result<Vec<Staged>> {
     let mut files = vec![
         File {
             path: output.path.clone(),
             schema: WEIGHTS,
         }
-        .write_rows(weights.len(), |rows, columns| {
+        .write_rows(progress, weights.len(), |rows, columns| {
+            progress.add(rows.len() as u64);
             groups::by_term(weights, rows, columns)
         })?,
     ];
     if output.tables {
-        files.push(documents(&weights.documents, output)?);
-        files.push(terms(&weights.lexicon, output)?);
+        files.push(documents(&weights.documents, output, progress)?);
+        files.push(terms(&weights.lexicon, output, progress)?);
     }
     Ok(files)
 }
 
 /// Writes the documents with their lengths beside `output`.
-pub(super) fn documents(documents: &Documents, output: &Output) -> Result<Staged> {
+pub(super) fn documents(
+    documents: &Documents,
+    output: &Output,
+    progress: &Progress,
+) -> Result<Staged> {
     let file = File {
         path: output.beside("docs.parquet"),
         schema: DOCUMENTS,
     };
-    file.write_rows(documents.len(), |rows, columns| {
+    file.write_rows(progress, documents.len(), |rows, columns| {
         let length = |row: usize| documents.lengths[row].to_le_bytes();
         groups::table(&documents.ids, length, rows, columns)
     })
 }
 
 /// Writes the terms with their df beside `output`.
-pub(super) fn terms(lexicon: &Lexicon, output: &Output) -> Result<Staged> {
+pub(super) fn terms(lexicon: &Lexicon, output: &Output, progress: &Progress) -> Result<Staged> {
     let file = File {
         path: output.beside("terms.parquet"),
         schema: TERMS,
     };
-    file.write_rows(lexicon.terms.len(), |rows, columns| {
+    file.write_rows(progress, lexicon.terms.len(), |rows, columns| {
         let df = |row: usize| lexicon.df[row].to_le_bytes();
         groups::table(&lexicon.terms, df, rows, columns)
     })
@@ -97,13 +107,13 @@ pub(super) fn external_documents(external: &External, output: &Output) -> Result
         Ok((group, ()))
     };
     let next = external.document_batches(ROW_GROUP_ROWS);
-    file.write(external.stages(), next, encode, Ok)
+    file.write(external.progress(), external.stages(), next, encode, Ok)
 }
 
 /// As [`terms`], from scratch.
 pub(super) fn external_terms(
     mut terms: TermReader,
-    stages: Stages,
+    external: &External,
     output: &Output,
 ) -> Result<Staged> {
     let file = File {
@@ -115,7 +125,8 @@ pub(super) fn external_terms(
         let group = groups::table(&lexicon.terms, df, 0..lexicon.df.len(), columns);
         Ok((group, ()))
     };
-    file.write(stages, || terms.next(ROW_GROUP_ROWS), encode, Ok)
+    let next = || terms.next(ROW_GROUP_ROWS);
+    file.write(external.progress(), external.stages(), next, encode, Ok)
 }
 
 /// Writes the weights by document.
@@ -128,7 +139,7 @@ pub(super) fn write_by_document(rows: &impl ByDocument, output: &Output) -> Resu
         let encode = |group: Group, columns: &[ColumnDescPtr]| {
             Ok((groups::by_document(&group, columns), ()))
         };
-        file.write(rows.encoding_stages(), next, encode, Ok)
+        file.write(rows.progress(), rows.encoding_stages(), next, encode, Ok)
     })
 }
 
@@ -142,7 +153,6 @@ pub(super) fn write_external(
         path: output.path.clone(),
         schema: WEIGHTS,
     };
-    let stages = external.stages();
     let mut tasks = external.tasks(ROW_GROUP_ROWS)?;
     let mut terms = external.new_terms()?;
     let encode = |task, columns: &[ColumnDescPtr]| {
@@ -151,10 +161,11 @@ pub(super) fn write_external(
             true => Ok(Vec::new()),
             false => groups::whole(&weights, columns),
         };
-        Ok((group, (weights.lexicon, new_terms)))
+        Ok((group, (weights.postings.lexicon, new_terms)))
     };
     let mut files = vec![file.write(
-        stages,
+        external.progress(),
+        external.stages(),
         || tasks.next(),
         encode,
         |(lexicon, new_terms)| terms.push(&lexicon, new_terms),
@@ -162,7 +173,7 @@ pub(super) fn write_external(
     let count = terms.len();
     if output.tables {
         files.push(external_documents(external, output)?);
-        files.push(external_terms(terms.finish()?, stages, output)?);
+        files.push(external_terms(terms.finish()?, external, output)?);
     }
     Ok((files, count))
 }
@@ -184,12 +195,12 @@ struct File {
 }
 
 impl File {
-    /// Writes the row groups that `encode` makes of what `next` gives; what it makes beside goes to
-    /// `also`, in order.
+    /// Encodes and writes the row groups that `next` gives. The rest that `encode` gives goes to `also`, in order.
     fn write<I: Send, E: Send>(
         &self,
+        progress: &Progress,
         stages: Stages,
-        next: impl FnMut() -> Result<Option<I>> + Send,
+        mut next: impl FnMut() -> Result<Option<I>> + Send,
         encode: impl Fn(I, &[ColumnDescPtr]) -> Result<(Encoded, E)> + Sync,
         mut also: impl FnMut(E) -> Result<()>,
     ) -> Result<Staged> {
@@ -212,6 +223,10 @@ impl File {
             append(&mut writer, columns).map_err(failed)?;
             also(more)
         };
+        let next = || {
+            progress.check()?;
+            next()
+        };
         let times = stages.run(next, worker, write)?;
         let streamed = writer.into_inner().map_err(failed)?;
         streamed.finish().map_err(Error::writing(&self.path))?;
@@ -222,12 +237,13 @@ impl File {
     /// Writes `rows` rows, which `encode` gives a row group at a time.
     fn write_rows(
         &self,
+        progress: &Progress,
         rows: usize,
         encode: impl Fn(Range<usize>, &[ColumnDescPtr]) -> Encoded + Sync,
     ) -> Result<Staged> {
         let encode =
             |rows: Range<usize>, columns: &[ColumnDescPtr]| Ok((encode(rows, columns), ()));
-        self.write(Stages::of_pool(), ranges(rows), encode, Ok)
+        self.write(progress, Stages::of_pool(), ranges(rows), encode, Ok)
     }
 }
 

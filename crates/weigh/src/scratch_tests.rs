@@ -2,16 +2,14 @@
 
 use std::fs;
 
-use super::documents::DocumentTable;
-use super::{External, repeated};
 use crate::collection::BuildOptions;
+use crate::collection::external::{DocumentTable, External, repeated};
 use crate::collection::{Documents, Storage, Stored};
 use crate::formula::Bm25;
 use crate::output::{Order, Output, Target};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::scratch::ScratchOptions;
-use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, CorpusOptions};
 
 fn external(folder: &std::path::Path, documents: &str) -> External {
@@ -19,10 +17,7 @@ fn external(folder: &std::path::Path, documents: &str) -> External {
 }
 
 fn built(folder: &std::path::Path, documents: &str, resume: bool) -> External {
-    let corpus = CorpusOptions {
-        chunk_bytes: Some(2000),
-        ..Default::default()
-    };
+    let corpus = CorpusOptions::default().chunk_bytes(Some(2000));
     let corpus = Corpus::from_bytes("docs.tsv", documents, corpus);
     let storage = Storage {
         memory: Memory::new(1 << 30).unwrap().holding(0),
@@ -32,11 +27,8 @@ fn built(folder: &std::path::Path, documents: &str, resume: bool) -> External {
         },
         output: Some(folder.join("w.tsv")),
     };
-    let options = BuildOptions {
-        threads: 2,
-        ..BuildOptions::default()
-    };
-    match Stored::build(corpus, &Analyzer::default(), &options, &storage).unwrap() {
+    let options = BuildOptions::default().threads(2);
+    match Stored::build(corpus, &options, &storage).unwrap() {
         Stored::Scratch(external) => external,
         Stored::Memory(_) => panic!("nothing is held in memory"),
     }
@@ -152,7 +144,7 @@ fn repeated_ids_are_found_in_any_number_of_passes() {
     let text = documents(400, |n| if n % 10 == 9 { n - 9 } else { n });
     for memory_bytes in [1 << 20, 1600, 100, 1] {
         assert_eq!(
-            repeated::repeated(&external.runs, &table, memory_bytes).unwrap(),
+            repeated(&external.runs, &table, memory_bytes, &external.progress).unwrap(),
             []
         );
     }
@@ -162,12 +154,7 @@ fn repeated_ids_are_found_in_any_number_of_passes() {
         scratch: ScratchOptions::default(),
         output: Some(other.path().join("w.tsv")),
     };
-    let built = Stored::build(
-        corpus,
-        &Analyzer::default(),
-        &BuildOptions::default(),
-        &storage,
-    );
+    let built = Stored::build(corpus, &BuildOptions::default(), &storage);
     let error = built.err().unwrap().to_string();
     let expected = "docs.tsv: document 10 of the input has the id `id0` of document 1";
     assert!(error.starts_with(expected), "{error}");

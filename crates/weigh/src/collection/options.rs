@@ -1,0 +1,120 @@
+//! How a collection is built: the analyzer, the engine and its threads.
+
+use std::sync::Arc;
+
+use tokapi_storage::error::{Error, Result};
+use tokapi_storage::tune::Model;
+use tokapi_text::analyze::Analyzer;
+
+/// Which engine inverts the chunks.
+#[derive(Clone, Default)]
+pub enum Engine {
+    /// The fast one, on all cores.
+    #[default]
+    Cpu,
+    /// The definition, slow and plain.
+    Reference,
+    /// A GPU.
+    #[cfg(feature = "kernels")]
+    Gpu(crate::gpu::GpuOptions),
+}
+
+impl Engine {
+    /// What tells it from others where constants are kept ([`tokapi_storage::tune`]).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Engine::Cpu => "cpu",
+            Engine::Reference => "reference",
+            #[cfg(feature = "kernels")]
+            Engine::Gpu(options) => match options.method {
+                crate::gpu::Method::Hash => "gpu hash",
+                crate::gpu::Method::Pp => "gpu pp",
+                crate::gpu::Method::Ppd => "gpu ppd",
+                crate::gpu::Method::Mars => "gpu mars",
+            },
+        }
+    }
+
+    /// In what the terms that it gives differ from those of others.
+    pub(super) fn terms_description(&self) -> &'static str {
+        match self {
+            #[cfg(feature = "kernels")]
+            Engine::Gpu(options) if options.unknown == crate::gpu::Unknown::One => {
+                "terms outside of the dictionary are one"
+            }
+            _ => "exact",
+        }
+    }
+}
+
+/// How a collection is built.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct BuildOptions {
+    /// How text becomes terms.
+    pub analyzer: Analyzer,
+    /// The engine.
+    pub engine: Engine,
+    /// The number of threads; as many as there are cores where 0.
+    pub threads: usize,
+    /// Whether some of a GPU's chunks are computed again on the CPU and compared.
+    pub verify: bool,
+    /// Whether the CPU takes over where a GPU cannot be used or fails ([`Collection::fallback`](super::Collection::fallback)).
+    pub or_cpu: bool,
+    /// Whether input, computation and output wait for each other: for comparison.
+    pub no_overlap: bool,
+    /// The measurements of this machine, which predict the best size of chunks on scratch, where none is asked for.
+    pub tuned: Option<Arc<Model>>,
+}
+
+impl BuildOptions {
+    /// Sets [`analyzer`](Self::analyzer).
+    pub fn analyzer(mut self, analyzer: impl Into<Analyzer>) -> Self {
+        self.analyzer = analyzer.into();
+        self
+    }
+
+    /// Sets [`engine`](Self::engine).
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Sets [`threads`](Self::threads).
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets [`verify`](Self::verify).
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// Sets [`or_cpu`](Self::or_cpu).
+    pub fn or_cpu(mut self, or_cpu: bool) -> Self {
+        self.or_cpu = or_cpu;
+        self
+    }
+
+    /// Sets [`no_overlap`](Self::no_overlap).
+    pub fn no_overlap(mut self, no_overlap: bool) -> Self {
+        self.no_overlap = no_overlap;
+        self
+    }
+
+    /// Sets [`tuned`](Self::tuned).
+    pub fn tuned(mut self, tuned: impl Into<Option<Arc<Model>>>) -> Self {
+        self.tuned = tuned.into();
+        self
+    }
+}
+
+/// The threads of a collection.
+pub fn thread_pool(options: &BuildOptions) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build()
+        .map_err(|error| Error::Limit(format!("cannot start threads: {error}")))
+}
