@@ -36,7 +36,7 @@ pub fn show<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
 
 fn style(stage: Stage, total_is_known: bool) -> ProgressStyle {
     let (name, unit) = match stage {
-        Stage::Reading => ("", Unit::Bytes),
+        Stage::Reading | Stage::Generating => ("", Unit::Bytes),
         Stage::Merging => ("merging ", Unit::Bytes),
         Stage::Writing => ("writing ", Unit::Items("postings")),
         Stage::Graph => ("reordering: graph ", Unit::Items("postings")),
