@@ -1,15 +1,14 @@
 //! `tokapi generate`: a synthetic collection of any size.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 
 use serde_json::json;
 use tokapi::corpus::Format;
 use tokapi::generate::{self, Extent, Options, RANKS, Vocabulary};
-use tokapi::{Compression, Error, Paths};
+use tokapi::{Compression, Error, Paths, Progress};
 
 use crate::format::FormatName;
-use crate::progress::with_bar;
+use crate::progress::show;
 use crate::size;
 use crate::summary::{counted, note, print};
 
@@ -127,9 +126,9 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         compression,
         threads,
     };
-    let written = AtomicU64::new(0);
-    let made = with_bar(args.size, &written, || {
-        generate::to_path(&options, &args.output, &written)
+    let progress = Progress::new();
+    let made = show(&progress, || {
+        generate::to_path(&options, &args.output, &progress)
     })?;
     if args.json {
         let object = json!({

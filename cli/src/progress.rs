@@ -44,7 +44,7 @@ fn show_written<T>(progress: &Progress, written: Unit, work: impl FnOnce() -> T)
 
 fn style(stage: Stage, written: Unit, total_is_known: bool) -> ProgressStyle {
     let (name, unit) = match stage {
-        Stage::Reading => ("", Unit::Bytes),
+        Stage::Reading | Stage::Generating => ("", Unit::Bytes),
         Stage::Merging => ("merging ", Unit::Bytes),
         Stage::Writing => ("writing ", written),
         Stage::Graph => ("reordering: graph ", Unit::Items("postings")),

@@ -1,11 +1,10 @@
 //! A generated collection in memory.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use tokapi::corpus::Format;
 use tokapi::generate::{self, Extent, Options, RANKS, Vocabulary};
-use tokapi::{Compression, Corpus, CorpusOptions, Error};
+use tokapi::{Compression, Corpus, CorpusOptions, Error, Progress};
 
 /// Text in the format `terms`: a term a line, an empty line after every document.
 pub struct Generated {
@@ -27,7 +26,7 @@ impl Generated {
             threads,
         };
         let mut text = Vec::new();
-        generate::to_stream(&options, &mut text, Path::new("memory"), &AtomicU64::new(0))?;
+        generate::to_stream(&options, &mut text, Path::new("memory"), &Progress::new())?;
         let mut starts = vec![0];
         let mut at = 0;
         while let Some(end) = text[at..].windows(2).position(|pair| pair == b"\n\n") {

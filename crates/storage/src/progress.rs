@@ -25,9 +25,11 @@ pub enum Stage {
     Ids,
     /// Checking files; counted in bytes.
     Checking,
+    /// Generating a collection; counted in bytes before compression.
+    Generating,
 }
 
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 8] = [
     Stage::Reading,
     Stage::Merging,
     Stage::Writing,
@@ -35,6 +37,7 @@ const STAGES: [Stage; 7] = [
     Stage::Bisecting,
     Stage::Ids,
     Stage::Checking,
+    Stage::Generating,
 ];
 
 /// One moment of a [`Progress`].

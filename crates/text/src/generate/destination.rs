@@ -2,27 +2,27 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use super::block::Renderer;
 use super::sink::{Packing, Rows, Sink, Stream};
 use super::{Compression, Format, Options, Summary, pipeline};
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{Staged, StagedFolder, unless_closed};
 
 /// Generates a collection under the name `path`, a folder for [`Format::Text`]; `-` is standard output.
 ///
 /// It grows under a temporary name beside `path` and is renamed when it is whole; a file that was there before is
-/// replaced then. A device or a pipe is written to directly. `written` counts the bytes as [`Summary::bytes`] does, for
-/// a progress bar.
+/// replaced then. A device or a pipe is written to directly. Bytes are counted in
+/// `progress` as [`Summary::bytes`] does.
 ///
 /// # Errors
-/// [`Error::Write`] when the output cannot be written; [`Error::Usage`] when the options contradict one another, when a
+/// [`Error::Write`] when the output cannot be written; [`Error::Cancelled`]; [`Error::Usage`] when the options contradict one another, when a
 /// term cannot be written in the format, and when a folder stands in the way (of a file: any; of a folder: one with
 /// something in it).
-pub fn to_path(options: &Options, path: &Path, written: &AtomicU64) -> Result<Summary> {
+pub fn to_path(options: &Options, path: &Path, progress: &Progress) -> Result<Summary> {
     if options.format == Format::Text && path != Path::new("-") {
-        return to_folder(options, path, written);
+        return to_folder(options, path, progress);
     }
     if path.is_dir() {
         let name = path.display();
@@ -32,13 +32,14 @@ pub fn to_path(options: &Options, path: &Path, written: &AtomicU64) -> Result<Su
     }
     let renderer = for_stream(options)?;
     let mut staged = Staged::create(path)?;
-    let summary = stream(options, &renderer, &mut staged, written);
+    let summary = stream(options, &renderer, &mut staged, progress);
+    progress.check()?;
     let summary = summary.map_err(|source| staged.failed(source))?;
     staged.rename()?;
     Ok(summary)
 }
 
-/// Generates a collection into a stream, `name` in errors. `written` is as for [`to_path`].
+/// Generates a collection into a stream, `name` in errors. `progress` is as for [`to_path`].
 ///
 /// When the stream is a pipe whose reader closes it early, that is no error: the summary then counts the whole blocks
 /// that were written.
@@ -49,10 +50,12 @@ pub fn to_stream(
     options: &Options,
     output: &mut (dyn io::Write + Send),
     name: &Path,
-    written: &AtomicU64,
+    progress: &Progress,
 ) -> Result<Summary> {
     let renderer = for_stream(options)?;
-    stream(options, &renderer, output, written).map_err(Error::writing(name))
+    let summary = stream(options, &renderer, output, progress);
+    progress.check()?;
+    summary.map_err(Error::writing(name))
 }
 
 fn for_stream(options: &Options) -> Result<Renderer<'_>> {
@@ -87,7 +90,7 @@ fn stream(
     options: &Options,
     renderer: &Renderer<'_>,
     output: Stream<'_>,
-    written: &AtomicU64,
+    progress: &Progress,
 ) -> io::Result<Summary> {
     let packing = Packing::Stream(options.compression);
     let sink = match (options.format, options.compression) {
@@ -95,17 +98,18 @@ fn stream(
         (_, Compression::None) => Sink::Text(output),
         _ => Sink::Packed(output),
     };
-    let (summary, sink) = pipeline::run(renderer, options, &packing, sink, written)?;
+    let (summary, sink) = pipeline::run(renderer, options, &packing, sink, progress)?;
     unless_closed(sink.finish())?;
     Ok(summary)
 }
 
-fn to_folder(options: &Options, path: &Path, written: &AtomicU64) -> Result<Summary> {
+fn to_folder(options: &Options, path: &Path, progress: &Progress) -> Result<Summary> {
     let renderer = prepare(options)?;
     let folder = StagedFolder::create(path)?;
     let packing = Packing::Files(folder.temporary().to_owned());
-    let (summary, _) = pipeline::run(&renderer, options, &packing, Sink::Files, written)
+    let (summary, _) = pipeline::run(&renderer, options, &packing, Sink::Files, progress)
         .map_err(Error::writing(path))?;
+    progress.check()?;
     folder.rename()?;
     Ok(summary)
 }

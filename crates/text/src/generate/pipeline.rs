@@ -12,6 +12,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::block::{Block, Renderer};
 use super::sink::{Packing, Sink};
 use super::{Extent, Options, Summary};
+use tokapi_storage::progress::{Progress, Stage};
 use tokapi_storage::whole::unless_closed;
 
 /// Documents in a block: 0.26 MB of text, which stays in the second-level cache until it is written.
@@ -86,18 +87,25 @@ impl<F: Fn()> Drop for OnPanic<F> {
     }
 }
 
-/// Writes the collection to `sink`; `written` counts its bytes before compression.
+/// Writes the collection to `sink`, or less of it if `progress` is cancelled.
 ///
 /// # Errors
-/// What the sink said; a reader that has closed its end of a pipe just ends the collection.
+/// An error of the sink; a reader that has closed its end of a pipe just ends the collection.
 pub(super) fn run<'a>(
     renderer: &Renderer<'_>,
     options: &Options,
     packing: &Packing,
     sink: Sink<'a>,
-    written: &AtomicU64,
+    progress: &Progress,
 ) -> io::Result<(Summary, Sink<'a>)> {
     let extent = options.extent;
+    progress.begin(
+        Stage::Generating,
+        match extent {
+            Extent::Bytes(bytes) => bytes,
+            Extent::Documents(_) => 0,
+        },
+    );
     let block_documents = if packing.compresses() {
         PACKED_BLOCK_DOCUMENTS
     } else {
@@ -117,6 +125,9 @@ pub(super) fn run<'a>(
         let mut block = Block::default();
         let mut packed = Vec::new();
         loop {
+            if progress.is_cancelled() {
+                return end();
+            }
             let number = next_block.fetch_add(1, Ordering::Relaxed);
             let first = number.saturating_mul(block_documents);
             let count = match extent {
@@ -140,7 +151,8 @@ pub(super) fn run<'a>(
                         Ok(()) => {
                             let part = Summary::of(&block);
                             done.add(&part);
-                            written.fetch_add(part.bytes, Ordering::Relaxed);
+                            progress.add(part.bytes);
+                            progress.add_documents(part.documents);
                             ControlFlow::Continue(Ok(()))
                         }
                         Err(error) => ControlFlow::Break(Err(error)),

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use tokapi_storage::progress::Progress;
 
 use super::*;
 use tokapi_storage::error::Error;
@@ -22,9 +22,9 @@ fn options(extent: Extent, format: Format) -> Options {
 fn bytes(options: &Options) -> (Summary, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("collection");
-    let written = AtomicU64::new(0);
-    let summary = to_path(options, &path, &written).unwrap();
-    assert_eq!(written.into_inner(), summary.bytes);
+    let progress = Progress::new();
+    let summary = to_path(options, &path, &progress).unwrap();
+    assert_eq!(progress.snapshot().done, summary.bytes);
     assert_eq!(
         std::fs::read_dir(&folder).unwrap().count(),
         1,
@@ -152,8 +152,8 @@ fn folder_of_plain_text() {
     let extent = Extent::Documents(70);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("texts");
-    let written = AtomicU64::new(0);
-    let summary = to_path(&options(extent, Format::Text), &path, &written).unwrap();
+    let progress = Progress::new();
+    let summary = to_path(&options(extent, Format::Text), &path, &progress).unwrap();
     let expected = documents(extent);
     for (number, document) in expected.iter().enumerate() {
         let file = path.join(format!("{:08}.txt", number + 1));
@@ -167,7 +167,7 @@ fn folder_of_plain_text() {
         summary.bytes,
         expected.iter().map(|d| d.len() as u64 + 1).sum::<u64>()
     );
-    let again = to_path(&options(extent, Format::Text), &path, &written).unwrap_err();
+    let again = to_path(&options(extent, Format::Text), &path, &progress).unwrap_err();
     assert!(again.to_string().contains("exists already"), "{again}");
 }
 
@@ -178,7 +178,7 @@ fn parquet_columns() {
     let extent = Extent::Documents(70);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("collection.parquet");
-    let summary = to_path(&options(extent, Format::Parquet), &path, &AtomicU64::new(0)).unwrap();
+    let summary = to_path(&options(extent, Format::Parquet), &path, &Progress::new()).unwrap();
     let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     let mut bytes = 0;
     let expected = documents(extent);
@@ -230,7 +230,7 @@ fn listed_terms() {
         );
     }
     options.format = Format::Trec;
-    let error = to_path(&options, &folder.path().join("x"), &AtomicU64::new(0)).unwrap_err();
+    let error = to_path(&options, &folder.path().join("x"), &Progress::new()).unwrap_err();
     assert!(
         matches!(&error, Error::Usage(what) if what.contains("`<b>`")),
         "{error}"
@@ -239,13 +239,13 @@ fn listed_terms() {
 
 #[test]
 fn failures_leave_nothing() {
-    let written = AtomicU64::new(0);
+    let progress = Progress::new();
     let terms = options(Extent::Documents(10), Format::Terms);
-    let nowhere = to_path(&terms, Path::new("/no/such/folder/x.terms"), &written).unwrap_err();
+    let nowhere = to_path(&terms, Path::new("/no/such/folder/x.terms"), &progress).unwrap_err();
     assert!(matches!(nowhere, Error::Write { .. }));
     let folder = tempfile::tempdir().unwrap();
     assert!(matches!(
-        to_path(&terms, folder.path(), &written),
+        to_path(&terms, folder.path(), &progress),
         Err(Error::Usage(_))
     ));
 
@@ -256,12 +256,12 @@ fn failures_leave_nothing() {
             &terms,
             &mut Limited(5_000_000, || Err(std::io::ErrorKind::StorageFull.into())),
             Path::new("-"),
-            &written,
+            &progress,
         )
         .unwrap_err();
         assert!(matches!(error, Error::Write { .. }));
     }
-    assert!(written.load(Ordering::Relaxed) < 20_000_000);
+    assert!(progress.snapshot().done < 20_000_000);
 }
 
 /// A stream that takes so many bytes, and then does what it is told.
@@ -289,7 +289,7 @@ fn a_panic_ends_all_threads() {
         terms.threads = threads;
         let run = || {
             let mut output = Limited(5_000_000, || panic!("on purpose"));
-            to_stream(&terms, &mut output, Path::new("-"), &AtomicU64::new(0))
+            to_stream(&terms, &mut output, Path::new("-"), &Progress::new())
         };
         assert!(std::panic::catch_unwind(run).is_err());
     }
@@ -318,5 +318,25 @@ fn resembles_the_published_collection() {
     ] {
         let ratio = value as f64 / published;
         assert!((ratio - 1.0).abs() < 0.03, "{value} against {published}");
+    }
+}
+
+#[test]
+fn a_cancelled_collection_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, format) in [("x.terms", Format::Terms), ("x", Format::Text)] {
+        let progress = Progress::new();
+        let canceller = progress.clone();
+        let endless = options(Extent::Documents(u64::MAX), format);
+        let waiting = std::thread::spawn(move || {
+            while canceller.snapshot().documents == 0 {
+                std::thread::yield_now();
+            }
+            canceller.cancel();
+        });
+        let made = to_path(&endless, &folder.path().join(name), &progress);
+        waiting.join().unwrap();
+        assert!(matches!(made, Err(Error::Cancelled)));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

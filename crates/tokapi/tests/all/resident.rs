@@ -3,7 +3,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
 use tokapi::analyze::{Analyzer, Cut};
@@ -136,7 +135,13 @@ fn generated(bytes: u64) -> Vec<String> {
         threads: 2,
     };
     let mut tsv = Vec::new();
-    generate::to_stream(&options, &mut tsv, Path::new("memory"), &AtomicU64::new(0)).unwrap();
+    generate::to_stream(
+        &options,
+        &mut tsv,
+        Path::new("memory"),
+        &tokapi::Progress::new(),
+    )
+    .unwrap();
     let lines = std::str::from_utf8(&tsv).unwrap().lines();
     lines
         .map(|line| line.split_once('\t').unwrap().1.to_owned())

@@ -5,9 +5,9 @@
 //! mapped file and on a GPU (`kernels/cpp/dictionary.hpp` has the same lookup in C++).
 //!
 //! ```
-//! use tokapi::Dictionary;
+//! use tokapi_weigh::dictionary::Dictionary;
 //!
-//! # fn main() -> tokapi::Result<()> {
+//! # fn main() -> tokapi_storage::error::Result<()> {
 //! let dictionary = Dictionary::build(["boundary", "layer", "bound"])?;
 //! let id = dictionary.lookup(b"layer").unwrap();
 //! assert_eq!(dictionary.term(id).unwrap(), b"layer");
