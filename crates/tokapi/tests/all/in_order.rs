@@ -234,7 +234,7 @@ fn errors_are_those_of_the_index() {
     for (number, answer) in answers.iter().enumerate() {
         assert_eq!(answer.is_err(), number == 7);
     }
-    assert!(matches!(answers[7], Err(Error::Usage(_))));
+    assert!(matches!(answers[7], Err(Error::NotKept(_))));
     // Who wants no more may go.
     assert!(in_order.answers(queries).next().is_some());
 }
