@@ -1,4 +1,4 @@
-//! What goes to a device: text, how it is cut, and how it is weighed.
+//! The inputs of a device: text, the way it is cut, and the way it is weighed.
 
 use crate::{Algorithm, boundary};
 
@@ -166,7 +166,7 @@ pub enum TfPart {
 /// A formula with its parameters.
 #[derive(Debug, Clone)]
 pub struct Formula<'a> {
-    /// What becomes of tf.
+    /// The part of the formula that depends on tf.
     pub tf_part: TfPart,
     /// Saturation.
     pub k1: f64,

@@ -12,11 +12,11 @@ use crate::{
 pub struct Inverter {
     build: Build,
     raw: NonNull<boundary::Inverter>,
-    /// What is on the device and has not been weighed.
+    /// The postings that are on the device and have not been weighed.
     resident: Option<ResidentCounts>,
 }
 
-/// The sizes of what was collected.
+/// The sizes of the collection.
 struct ResidentCounts {
     documents: u64,
     parts: u64,

@@ -43,7 +43,7 @@ pub enum Build {
     Cuda,
 }
 
-/// Why a device could not do what was asked.
+/// An error of a device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// There is no GPU, no driver, or one too old.

@@ -11,7 +11,7 @@ pub struct DeviceLists {
     pub(crate) build: Build,
     /// The length of every list.
     counts: Vec<u32>,
-    /// Held by those who read weights, and by who writes them.
+    /// Held by readers of weights, and by their writer.
     pub(crate) weights: RwLock<()>,
 }
 
@@ -34,7 +34,7 @@ pub struct ListsBuilder {
     large_frequencies: Vec<u32>,
 }
 
-/// What the build made, dropped once.
+/// The lists of the build, dropped once.
 pub(crate) struct Raw {
     build: Build,
     pub lists: NonNull<boundary::DeviceLists>,
@@ -115,7 +115,7 @@ impl ListsBuilder {
         }
     }
 
-    /// Brings up what has not gone yet.
+    /// Brings up the postings that have not gone yet.
     fn bring_up(&mut self) -> Result<()> {
         let postings = boundary::Postings {
             documents: self.documents.as_ptr(),
@@ -192,7 +192,7 @@ impl DeviceLists {
         self.counts[list as usize]
     }
 
-    /// Weighs all postings; waits for those who read weights.
+    /// Weighs all postings; waits for readers of weights.
     ///
     /// # Errors
     /// The device failed.

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use crate::{Algorithm, Build, MapperTimes, Result, boundary, check, slice};
 
-/// What a record is mapped to; see `cpp/functors.hpp`.
+/// The pairs that a record is mapped to; see `cpp/functors.hpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MapFunction {
@@ -18,7 +18,7 @@ pub enum MapFunction {
     Cooccurrences = 3,
     /// (first, second) and (second, none) for a line of two names; others are left.
     Edges = 4,
-    /// (what stands before the first tab, record).
+    /// (the text before the first tab, record).
     FirstField = 5,
     /// (term, record) for a line `term<TAB>document<TAB>tf`, 2^32 document + tf being the note; others are
     /// left.
@@ -31,7 +31,7 @@ pub enum MapFunction {
     Words = 9,
 }
 
-/// What the values of a key are reduced to.
+/// The result of reducing the values of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ReduceFunction {

@@ -1,4 +1,4 @@
-//! What comes from a device.
+//! The results that come from a device.
 
 /// An inverted chunk, terms ascending by bytes.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Inverted<'a> {
     pub lengths: &'a [u32],
 }
 
-/// What the local pass over a collection found.
+/// The result of the local pass over a collection.
 #[derive(Debug, Clone)]
 pub struct Collected {
     /// The length of all documents together.

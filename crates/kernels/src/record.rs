@@ -6,13 +6,13 @@ use crate::boundary;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Pair<K> {
-    /// What it is sorted by.
+    /// The pair is sorted by this.
     pub key: K,
-    /// What goes with the key.
+    /// Goes with the key.
     pub value: K,
 }
 
-/// What can be sorted: `u32`, `u64`, and a [`Pair`] of either.
+/// A record that can be sorted: `u32`, `u64`, and a [`Pair`] of either.
 ///
 /// # Safety
 /// `KIND` is that of the boundary for records of this size, and every pattern of bits is a record.

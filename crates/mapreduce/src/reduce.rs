@@ -19,6 +19,13 @@ pub(crate) struct Counts {
     pub outputs: u64,
 }
 
+/// The bytes that `pairs` have of `all_pairs` with `all_bytes`, on average.
+pub(crate) fn bytes_of(pairs: u64, all_pairs: u64, all_bytes: u64) -> u64 {
+    let bytes = u128::from(all_bytes) * u128::from(pairs) / u128::from(all_pairs.max(1));
+    // Some of the pairs have at most the bytes of all.
+    bytes as u64
+}
+
 /// Reduces the keys between two cuts.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use super::input::{Input, Reader};
 use super::job::{Emitter, Job, Record, Room};
 use super::merge::merge_runs;
 use super::records::{RecordWriter, Records};
-use super::reduce::{Counts, reduce_range};
+use super::reduce::{Counts, bytes_of, reduce_range};
 use super::report::Report;
 use super::run::{FRAME_BYTES, Run};
 use super::spill::Spill;
@@ -322,7 +322,7 @@ impl Threads {
         let cuts = cuts::<J>(self.partitions, runs);
         let mut partitions = 0..=cuts.len();
         self.progress.begin(Stage::Merging, report.pair_bytes);
-        let (all_bytes, all_pairs) = (report.pair_bytes, report.shuffled_pairs.max(1));
+        let (all_bytes, all_pairs) = (report.pair_bytes, report.shuffled_pairs);
         let read = || {
             self.progress.check()?;
             Ok(partitions.next())
@@ -334,9 +334,8 @@ impl Threads {
             let counts = reduce_range(job, runs, range, &(), &self.progress, |output| {
                 push(&mut part, output)
             })?;
-            // Below the sum of the bytes: the quotient fits.
-            let bytes = u128::from(all_bytes) * u128::from(counts.pairs) / u128::from(all_pairs);
-            self.progress.add(bytes as u64);
+            self.progress
+                .add(bytes_of(counts.pairs, all_pairs, all_bytes));
             Ok((part, counts))
         };
         let keep = |(part, counts): (P, Counts)| {

@@ -1,4 +1,4 @@
-//! Keys and their payloads, column by column: what is sorted of a file at a time.
+//! Keys and their payloads, column by column: the part of a file that is sorted at a time.
 
 use rayon::prelude::*;
 
@@ -21,11 +21,11 @@ pub(crate) trait Word: bytemuck::Pod + Ord + Send + Sync {
     fn items(pairs: bool) -> Items;
 }
 
-/// Keys, and as many payloads or none.
+/// Keys, and a payload for each or none at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Columns<W> {
     pub keys: Vec<W>,
-    /// Empty where there are no pairs.
+    /// Empty without pairs.
     pub payloads: Vec<W>,
     pub pairs: bool,
 }

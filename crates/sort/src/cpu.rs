@@ -102,7 +102,7 @@ struct Keys<W> {
     permutation: Permutation<W>,
 }
 
-/// What a thread needs to sort a bucket alone.
+/// The memory of a thread that sorts a bucket alone.
 struct Worker<W> {
     buffers: Buffers<W>,
     permutation: Permutation<W>,
@@ -230,7 +230,7 @@ impl<W: Word> Worker<W> {
     }
 }
 
-/// What fits a cache.
+/// The words that fit a cache.
 fn leaf_words<W>() -> usize {
     LEAF_BYTES / size_of::<W>()
 }

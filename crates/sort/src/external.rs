@@ -1,6 +1,6 @@
 //! Files of numbers sorted, larger than memory or not: runs, then a merge.
 //!
-//! What fits into memory is read, sorted and written. Otherwise every chunk becomes a sorted run on
+//! A file that fits into memory is read, sorted and written. Otherwise every chunk becomes a sorted run on
 //! scratch, and the runs are merged range by range ([`super::merge`]), both through the pipeline and
 //! within the budget; an interrupted job goes on from the last run.
 
@@ -22,7 +22,7 @@ use tokapi_storage::progress::Stage;
 use tokapi_storage::scratch::Job;
 use tokapi_storage::whole::{Staged, Streamed, sync_folder};
 
-/// What was sorted.
+/// The result of sorting a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sorted {
     /// The number of records.
@@ -63,7 +63,7 @@ pub fn sort_file(
 /// The largest chunk that can be sorted within the memory.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine fails.
 pub fn chunk_limit(
     options: &SortOptions,
     engine: &(dyn Fn() -> Result<Box<dyn Sort>> + Sync),
@@ -210,7 +210,7 @@ impl Sorter<'_> {
         })
     }
 
-    /// Checks that the input is still what the job began with.
+    /// Checks that the input has not changed since the job began.
     pub(super) fn check_unchanged(&self, job: &Job) -> Result<()> {
         match self.job()?.terms == job.terms {
             true => Ok(()),

@@ -48,7 +48,7 @@ pub(super) struct Input {
 pub(super) struct RawChunk {
     bytes: Vec<u8>,
     first_line: u64,
-    /// What has been given of the input, this chunk included: where to go on.
+    /// The place to go on from, after this chunk.
     pub position: Value,
 }
 

@@ -149,7 +149,7 @@ impl KeyType {
     }
 }
 
-/// What decides how keys are turned.
+/// The kind of numbers, which decides how keys are turned.
 enum Kind {
     Unsigned,
     Signed,

@@ -52,7 +52,7 @@ pub trait Sort: Send {
     /// Sorts `keys`, ascending.
     ///
     /// # Errors
-    /// Where the engine's device fails; the keys are then those that were there, in any order.
+    /// The engine's device fails; the same keys are then there, in any order.
     fn keys32(&mut self, keys: &mut [u32]) -> Result<()>;
 
     /// Sorts `keys`, ascending.
@@ -88,7 +88,7 @@ pub trait Sort: Send {
     }
 }
 
-/// What is sorted.
+/// The kind of items that are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Items {
@@ -113,7 +113,7 @@ impl Items {
     }
 }
 
-/// How an engine sorts, where it leaves a choice.
+/// The algorithm of an engine that has several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Algorithm {

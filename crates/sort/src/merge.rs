@@ -113,7 +113,7 @@ impl<W: Word> Task<W> {
     /// Reads the records and puts them in order, into `merged`.
     ///
     /// # Errors
-    /// A run cannot be read, or is damaged; what `engine` says.
+    /// A run cannot be read, or is damaged; the engine fails.
     pub(super) fn merge(
         &self,
         runs: &[SortedRun<W>],

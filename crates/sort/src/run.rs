@@ -102,12 +102,12 @@ impl<W: Word> SortedRun<W> {
         HEADER_BYTES + bytes + (frame * FRAME_BYTES) as u64
     }
 
-    /// What the journal keeps of it.
+    /// Its entry in the journal.
     pub(super) fn entry(&self) -> Value {
         json!({"file": self.file.path, "length": self.file.length, "records": self.records})
     }
 
-    /// The run that an entry of the journal tells of; none where it tells of none.
+    /// The run that an entry of the journal describes; none if it describes something else.
     ///
     /// # Errors
     /// The file is not there, not whole, or of another run.

@@ -22,7 +22,7 @@ pub(super) struct Runs<W> {
 }
 
 impl<W: Word> Runs<W> {
-    /// Begins the job, or takes up what there is of it.
+    /// Begins the job, or continues an interrupted one.
     ///
     /// # Errors
     /// An interrupted job that is in the way or damaged; scratch cannot be written.

@@ -142,7 +142,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// What is said of the line that `rest` starts with.
+    /// The error for the line that `rest` starts with.
     #[cold]
     fn bad_line(&self, rest: &[u8], line: u64, and: &str) -> Error {
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -165,7 +165,7 @@ impl Lines<'_> {
     }
 }
 
-/// What follows the line end that `text` starts with; the end of the text is one, too.
+/// The text behind the line end that `text` starts with. The end of the text is a line end, too.
 #[inline(always)]
 fn line_end(text: &[u8]) -> Option<&[u8]> {
     match text {
@@ -175,7 +175,7 @@ fn line_end(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// An unsigned integer and what follows it.
+/// An unsigned integer and the text behind it.
 #[inline(always)]
 fn unsigned64(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut value, mut rest) = (0u64, text);
@@ -215,7 +215,7 @@ fn unsigned8(text: &[u8]) -> Option<(u32, &[u8])> {
     unsigned32(text).filter(|&(value, _)| value <= u8::MAX.into())
 }
 
-/// The bits of a signed integer and what follows it.
+/// The bits of a signed integer and the text behind it.
 #[inline(always)]
 fn signed64(text: &[u8]) -> Option<(u64, &[u8])> {
     match text.strip_prefix(b"-") {
@@ -234,7 +234,7 @@ fn signed32(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((value.cast_unsigned(), rest))
 }
 
-/// A float and what follows it.
+/// A float and the text behind it.
 #[inline(always)]
 fn float<T: fast_float2::FastFloat>(text: &[u8]) -> Option<(T, &[u8])> {
     if text.starts_with(b"+") {

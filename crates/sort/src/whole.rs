@@ -34,7 +34,7 @@ impl Sorter<'_> {
         }
     }
 
-    /// Keys are sorted where they were read to, and written from there.
+    /// Reads keys into memory, sorts them in place and writes them.
     fn keys_in_memory<W: Word>(&self, input: &Input, size: usize, job: &Job) -> Result<Sorted> {
         let started = Instant::now();
         let progress = &self.options.progress;

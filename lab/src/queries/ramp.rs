@@ -251,7 +251,7 @@ impl Tally {
                 let time = due.elapsed().as_nanos().max(1) as u64;
                 self.times[number].fetch_add(time, Ordering::Relaxed);
             }
-            Outcome::Late | Outcome::Failed(_) => {
+            _ => {
                 self.failed.fetch_add(1, Ordering::Relaxed);
             }
         }

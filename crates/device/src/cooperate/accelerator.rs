@@ -4,12 +4,12 @@ use super::metric::Complexity;
 use tokapi_index::query::{Hit, Query, SearchOptions};
 use tokapi_storage::error::Result;
 
-/// What answers batches of queries, by lanes that each take one at a time.
+/// Answers batches of queries on lanes. A lane takes one batch at a time.
 pub trait Accelerator: Send + Sync {
     /// Whether queries can be answered by these options at all.
     fn answers(&self, options: &SearchOptions) -> bool;
 
-    /// How much work a query is; none where it cannot be answered here.
+    /// The work of a query; none if it cannot be answered here.
     fn complexity(&self, query: &Query) -> Option<Complexity>;
 
     /// A lane.
@@ -21,7 +21,7 @@ pub trait Accelerator: Send + Sync {
 
 /// A lane of an [`Accelerator`].
 pub trait BatchLane: Send {
-    /// The best documents for each query, as the index finds them; none where it must be asked.
+    /// The best documents for each query, as the index finds them; none if the index must answer it.
     ///
     /// # Errors
     /// The device failed.

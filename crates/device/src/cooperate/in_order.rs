@@ -1,4 +1,4 @@
-//! Many queries by CPU and GPU: in go queries, out come the answers of the index, in the same order.
+//! Many queries answered by CPU and GPU, in their order.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,9 +12,9 @@ use super::request::{Outcome, Processor};
 use super::scheduler::Scheduler;
 use tokapi_index::Index;
 use tokapi_index::query::{Hit, Query, SearchOptions};
-use tokapi_storage::error::Result;
+use tokapi_storage::error::{Error, Result};
 
-/// Answers queries in order: a GPU those that it can, threads of the CPU the others.
+/// Answers queries in order. A GPU answers the queries that it can, threads of the CPU the others.
 pub struct InOrder {
     index: Arc<Index>,
     accelerator: Option<Arc<dyn Accelerator>>,
@@ -43,7 +43,7 @@ pub struct Shares {
 }
 
 impl InOrder {
-    /// Over `index`, and the same index on a GPU; where this is none, the CPU answers all. No more than
+    /// Over `index`, and the same index on a GPU. Without a GPU the CPU answers all queries. No more than
     /// `options.queue` queries are under way at a time, which bounds the memory; the policy is
     /// [`Policy::Synchronous`].
     ///
@@ -71,8 +71,8 @@ impl InOrder {
         })
     }
 
-    /// What [`Index::search`] gives for each query, in order. Queries are taken as there is room for them, so
-    /// that those that follow are answered while an answer is looked at.
+    /// The answer of [`Index::search`] to each query, in order. Queries are taken ahead while the queue has room, so
+    /// that later queries are answered while the caller looks at an answer.
     pub fn answers<I: IntoIterator<Item = Query>>(
         &mut self,
         queries: I,
@@ -88,23 +88,24 @@ impl InOrder {
         }
     }
 
-    /// Who has answered so far.
+    /// The shares of both processors so far.
     pub fn shares(&self) -> Shares {
         self.shares
     }
 
-    /// Why a lane of the GPU is lost, where one is.
+    /// The reason why a lane of the GPU is lost; none if no lane is.
     pub fn lost(&self) -> Option<String> {
         self.scheduler.report().lost
     }
 
-    /// Counts a query to those who answered it, and gives its answer.
+    /// Counts a query for the processor that answered it, and gives its answer.
     fn take(&mut self, query: &Query, outcome: Outcome) -> Result<Vec<Hit>> {
         let by_gpu = matches!(outcome, Outcome::Answered(_, Processor::Gpu(_)));
         *self.share(query, by_gpu) += 1;
         match outcome {
             Outcome::Answered(hits, _) => Ok(hits),
             // The index tells it once more, as an error rather than in words.
+            Outcome::Cancelled => Err(Error::Cancelled),
             Outcome::Failed(_) | Outcome::Late => self.index.search(query, &self.search),
         }
     }
@@ -132,7 +133,7 @@ impl InOrder {
 pub struct Answers<'a, I> {
     in_order: &'a mut InOrder,
     queries: Fuse<I>,
-    /// Those that have not been given, in order, and what became of them as far as is known.
+    /// Queries whose answers have not been given, in order, with the outcomes that are known.
     under_way: VecDeque<(Arc<Query>, Option<Outcome>)>,
     /// The number of the first of these.
     first: usize,
@@ -145,7 +146,7 @@ impl<I> Answers<'_, I> {
         let query = Arc::new(query);
         let number = self.first + self.under_way.len();
         let told = self.told.clone();
-        // Where nobody listens any more, nobody wants to know.
+        // Without a receiver nobody needs the outcome.
         let reply = move |outcome| drop(told.send((number, outcome)));
         let taken = self
             .in_order

@@ -1,4 +1,4 @@
-//! Where queries come in: at several doors, so that those who bring them at once seldom wait for each other.
+//! The intake of queries. It has several doors, so that threads that submit at once seldom wait for each other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -44,7 +44,7 @@ impl Door {
 }
 
 impl Intake {
-    /// For `most` queries.
+    /// An intake for at most `most` waiting queries.
     pub fn new(most: usize) -> Self {
         Intake {
             doors: Default::default(),
@@ -65,14 +65,14 @@ impl Intake {
                 return Ok(());
             }
         };
-        // What the request holds may ask for this again when it is dropped.
+        // The reply that the request holds may come back here when it is dropped.
         drop(inside);
         self.took(1);
         request.forget();
         Err(refused)
     }
 
-    /// Gives all that came in to `each`; those of a door in their order.
+    /// Gives all queries that came in to `each`. Those of one door keep their order.
     pub fn drain(&self, mut each: impl FnMut(Request)) {
         for door in &self.doors {
             let requests = std::mem::take(&mut door.lock().requests);
@@ -80,17 +80,17 @@ impl Intake {
         }
     }
 
-    /// So many do not wait any more.
+    /// Takes note that `count` queries have been taken to be answered.
     pub fn took(&self, count: usize) {
         self.waiting.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// So many wait again.
+    /// Takes note that `count` queries wait again.
     pub fn gave_back(&self, count: usize) {
         self.waiting.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Takes no more.
+    /// Refuses queries from now on.
     pub fn close(&self) {
         for door in &self.doors {
             door.lock().closed = true;

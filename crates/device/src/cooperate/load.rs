@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 /// Where queries go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Each where it is answered sooner.
+    /// Each query goes to the processor that answers it sooner.
     Asynchronous,
-    /// To batches of the GPU; to the CPU what batches leave, and some of what waits where that is of help.
+    /// Queries go to batches of the GPU. The CPU answers those that batches leave, and helps while that is of use.
     Synchronous,
 }
 
@@ -15,7 +15,7 @@ pub(super) enum Mode {
 pub(super) struct Load {
     pub mode: Mode,
     pub switches: u64,
-    /// The queries that came since `counted`, and those that came in a second before.
+    /// The queries that came since `counted`, and the rate before, in queries a second.
     arrived: u64,
     counted: Instant,
     rate: f64,

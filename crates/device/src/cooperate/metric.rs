@@ -4,7 +4,7 @@ use tokapi_index::Index;
 use tokapi_index::query::{Occur, Query};
 use tokapi_storage::error::Result;
 
-/// What the work of a query is estimated by.
+/// The estimate of the work of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
     /// The length of the shortest list: the elements that are sought in others.
@@ -104,7 +104,7 @@ impl Complexity {
         ANY_QUERY + self.probes
     }
 
-    /// What a metric says of it.
+    /// The value of a metric.
     pub fn by(&self, metric: Metric) -> f64 {
         match metric {
             Metric::Los => self.elements,

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use tokapi_index::query::SearchOptions;
+use tokapi_storage::progress::Progress;
 
-/// Who answers.
+/// The processors that answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// Both, asynchronously under light load and synchronously under heavy load.
@@ -25,15 +26,17 @@ pub struct SchedulerOptions {
     pub threads: usize,
     /// Lanes of the GPU.
     pub lanes: usize,
-    /// Who answers.
+    /// The processors that answer.
     pub policy: Policy,
     /// Queries that may wait; more are refused.
     pub queue: usize,
-    /// What a query may take that comes while a batch is under way: batches are closed so that one takes half
-    /// of it.
+    /// The time that a query may take if it comes while a batch is under way. A batch is closed so that it takes half
+    /// of that.
     pub response: Duration,
     /// How queries are answered.
     pub search: SearchOptions,
+    /// Can cancel all queries that wait and that will come.
+    pub progress: Progress,
 }
 
 impl Default for SchedulerOptions {
@@ -45,6 +48,7 @@ impl Default for SchedulerOptions {
             queue: 1 << 16,
             response: Duration::from_millis(20),
             search: SearchOptions::default(),
+            progress: Progress::default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The queries that wait, and who takes which.
+//! The waiting queries, and the choice of threads and lanes among them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,12 +12,12 @@ use super::options::{Policy, SchedulerOptions};
 use super::report::BatchTime;
 use super::request::Request;
 
-/// What waits, and what is known of the load.
+/// The waiting queries, and the load.
 pub(super) struct Queue {
     /// For threads of the CPU.
     cpu: VecDeque<Request>,
-    /// For lanes of the GPU: those that it answers sooner, and those that a thread would if one were free; and
-    /// how much work all of them are.
+    /// For lanes of the GPU: `heavy` has the queries that the GPU answers sooner, `light` those that a free thread
+    /// would answer sooner. `gpu_work` is the work of both.
     heavy: VecDeque<Request>,
     light: VecDeque<Request>,
     gpu_work: f64,
@@ -36,14 +36,13 @@ pub(super) struct Queue {
     speed: f64,
 }
 
-/// A queue, and those who wait for it.
+/// The queue, and the threads and lanes that wait for queries.
 pub(super) struct Shared {
     intake: Intake,
     queue: Mutex<Queue>,
     for_cpu: Waiting,
     for_gpu: Waiting,
-    /// Whether there are lanes, whether they take what threads would answer sooner, and whether threads do: written
-    /// with the queue locked.
+    /// Whether lanes exist, whether lanes take light queries, and whether threads do. Written with the queue locked.
     has_lanes: AtomicBool,
     lanes_take_light: AtomicBool,
     threads_take_light: AtomicBool,
@@ -93,7 +92,7 @@ impl Waiting {
     }
 }
 
-/// What a lane does in a second before it has been measured, in elements sought: far below what any does.
+/// The assumed speed of a lane before it has been measured, in elements sought a second: far below that of any GPU.
 const FIRST_SPEED: f64 = 1e10;
 
 /// The share of the newest measurement in an average.
@@ -102,7 +101,7 @@ const NEWEST_SHARE: f64 = 0.2;
 /// Batches that are kept for a report.
 const MOST_BATCHES: usize = 1 << 16;
 
-/// Queries that a thread of the CPU takes at a time of those that it answers sooner than the GPU.
+/// Light queries that a thread of the CPU takes at a time.
 const LIGHT_AT_A_TIME: usize = 4;
 
 impl Shared {
@@ -146,8 +145,8 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a query in, and wakes one who may take it, if one waits. Who begins to wait says so before
-    /// looking at what came in once more, and so one of both sees the other.
+    /// Takes a query in, and wakes a thread or lane that waits and may take it. A waiting thread counts itself before
+    /// it looks at the intake once more: so either this sees the thread, or the thread sees the query.
     pub fn push(&self, request: Request) -> Result<(), Refused> {
         let (can_go_to_gpu, faster_on_gpu) = (request.can_go_to_gpu(), request.faster_on_gpu);
         self.intake.push(request)?;
@@ -160,13 +159,13 @@ impl Shared {
             () if to_lane && self.for_gpu.choose() => &self.for_gpu.woken,
             () => return Ok(()),
         };
-        // Who has looked, but does not sleep yet, holds the lock.
+        // A thread that has looked, but does not sleep yet, holds the lock.
         drop(self.lock());
         woken.notify_one();
         Ok(())
     }
 
-    /// Brings in what came, and chooses the mode.
+    /// Takes the queries from the intake, and chooses the mode.
     fn bring_in(&self, queue: &mut Queue) {
         let now = Instant::now();
         let answered = self.by_cpu.load(Ordering::Relaxed) + self.by_gpu.load(Ordering::Relaxed);
@@ -199,7 +198,7 @@ impl Shared {
         self.lanes_take_light
             .store(lanes_take_light, Ordering::Relaxed);
         if lanes_take_light {
-            // What waits for threads can go in batches now.
+            // Queries that wait for threads can go in batches now.
             for request in std::mem::take(&mut queue.cpu) {
                 match request.can_go_to_gpu() {
                     true => queue.push_gpu(request),
@@ -209,7 +208,7 @@ impl Shared {
         }
     }
 
-    /// Wakes one more where there is more to do.
+    /// Wakes another thread or lane if queries are left.
     fn wake_others(&self, queue: &Queue) {
         let for_threads = !queue.cpu.is_empty() || self.are_threads_to_help(queue);
         if for_threads && self.for_cpu.choose() {
@@ -237,7 +236,7 @@ impl Shared {
         queue.speed * self.batch_seconds
     }
 
-    /// What `take` takes, once there is something; none at the end.
+    /// Waits until `take` takes queries; none at the end.
     fn wait_for(
         &self,
         who: &Waiting,
@@ -259,7 +258,7 @@ impl Shared {
                 return (!is_end).then_some(requests);
             }
             if is_lying {
-                // What came may be for others.
+                // The new queries may be for others.
                 self.wake_others(&queue);
                 let woken = who.woken.wait(queue);
                 queue = woken.unwrap_or_else(PoisonError::into_inner);
@@ -288,7 +287,7 @@ impl Shared {
         self.wait_for(&self.for_cpu, take, is_end)
     }
 
-    /// Queries for a lane, when there are some: as many as make a batch, or fewer. None at the end.
+    /// Waits for queries for a lane, and takes a batch of them or fewer. None at the end.
     pub fn take_batch(&self) -> Option<Vec<Request>> {
         let take = |queue: &mut Queue| {
             let full = self.batch_work(queue);
@@ -326,7 +325,7 @@ impl Shared {
         }
     }
 
-    /// A lane is lost: others, or the CPU, answer what it had.
+    /// Gives the queries of a lost lane to the CPU.
     pub fn lose_lane(&self, why: &str, requests: Vec<Request>) {
         let mut queue = self.lock();
         queue.working -= 1;
@@ -346,14 +345,14 @@ impl Shared {
             }
             self.has_lanes.store(false, Ordering::Relaxed);
             self.lanes_take_light.store(false, Ordering::Relaxed);
-            // What came in before that was seen.
+            // Queries that came in before this was known.
             self.bring_in(&mut queue);
         }
         drop(queue);
         self.for_cpu.woken.notify_all();
     }
 
-    /// Takes no more queries; those that wait are answered.
+    /// Refuses queries from now on. Waiting queries are answered.
     pub fn close(&self) {
         self.intake.close();
         self.lock().closed = true;

@@ -3,7 +3,7 @@
 /// A line through points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Regression {
-    /// What y grows by with every unit of x.
+    /// The growth of y with every unit of x.
     pub coefficient: f64,
     /// y where x is 0.
     pub intercept: f64,

@@ -11,7 +11,7 @@ pub struct BatchTime {
     pub seconds: f64,
 }
 
-/// What a scheduler has done so far.
+/// The work of a scheduler so far.
 #[derive(Debug, Clone, Default)]
 pub struct SchedulerReport {
     /// Queries that the CPU answered.

@@ -5,22 +5,25 @@ use std::time::Instant;
 
 use tokapi_index::query::{Hit, Query};
 
-/// Who answered a query.
+/// The processor that answered a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Processor {
     /// A thread of the CPU.
     Cpu,
-    /// The GPU, in a batch of so many.
+    /// The GPU, in a batch of this many queries.
     Gpu(usize),
 }
 
-/// What became of a query that was not refused.
+/// The outcome of a query that was not refused.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Outcome {
     /// It was answered.
     Answered(Vec<Hit>, Processor),
     /// Its deadline passed while it waited.
     Late,
+    /// The queries were cancelled while it waited.
+    Cancelled,
     /// The index could not answer it.
     Failed(String),
 }
@@ -85,7 +88,7 @@ impl Request {
 
     pub fn tell(&mut self, outcome: Outcome) {
         if let Some(reply) = self.reply.take() {
-            // Who asked may panic; that is no reason not to tell others.
+            // A panic of one caller is no reason not to tell the others.
             let _ = caught(|| reply(outcome));
         }
     }
@@ -105,7 +108,7 @@ impl Drop for Request {
     }
 }
 
-/// What `work` gives; none where it panics, which has been told on standard error.
+/// The result of `work`; none if it panics.
 pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
 }

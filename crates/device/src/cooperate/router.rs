@@ -25,7 +25,7 @@ pub struct Timed {
 /// Predicts the seconds by which the CPU takes longer than the GPU, from one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// What the prediction is made from.
+    /// The metric that the prediction is made from.
     pub metric: Metric,
     /// The line by which it is made.
     pub line: Regression,

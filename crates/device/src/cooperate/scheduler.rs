@@ -1,10 +1,10 @@
 //! Queries as they come, to the CPU and to batches of a GPU.
 //!
-//! Under light load every query goes at once to the processor that the [`Router`] says is faster
-//! (asynchronous mode). When queries begin to wait, all that the GPU can answer go to its lanes, which take as
-//! many at a time as add up to a fixed amount of work, so that batches take the same time (synchronous mode).
-//! Where these are behind, threads of the CPU take what does not go into the next batches, if more is answered so.
-//! Fewer waiting and fewer arriving than when the mode was left lead back to it.
+//! Asynchronous mode, under light load: every query goes at once to the processor that the [`Router`] says is
+//! faster. Synchronous mode, when queries begin to wait: all queries that the GPU can answer go to its lanes. A batch
+//! has a fixed amount of work, so that all batches take the same time. If the lanes are behind, threads of the CPU
+//! take queries that do not go into the next batches, as long as that answers more. The scheduler goes back to
+//! asynchronous mode when fewer queries wait and fewer arrive than when it left that mode.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,6 +22,7 @@ use super::router::Router;
 use tokapi_index::Index;
 use tokapi_index::query::{Query, SearchOptions};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 
 /// Answers queries by threads of the CPU and lanes of a GPU.
 pub struct Scheduler {
@@ -58,13 +59,17 @@ impl Scheduler {
         let mut workers = Vec::new();
         for _ in 0..options.threads.max(1) {
             let (shared, index, search) = (Arc::clone(&shared), Arc::clone(&index), options.search);
+            let progress = options.progress.clone();
             workers.push(std::thread::spawn(move || {
-                on_cpu(&shared, &index, &search);
+                on_cpu(&shared, &index, &search, &progress);
             }));
         }
         for lane in lanes {
             let (shared, search) = (Arc::clone(&shared), options.search);
-            workers.push(std::thread::spawn(move || on_gpu(&shared, lane, &search)));
+            let progress = options.progress.clone();
+            workers.push(std::thread::spawn(move || {
+                on_gpu(&shared, lane, &search, &progress);
+            }));
         }
         Ok(Scheduler {
             shared,
@@ -104,7 +109,7 @@ impl Scheduler {
         self.shared.lock().load.mode == Mode::Synchronous
     }
 
-    /// What has been done so far.
+    /// The work done so far.
     pub fn report(&self) -> SchedulerReport {
         let mut queue = self.shared.lock();
         SchedulerReport {
@@ -117,7 +122,7 @@ impl Scheduler {
     }
 }
 
-/// Answers what is waiting, and ends.
+/// Answers the waiting queries, and ends.
 impl Drop for Scheduler {
     fn drop(&mut self) {
         self.shared.close();
@@ -130,11 +135,20 @@ impl Drop for Scheduler {
 
 const PANICKED: &str = "the thread that had the query panicked";
 
-fn on_cpu(shared: &Shared, index: &Index, search: &SearchOptions) {
+/// The outcome of a query that need not be answered any more.
+fn ended(request: &Request, progress: &Progress) -> Option<Outcome> {
+    match () {
+        () if progress.is_cancelled() => Some(Outcome::Cancelled),
+        () if request.is_late() => Some(Outcome::Late),
+        () => None,
+    }
+}
+
+fn on_cpu(shared: &Shared, index: &Index, search: &SearchOptions, progress: &Progress) {
     while let Some(requests) = shared.take_few() {
         for mut request in requests {
-            if request.is_late() {
-                request.tell(Outcome::Late);
+            if let Some(outcome) = ended(&request, progress) {
+                request.tell(outcome);
                 continue;
             }
             let outcome = match caught(|| index.search(request.query(), search)) {
@@ -148,11 +162,20 @@ fn on_cpu(shared: &Shared, index: &Index, search: &SearchOptions) {
     }
 }
 
-fn on_gpu(shared: &Shared, mut lane: Box<dyn BatchLane>, search: &SearchOptions) {
+fn on_gpu(
+    shared: &Shared,
+    mut lane: Box<dyn BatchLane>,
+    search: &SearchOptions,
+    progress: &Progress,
+) {
     while let Some(mut requests) = shared.take_batch() {
-        for mut request in requests.extract_if(.., |request| request.is_late()) {
-            request.tell(Outcome::Late);
-        }
+        requests.retain_mut(|request| match ended(request, progress) {
+            Some(outcome) => {
+                request.tell(outcome);
+                false
+            }
+            None => true,
+        });
         let started = Instant::now();
         let queries: Vec<&Query> = requests.iter().map(Request::query).collect();
         let answers = match caught(|| lane.answer(&queries, search)) {

@@ -24,7 +24,7 @@ pub struct GpuLane {
     terms: Vec<Term>,
 }
 
-/// What becomes of a query.
+/// The place that a query is answered at.
 enum Plan {
     /// It goes to the device.
     Device { has_must: bool },

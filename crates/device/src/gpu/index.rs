@@ -1,4 +1,4 @@
-//! The lists of an index on a device: as many as there is room for, the most useful first.
+//! The lists of an index on a device, the most useful first, as far as they fit.
 //!
 //! Documents have the numbers that the index has for them; those that are deleted are in no list. Scores
 //! are the same as the index gives, to the last bit: weights come of the same integers by the same
@@ -14,6 +14,7 @@ use tokapi_index::Index;
 use tokapi_index::query::Query;
 use tokapi_index::weighing::Weighing;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 use tokapi_weigh::formula::Bm25;
 
@@ -23,12 +24,12 @@ const TAKEN: usize = 1 << 20;
 /// Device memory that is left to batches of queries, where no limit is given: an eighth.
 const LEFT: u64 = 8;
 
-/// What it takes to bring lists to a device, in seconds: to start it, and for a posting (475 million took 9.9 s with an
+/// The seconds to bring lists to a device: to start it, and for a posting (475 million took 9.9 s with an
 /// H200, `benches/gpu/queries.txt`).
 const TO_START: f64 = 0.5;
 const TO_BRING: f64 = 21e-9;
 
-/// What a query takes a thread of the CPU, in seconds, for the root of the number of documents. It fits OR for the best ten
+/// The seconds that a query takes a thread of the CPU, for the root of the number of documents. It fits OR for the best ten
 /// of 73 thousand, 873 thousand and 10 million documents within a factor of two: 62, 406 and 860 microseconds.
 const TO_ANSWER: f64 = 0.3e-6;
 
@@ -39,11 +40,13 @@ pub struct GpuIndexOptions {
     pub build: Build,
     /// The device, counted from 0.
     pub device: u32,
-    /// Device memory for lists at most; seven eighths of what is free where `None`.
+    /// The most device memory for lists; seven eighths of the free memory if this is `None`.
     pub memory_bytes: Option<u64>,
     /// Batches after which a lane is lost, for tests of that.
     #[doc(hidden)]
     pub fail_after: Option<u64>,
+    /// Can cancel the bringing of lists.
+    pub progress: Progress,
 }
 
 impl GpuIndexOptions {
@@ -54,6 +57,7 @@ impl GpuIndexOptions {
             device: 0,
             memory_bytes: None,
             fail_after: None,
+            progress: Progress::default(),
         }
     }
 }
@@ -115,7 +119,7 @@ impl Terms {
     }
 }
 
-/// What a device has of a term.
+/// The list of a term on the device.
 pub(super) enum OnDevice {
     List(u32),
     /// No document of the index has it.
@@ -129,7 +133,8 @@ impl GpuIndex {
     /// often come first, then the longest.
     ///
     /// # Errors
-    /// There is no such device; it has too little memory; the index has 2^32 documents or more, or is damaged.
+    /// There is no such device; it has too little memory; the index has 2^32 documents or more, or is damaged;
+    /// [`Error::Cancelled`].
     pub fn new(index: Arc<Index>, options: &GpuIndexOptions, log: &[Query]) -> Result<Self> {
         let (fit, fits) = plan(&index, options, log)?;
         let lengths = index.lengths()?;
@@ -139,6 +144,7 @@ impl GpuIndex {
         let mut fits = fits.into_iter();
         let fits = |_: &[u8], _| fits.next().unwrap_or(false);
         index.each_list(TAKEN, fits, |piece| -> Result<()> {
+            options.progress.check()?;
             builder.add(piece.documents, piece.tfs)?;
             if piece.is_last {
                 builder.end_list();
@@ -211,7 +217,7 @@ impl GpuIndex {
     }
 }
 
-/// What fits, and of every list of the index, in its order, whether it does.
+/// How much fits, and for every list of the index, in its order, whether it fits.
 fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit, Vec<bool>)> {
     let documents = index.numbered();
     if u32::try_from(documents).is_err() {
@@ -232,6 +238,7 @@ fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit,
     for clause in log.iter().flat_map(|query| &query.clauses) {
         *asked.entry(&clause.term).or_default() += 1;
     }
+    options.progress.check()?;
     let mut lists = Vec::new();
     index.each_term(|term, df| {
         let times = std::str::from_utf8(term)

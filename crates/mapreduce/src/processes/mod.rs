@@ -30,7 +30,7 @@ use super::job::Room;
 use super::output::TextWriter;
 use super::portable::{ListJob, Portable, Runner, TextJob};
 use super::records::{RecordWriter, Records};
-use super::reduce::Counts;
+use super::reduce::{Counts, bytes_of};
 use super::report::Report;
 use super::run::Run;
 use super::spill::{Spill, scratch_folder};
@@ -52,7 +52,7 @@ pub struct Processes {
     command: WorkerCommand,
     scratch: PathBuf,
     progress: Progress,
-    /// What lives on from job to job, once there has been one.
+    /// The state that lives on from job to job, after the first.
     state: Mutex<Option<State>>,
 }
 
@@ -61,12 +61,12 @@ pub struct Processes {
 pub struct ProcessOptions {
     /// The number of worker processes.
     pub workers: usize,
-    /// A worker whose job takes so long for a record, or between two values or outputs of a key,
-    /// is ended, and its task run again; so is one that is stopped.
+    /// A worker is killed, and its task run again, if its job takes this long for a record, or
+    /// between two values or outputs of a key; or if the worker is stopped.
     pub deadline: Duration,
-    /// What the pairs of all workers may take in memory.
+    /// The most memory for the pairs of all workers.
     pub memory_bytes: u64,
-    /// The folder for what goes between tasks.
+    /// The folder for files between tasks.
     pub scratch: PathBuf,
     /// How keys are dealt out to reduce tasks.
     pub partitions: Partitions,
@@ -348,11 +348,9 @@ impl Phases<'_> {
         let mut all: BTreeMap<u32, Counts> = BTreeMap::new();
         let progress = &self.runner.progress;
         progress.begin(Stage::Merging, self.report.pair_bytes);
-        let (bytes, pairs) = (self.report.pair_bytes, self.report.shuffled_pairs.max(1));
+        let (bytes, pairs) = (self.report.pair_bytes, self.report.shuffled_pairs);
         let done = |task: &Task, counts: Counts| {
-            // Below the sum of the bytes: the quotient fits.
-            let done = u128::from(bytes) * u128::from(counts.pairs) / u128::from(pairs);
-            progress.add(done as u64);
+            progress.add(bytes_of(counts.pairs, pairs, bytes));
             all.insert(task.number, counts);
             Ok(())
         };

@@ -7,7 +7,7 @@ use super::word::Word;
 /// The most bits that are counted: 512 KiB of counters stay in the second cache level.
 const MAX_BITS: u32 = 16;
 
-/// What a thread takes at a time.
+/// The words that a thread takes at a time.
 const PIECE: usize = 1 << 18;
 
 /// Whether counting is the fastest way to sort `count` keys that differ in `bits` bits.

@@ -1,4 +1,4 @@
-//! Sorting what fits a cache: radix sort from the lowest digit up, and counting.
+//! Sorting words that fit a cache: radix sort from the lowest digit up, and counting.
 
 use super::word::{Word, varying_bits};
 

@@ -66,7 +66,7 @@ pub(super) struct Pairs<W> {
     blocks: Vec<W>,
 }
 
-/// What a thread needs to sort a bucket.
+/// The memory of a thread that sorts a bucket.
 struct Leaf<W> {
     pairs: Vec<W>,
     other: Vec<W>,

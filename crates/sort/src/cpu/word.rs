@@ -1,4 +1,4 @@
-//! What is sorted: words of 32, 64 or 128 bits, and the digits in them.
+//! The words that are sorted, of 32, 64 or 128 bits, and the digits in them.
 
 use std::fmt::Debug;
 

@@ -248,3 +248,22 @@ fn lists_are_brought_for_many_queries() {
     assert!(!GpuIndex::pays(&index, 100_000, 16));
     assert!(!GpuIndex::pays(&index, 0, 0));
 }
+
+#[test]
+fn cancelled_queries_are_not_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = index(folder.path());
+    let queries = queries(100);
+    let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &queries);
+    for gpu in [None, Some(gpu)] {
+        let options = options(16);
+        let mut in_order = InOrder::new(Arc::clone(&index), gpu, &options).unwrap();
+        options.progress.cancel();
+        let mut answers = in_order.answers(queries.clone());
+        assert!(answers.all(|answer| matches!(answer, Err(Error::Cancelled))));
+    }
+    let device = GpuIndexOptions::new(BUILD);
+    device.progress.cancel();
+    let cancelled = GpuIndex::new(index, &device, &queries);
+    assert!(matches!(cancelled, Err(Error::Cancelled)));
+}
