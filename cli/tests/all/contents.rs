@@ -100,8 +100,7 @@ fn filters_and_snippets() {
     assert!(info["files"]["records"].as_u64() > Some(0), "{info}");
     let info = printed(&folder, &["info", "index"]);
     assert!(
-        info.contains("bytes of field-terms")
-            && info.contains("keeps     texts and the fields lang"),
+        info.contains("bytes of field-terms") && info.contains("keeps     texts; fields lang"),
         "{info}"
     );
 }

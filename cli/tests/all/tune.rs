@@ -116,10 +116,10 @@ fn what_cannot_be_measured_is_one_line_of_error() {
     std::fs::write(folder.path().join("empty.jsonl"), "").unwrap();
     for (arguments, why) in [
         (&["tune", "-"][..], "standard input"),
-        (&["tune", "empty.jsonl"], "no text"),
+        (&["tune", "empty.jsonl"], "the input is empty"),
         (
             &["tune", "empty.jsonl", "--chunk-size", "1MB"],
-            "leave it away",
+            "drop --chunk-size",
         ),
     ] {
         let done = tokapi(&store, arguments);
