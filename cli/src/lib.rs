@@ -131,7 +131,7 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            note(&line(&format!("{error}{}", flag(&error))));
+            note(&message(&error));
             ExitCode::from(if is_wrong_usage(&error) { 2 } else { 1 })
         }
     }
@@ -162,6 +162,11 @@ fn flag(error: &tokapi::Error) -> String {
         Error::NoDevice(_) => " (--engine cpu)".into(),
         _ => String::new(),
     }
+}
+
+/// An error as a line for standard error.
+fn message(error: &tokapi::Error) -> String {
+    line(&format!("{error}{}", flag(error)))
 }
 
 /// A line for standard error, even if a file's name has line breaks.

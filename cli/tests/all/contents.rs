@@ -171,7 +171,7 @@ fn mistakes_are_told_in_one_line() {
     one_line(
         &plain(&["--filter", "lang:en"]),
         2,
-        &["lang", "build it with --field"],
+        &["lang", "--field lang"],
     );
     one_line(&plain(&["--json", "--text"]), 2, &["plain", "--store"]);
     let index = |args: &[&str]| folder.run(&[&["index", "-o", "out/index"], args].concat());

@@ -78,7 +78,7 @@ fn what_impacts_do_not_allow_is_told_in_one_line() {
         &["delete", "index", "--id", "a"],
         &["merge", "index"],
     ] {
-        one_line(&folder.run(args), 1, &["index", said, "without impacts"]);
+        one_line(&folder.run(args), 2, &["index", said, "without impacts"]);
     }
     let export = ["export", "index", "--to", "bm25s", "-o", "out/bm25s"];
     one_line(&folder.run(&export), 2, &["index", said]);
