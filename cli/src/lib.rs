@@ -58,11 +58,11 @@ Examples:
 )]
 struct Program {
     /// The number of threads [default: the number of cores]
-    #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, display_order = 900, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
     /// Report decisions and times on standard error; -vv reports more
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, display_order = 900, action = clap::ArgAction::Count)]
     verbose: u8,
 
     #[command(subcommand)]

@@ -1,18 +1,7 @@
 //! Texts and fields as people use them: kept, filtered by and shown, from the command line.
 
-use crate::folder::{Folder, one_line};
+use crate::folder::{Folder, json, one_line, printed};
 use serde_json::{Value, json};
-
-/// What a run prints, which must succeed.
-fn printed(folder: &Folder, args: &[&str]) -> String {
-    let run = folder.run(args);
-    assert!(run.status.success(), "{args:?}: {run:?}");
-    String::from_utf8(run.stdout).unwrap()
-}
-
-fn json(folder: &Folder, args: &[&str]) -> Value {
-    serde_json::from_str(&printed(folder, args)).unwrap()
-}
 
 fn ids(answer: &Value) -> Vec<&str> {
     let hits = answer["hits"].as_array().unwrap().iter();

@@ -74,6 +74,18 @@ impl Folder {
     }
 }
 
+/// What a run prints, which must succeed.
+pub fn printed(folder: &Folder, args: &[&str]) -> String {
+    let run = folder.run(args);
+    assert!(run.status.success(), "{args:?}: {run:?}");
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// The same, read as JSON.
+pub fn json(folder: &Folder, args: &[&str]) -> Value {
+    serde_json::from_str(&printed(folder, args)).unwrap()
+}
+
 /// Rounds of a test that repeats something random: `few`, or `TOKAPI_SOAK` times as many (`.ci/soak`).
 pub fn rounds(few: u64) -> u64 {
     let times = std::env::var("TOKAPI_SOAK").map_or(1, |times| times.parse().unwrap());

@@ -1,13 +1,6 @@
 //! Words as people write them: found from the command line without any option.
 
-use crate::folder::{Folder, one_line};
-
-/// What a run prints, which must succeed.
-fn printed(folder: &Folder, args: &[&str]) -> String {
-    let run = folder.run(args);
-    assert!(run.status.success(), "{args:?}: {run:?}");
-    String::from_utf8(run.stdout).unwrap()
-}
+use crate::folder::{Folder, one_line, printed};
 
 const DOCS: &str = "a\t“quoted” word—dash foo\u{a0}bar it’s cafe\u{301} ते हिन्दी\n\
                     b\tplain words of the CAFÉ, हि\u{928}\u{94d}दी\n";
