@@ -78,7 +78,7 @@ pub struct Reading {
         value_name = "SIZE",
         value_parser = chunk_size,
         default_value = "auto",
-        help_heading = "Memory and scratch"
+        help_heading = "Reading"
     )]
     chunk_size: ChunkSize,
 

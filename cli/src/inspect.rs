@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
+use tokapi::analyze::{Analyzer, StopWords};
+use tokapi::index::Keep;
 use tokapi::{Error, Index, Progress};
 
 use crate::progress::show;
 use crate::storage::Budget;
-use crate::summary::{grouped, print};
+use crate::summary::{counted, grouped, print};
 use crate::table::Table;
 
 /// Show the size and the content of an index
@@ -46,7 +48,8 @@ pub struct CheckArgs {
 }
 
 pub fn info(args: &InfoArgs) -> Result<(), Error> {
-    let info = Index::open(&args.index)?.info();
+    let index = Index::open(&args.index)?;
+    let info = index.info();
     let bytes: u64 = info.files.iter().map(|(_, bytes)| bytes).sum();
     let lists: u64 = info
         .files
@@ -100,21 +103,65 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
     }
     push("bytes", grouped(bytes));
     push("bits per posting", format!("{bits:.2}"));
-    let mut text = format!("{}analyzer  {}\n", table.text(), info.analyzer);
+    let mut text = format!("{}analyzer  {}\n", table.text(), terms(index.analyzer()));
     if !info.keep.is_nothing() {
-        text += &format!("keeps     {}\n", info.keep);
+        text += &format!("keeps     {}\n", kept(&info.keep));
     }
     if let Some(impacts) = &info.impacts {
         text += &format!("weights   impacts by {}\n", impacts.bm25);
     }
     if info.left_over.count > 0 {
         text += &format!(
-            "left over {} files and folders of {} bytes by interrupted changes; the next change removes them\n",
+            "left over {} files and folders of {} bytes from interrupted changes; the next change removes them\n",
             grouped(info.left_over.count),
             grouped(info.left_over.bytes)
         );
     }
     print(text.as_bytes())
+}
+
+/// An analyzer in words.
+fn terms(analyzer: &Analyzer) -> String {
+    let options = analyzer.options();
+    let description = analyzer.description();
+    let cut = description.split(',').next().unwrap_or_default();
+    let mut parts = vec![cut.to_owned()];
+    match options.stop_words {
+        StopWords::None => parts.push("no stop words".into()),
+        StopWords::These(words) => parts.push(counted(words.len() as u64, "stop word")),
+        // The words of an index are known one by one.
+        _ => {}
+    }
+    parts.push(match options.stemmer {
+        None => "no stemmer".into(),
+        Some(language) => format!("stemmer {language}"),
+    });
+    match (options.min_length, options.max_length) {
+        (None, None) => {}
+        (Some(least), None) => parts.push(format!("terms of {least} characters or more")),
+        (least, Some(most)) => parts.push(format!(
+            "terms of {} to {most} characters",
+            least.unwrap_or(0)
+        )),
+    }
+    parts.join("; ")
+}
+
+/// The content that an index keeps of its documents, in words.
+fn kept(keep: &Keep) -> String {
+    let mut parts = Vec::new();
+    if keep.text {
+        parts.push("texts".to_owned());
+    }
+    match &keep.fields[..] {
+        [] => {}
+        [field] => parts.push(format!("field {field}")),
+        fields => parts.push(format!("fields {}", fields.join(", "))),
+    }
+    if keep.positions {
+        parts.push("positions".to_owned());
+    }
+    parts.join("; ")
 }
 
 pub fn check(args: &CheckArgs) -> Result<(), Error> {
@@ -133,12 +180,12 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
     }
     print(
         format!(
-            "{} is whole: {} documents, {} terms, {} postings, {} bytes\n",
+            "{} is whole: {}, {}, {}, {}\n",
             args.index.display(),
-            grouped(checked.documents),
-            grouped(checked.terms),
-            grouped(checked.postings),
-            grouped(checked.bytes)
+            counted(checked.documents, "document"),
+            counted(checked.terms, "term"),
+            counted(checked.postings, "posting"),
+            counted(checked.bytes, "byte")
         )
         .as_bytes(),
     )

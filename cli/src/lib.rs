@@ -58,11 +58,11 @@ Examples:
 )]
 struct Program {
     /// The number of threads [default: the number of cores]
-    #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, display_order = 900, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
     /// Report decisions and times on standard error; -vv reports more
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, display_order = 900, action = clap::ArgAction::Count)]
     verbose: u8,
 
     #[command(subcommand)]
@@ -131,7 +131,7 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            note(&line(&format!("{error}{}", flag(&error))));
+            note(&message(&error));
             ExitCode::from(if is_wrong_usage(&error) { 2 } else { 1 })
         }
     }
@@ -162,6 +162,11 @@ fn flag(error: &tokapi::Error) -> String {
         Error::NoDevice(_) => " (--engine cpu)".into(),
         _ => String::new(),
     }
+}
+
+/// An error as a line for standard error.
+fn message(error: &tokapi::Error) -> String {
+    line(&format!("{error}{}", flag(error)))
 }
 
 /// A line for standard error, even if a file's name has line breaks.

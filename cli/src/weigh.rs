@@ -23,7 +23,7 @@ Examples:
   tokapi weigh docs.jsonl -o weights.parquet
   tokapi weigh docs.jsonl -o weights.tsv --top 10
   tokapi weigh docs/ 'more/*.tsv.gz' -o weights.npz --stop-words english --stemmer english
-  tokapi weigh corpus.parquet --id-field docid --text-field title,body -o vectors.jsonl.zst --top 128
+  tokapi weigh corpus.parquet --id-field docid --text-field title,body -o vectors.jsonl.zst
   zcat trec.gz | tokapi weigh --format trec - -o - --to tsv | head
   tokapi weigh docs.jsonl -o w.parquet --formula bm25plus --k1 0.9 --b 0.4 --tables --json")]
 pub struct Args {

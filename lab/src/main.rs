@@ -1,4 +1,4 @@
-//! The benchmarks of the documents that Tokapi implements: `cargo run --release -p tokapi-lab -- NAME`.
+//! The benchmarks of Tokapi: `cargo run --release -p tokapi-lab -- NAME`.
 
 mod collection;
 #[cfg(feature = "cuda")]
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tokapi_cli::summary::note;
 
-/// Measures this machine
+/// Benchmarks of Tokapi
 #[derive(Debug, Parser)]
 #[command(
     name = "tokapi-lab",
@@ -38,7 +38,7 @@ Examples:
   tokapi-lab sort --count 1e9 --type u32 --algorithm radix"
 )]
 struct Program {
-    /// How many threads to use [default: as many as there are cores]
+    /// The number of threads [default: the number of cores]
     #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 

@@ -1,4 +1,4 @@
-//! `tokapi bench search`: how fast queries are answered, in the terms of `benches/search`.
+//! The benchmark `search`: the speed of queries, with the tasks of `benches/search`.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use tokapi_cli::summary::print;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tokapi bench search index queries.tsv --task top10 --repeat 5 --answers answers.tsv")]
+  tokapi-lab search index queries.tsv --task top10 --repeat 5 --answers answers.tsv")]
 pub struct Args {
     /// The folder of the index
     index: PathBuf,

@@ -323,9 +323,9 @@ impl Search<'_> {
             match answer {
                 Ok(answer) => print(answer.as_bytes())?,
                 // The next query may be right.
-                Err(Error::Usage(what)) => {
+                Err(error @ (Error::Usage(_) | Error::NotKept(_))) => {
                     failed += 1;
-                    note(&format!("tokapi: {what}\n"));
+                    note(&crate::message(&error));
                 }
                 Err(error) => return Err(error),
             }
@@ -387,6 +387,7 @@ impl Search<'_> {
 fn of_query(id: &str, error: Error) -> Error {
     match error {
         Error::Usage(what) => Error::Usage(format!("query {id}: {what}")),
+        Error::NotKept(_) => Error::Usage(format!("query {id}: {error}{}", crate::flag(&error))),
         other => other,
     }
 }

@@ -1,18 +1,7 @@
 //! Texts and fields as people use them: kept, filtered by and shown, from the command line.
 
-use crate::folder::{Folder, one_line};
+use crate::folder::{Folder, json, one_line, printed};
 use serde_json::{Value, json};
-
-/// What a run prints, which must succeed.
-fn printed(folder: &Folder, args: &[&str]) -> String {
-    let run = folder.run(args);
-    assert!(run.status.success(), "{args:?}: {run:?}");
-    String::from_utf8(run.stdout).unwrap()
-}
-
-fn json(folder: &Folder, args: &[&str]) -> Value {
-    serde_json::from_str(&printed(folder, args)).unwrap()
-}
 
 fn ids(answer: &Value) -> Vec<&str> {
     let hits = answer["hits"].as_array().unwrap().iter();
@@ -100,8 +89,7 @@ fn filters_and_snippets() {
     assert!(info["files"]["records"].as_u64() > Some(0), "{info}");
     let info = printed(&folder, &["info", "index"]);
     assert!(
-        info.contains("bytes of field-terms")
-            && info.contains("keeps     texts and the fields lang"),
+        info.contains("bytes of field-terms") && info.contains("keeps     texts; fields lang"),
         "{info}"
     );
 }
@@ -172,7 +160,7 @@ fn mistakes_are_told_in_one_line() {
     one_line(
         &plain(&["--filter", "lang:en"]),
         2,
-        &["lang", "build it with --field"],
+        &["lang", "--field lang"],
     );
     one_line(&plain(&["--json", "--text"]), 2, &["plain", "--store"]);
     let index = |args: &[&str]| folder.run(&[&["index", "-o", "out/index"], args].concat());

@@ -50,13 +50,13 @@ fn auto_takes_the_cpu() {
 #[test]
 fn options_of_ppd_go_with_ppd() {
     let text = error(&weigh(&["--unknown", "one"]), 2);
-    assert!(text.contains("--unknown one goes with --method ppd"));
+    assert!(text.contains("--unknown one needs --method ppd"));
     let text = error(&weigh(&["--dictionary", "x.dictionary"]), 2);
-    assert!(text.contains("--dictionary goes with --method ppd"));
+    assert!(text.contains("--dictionary needs --method ppd"));
     let text = error(&weigh(&["--method", "ppd"]), 2);
     assert!(text.contains("needs --dictionary"));
     let text = error(&weigh(&["--method", "pp", "--engine", "cpu"]), 2);
-    assert!(text.contains("goes with --engine gpu"));
+    assert!(text.contains("add --engine gpu"));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn search_by_a_gpu_is_an_error_that_says_why() {
     assert!(!folder.path().join("a.run").exists());
     let count = ["search", &index, "wing", "--count", "--engine", "gpu"];
     let text = error(&tokapi(&count), 2);
-    assert!(text.contains("--count goes with --engine cpu"), "{text}");
+    assert!(text.contains("use --engine cpu"), "{text}");
 }
 
 #[test]

@@ -118,14 +118,14 @@ fn mistakes_are_told_in_one_line() {
         &["none", "no index"],
     );
     let both = ["export", "index", "--to", "ciff", "-o", "-", "--json"];
-    refused(&both, 2, &["standard output", "name a file"]);
+    refused(&both, 2, &["standard output", "give a file"]);
     let into = ["export", "index", "--to", "ciff", "-o", "none/a.ciff"];
     refused(&into, 1, &["none/a.ciff", "cannot write"]);
     let index = |input: &'static str| {
         let input: Vec<&str> = input.split(' ').collect();
         [&["index", "-o", "out/i"], &input[..]].concat()
     };
-    refused(&index("a.ciff docs.tsv"), 2, &["a.ciff", "name it alone"]);
+    refused(&index("a.ciff docs.tsv"), 2, &["a.ciff", "the only input"]);
     refused(&index("no.ciff"), 1, &["no.ciff", "cannot read"]);
     refused(
         &["weigh", "a.ciff", "-o", "out/w.tsv"],

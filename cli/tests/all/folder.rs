@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -73,6 +74,73 @@ impl Folder {
     }
 }
 
+/// What a run prints, which must succeed.
+pub fn printed(folder: &Folder, args: &[&str]) -> String {
+    let run = folder.run(args);
+    assert!(run.status.success(), "{args:?}: {run:?}");
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// The same, read as JSON.
+pub fn json(folder: &Folder, args: &[&str]) -> Value {
+    serde_json::from_str(&printed(folder, args)).unwrap()
+}
+
+/// Rounds of a test that repeats something random: `few`, or `TOKAPI_SOAK` times as many (`.ci/soak`).
+pub fn rounds(few: u64) -> u64 {
+    let times = std::env::var("TOKAPI_SOAK").map_or(1, |times| times.parse().unwrap());
+    few * times
+}
+
+/// Starts `tokapi` in the folder, without any input; its standard error can be read.
+pub fn start(folder: &Folder, args: &[&str]) -> Child {
+    let mut command = Command::new(TOKAPI);
+    command.args(args).current_dir(folder.0.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Kills runs at random moments of the time that they take.
+pub struct Killer {
+    pub random: Random,
+    /// The latest moment.
+    pub latest: Duration,
+    pub kills: u64,
+}
+
+impl Killer {
+    /// Runs `tokapi`, and kills it unless it ends before. Gives whether it was killed.
+    pub fn run(&mut self, folder: &Folder, args: &[&str]) -> (bool, Output) {
+        let began = Instant::now();
+        let mut child = start(folder, args);
+        let moment = self.random.below(1000) as f64 / 1000.0;
+        std::thread::sleep(self.latest.mul_f64(moment));
+        let killed = child.try_wait().unwrap().is_none();
+        if killed {
+            child.kill().unwrap();
+            self.kills += 1;
+        }
+        let ended = child.wait_with_output().unwrap();
+        // A kill may come when the run has just ended.
+        if !killed {
+            assert!(ended.status.success(), "{args:?}: {ended:?}");
+            let limit = self.latest.max(Duration::from_millis(300));
+            self.latest = began.elapsed().clamp(self.latest, limit);
+        }
+        (killed, ended)
+    }
+
+    /// Whether there are enough kills, `wanted`, and `seen` says that they came at all the moments that matter.
+    pub fn is_done(&self, wanted: u64, seen: bool) -> bool {
+        assert!(
+            self.kills < 50 * wanted,
+            "{} kills at the wrong moments",
+            self.kills
+        );
+        self.kills >= wanted && seen
+    }
+}
+
 /// A generator of numbers that is the same each time.
 pub struct Random(pub u64);
 
@@ -105,6 +173,12 @@ pub fn shell(folder: &Folder, script: &str) -> Output {
     command.args(["-c", script, TOKAPI]);
     command.current_dir(folder.0.path());
     command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// The documents of a summary, and the number of those that were left out.
+pub fn counts(summary: &Value) -> (u64, u64) {
+    let count = |name: &str| summary[name].as_u64().unwrap();
+    (count("documents"), count("skipped"))
 }
 
 /// Two documents with `bad` between them, in the format of `extension`.

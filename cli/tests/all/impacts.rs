@@ -1,18 +1,7 @@
 //! Impacts from the command line: built, searched, described, and what they do not allow.
 
-use crate::folder::{Folder, one_line};
+use crate::folder::{Folder, json, one_line, printed};
 use serde_json::Value;
-
-/// What a run prints, which must succeed.
-fn printed(folder: &Folder, args: &[&str]) -> String {
-    let run = folder.run(args);
-    assert!(run.status.success(), "{args:?}: {run:?}");
-    String::from_utf8(run.stdout).unwrap()
-}
-
-fn json(folder: &Folder, args: &[&str]) -> Value {
-    serde_json::from_str(&printed(folder, args)).unwrap()
-}
 
 fn indexed() -> Folder {
     let folder = Folder::new();
@@ -78,7 +67,7 @@ fn what_impacts_do_not_allow_is_told_in_one_line() {
         &["delete", "index", "--id", "a"],
         &["merge", "index"],
     ] {
-        one_line(&folder.run(args), 1, &["index", said, "without impacts"]);
+        one_line(&folder.run(args), 2, &["index", said, "without impacts"]);
     }
     let export = ["export", "index", "--to", "bm25s", "-o", "out/bm25s"];
     one_line(&folder.run(&export), 2, &["index", said]);

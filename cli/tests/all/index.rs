@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::folder::{Folder, one_line};
+use crate::folder::{Folder, json, one_line, printed};
 use serde_json::Value;
 
 fn data(name: &str) -> String {
@@ -11,17 +11,6 @@ fn data(name: &str) -> String {
         .join("../data")
         .join(name);
     path.display().to_string()
-}
-
-/// What a run prints, which must succeed.
-fn printed(folder: &Folder, args: &[&str]) -> String {
-    let run = folder.run(args);
-    assert!(run.status.success(), "{args:?}: {run:?}");
-    String::from_utf8(run.stdout).unwrap()
-}
-
-fn json(folder: &Folder, args: &[&str]) -> Value {
-    serde_json::from_str(&printed(folder, args)).unwrap()
 }
 
 /// nDCG@10 of a collection's queries over an index that is built with `options`.

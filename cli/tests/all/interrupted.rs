@@ -2,53 +2,37 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::folder::{Folder, Random, TOKAPI, one_line, shell};
+use crate::folder::{Folder, Killer, Random, one_line, rounds, shell, start};
 
-/// Kills in all; each at a random moment of the time that a job takes.
-const KILLS: u64 = 210;
+/// Kills of a job, each at a random moment of the time that it takes.
+const KILLS: u64 = 7;
 
-fn start(folder: &Folder, args: &[&str]) -> Child {
-    let mut command = Command::new(TOKAPI);
-    command.args(args).current_dir(folder.0.path());
-    command.stdin(Stdio::null()).stdout(Stdio::null());
-    command.stderr(Stdio::piped()).spawn().unwrap()
-}
-
-/// Runs a job over and over, killed each time at a random moment, until all kills have been done;
-/// every time it gets to its end the output must be `expected`. Gives how often it was killed while
-/// there was something to go on with.
-fn kill_again_and_again(folder: &Folder, args: &[&str], output: &str, kills: u64) -> u64 {
+/// Runs a job over and over, killed each time at a random moment, until it was killed often, also with scratch to
+/// resume from. The output of every whole run must be that of an undisturbed one.
+fn kill_again_and_again(folder: &Folder, args: &[&str], output: &str) {
     let began = Instant::now();
     let whole = folder.run(args);
     assert!(whole.status.success(), "{whole:?}");
-    let longest = began.elapsed();
+    let latest = began.elapsed();
     let expected = fs::read(folder.path(output)).unwrap();
     fs::remove_file(folder.path(output)).unwrap();
-    let mut random = Random(kills);
-    let (mut killed, mut with_scratch) = (0, 0);
-    while killed < kills {
-        let resumed = [args, &["--resume"]].concat();
-        let mut child = start(folder, &resumed);
-        std::thread::sleep(longest.mul_f64(random.below(1000) as f64 / 1000.0));
-        if child.try_wait().unwrap().is_none() {
-            child.kill().unwrap();
-            killed += 1;
-        }
-        let ended = child.wait_with_output().unwrap();
+    let mut killer = Killer {
+        random: Random(1),
+        latest,
+        kills: 0,
+    };
+    let mut with_scratch = false;
+    while !killer.is_done(rounds(KILLS), with_scratch) {
+        let (_, ended) = killer.run(folder, &[args, &["--resume"]].concat());
         let error = String::from_utf8_lossy(&ended.stderr);
         assert!(
             ended.status.success() || ended.status.code().is_none(),
             "{error}"
         );
-        with_scratch += u64::from(
-            folder
-                .written()
-                .iter()
-                .any(|name| name.starts_with("tokapi-")),
-        );
+        let written = folder.written();
+        with_scratch |= written.iter().any(|name| name.starts_with("tokapi-"));
         // A job that gets to its end, killed or not, has its output whole.
         if folder.path(output).exists() {
             assert!(fs::read(folder.path(output)).unwrap() == expected);
@@ -58,20 +42,15 @@ fn kill_again_and_again(folder: &Folder, args: &[&str], output: &str, kills: u64
     let last = folder.run(&[args, &["--resume"]].concat());
     assert!(last.status.success(), "{last:?}");
     assert!(fs::read(folder.path(output)).unwrap() == expected);
-    with_scratch
 }
 
 #[test]
 fn weigh_goes_on_after_a_kill() {
     let folder = Folder::new();
     folder.generate("docs.jsonl", "1000");
-    for (output, more, kills) in [
-        ("out/w.parquet", &["--order", "term"][..], KILLS / 3),
-        (
-            "out/w.tsv",
-            &["--order", "document", "--top", "20"],
-            KILLS / 3,
-        ),
+    for (output, more) in [
+        ("out/w.parquet", &["--order", "term"][..]),
+        ("out/w.tsv", &["--order", "document", "--top", "20"]),
     ] {
         let args = [
             "weigh",
@@ -83,8 +62,7 @@ fn weigh_goes_on_after_a_kill() {
             "200kB",
         ];
         let args = [&args[..], more].concat();
-        let with_scratch = kill_again_and_again(&folder, &args, output, kills);
-        assert!(with_scratch > kills / 4, "{with_scratch} of {kills}");
+        kill_again_and_again(&folder, &args, output);
         fs::remove_file(folder.path(output)).unwrap();
         // Neither scratch nor what was half written is left.
         assert_eq!(folder.written(), [""; 0]);
@@ -113,8 +91,7 @@ fn sort_goes_on_after_a_kill() {
         "--chunk-size",
         "200kB",
     ];
-    let with_scratch = kill_again_and_again(&folder, &args, output, KILLS / 3);
-    assert!(with_scratch > KILLS / 12, "{with_scratch}");
+    kill_again_and_again(&folder, &args, output);
     assert_eq!(folder.written(), ["sorted.u32"]);
 }
 

@@ -4,15 +4,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::folder::{Folder, Random, TOKAPI};
+use crate::folder::{Folder, Killer, Random, rounds};
 use tokapi::Index;
 use tokapi::query::{Query, SearchOptions};
 
-/// Kills in all; each at a random moment of the time that a change takes.
-const KILLS: usize = 300;
+/// Kills, each at a random moment of the time that a change takes.
+const KILLS: u64 = 30;
 
 type Ids = BTreeSet<String>;
 
@@ -87,39 +86,24 @@ fn a_killed_change_has_happened_or_not() {
     let mut there = documents(&folder, 0, 2000, &mut random);
     let built = folder.run(&["index", "new.tsv", "-o", "index", "--store", "--positions"]);
     assert!(built.status.success(), "{built:?}");
-    let (mut next, mut killed, mut kept) = (2000, 0, 0);
-    let mut longest = Duration::from_millis(20);
-    while killed < KILLS {
+    let (mut next, mut kept) = (2000, 0);
+    let mut killer = Killer {
+        random: Random(2),
+        latest: Duration::from_millis(20),
+        kills: 0,
+    };
+    // Some are killed after the moment of change, while parts are merged or files removed, and some before.
+    while !killer.is_done(rounds(KILLS), kept > 0 && kept < killer.kills) {
         let (args, after) = change(&folder, &there, &mut next, &mut random);
-        let began = Instant::now();
-        let mut child = Command::new(TOKAPI)
-            .args(args.split(' '))
-            .current_dir(folder.0.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(longest.mul_f64(random.below(1000) as f64 / 1000.0));
-        let alive = child.try_wait().unwrap().is_none();
-        if alive {
-            child.kill().unwrap();
-            killed += 1;
-        }
-        let ended = child.wait_with_output().unwrap();
-        if !alive {
-            assert!(ended.status.success(), "{args}: {ended:?}");
-            longest = began.elapsed().clamp(longest, Duration::from_millis(200));
-        }
+        let (killed, _) = killer.run(&folder, &args.split(' ').collect::<Vec<_>>());
         let checked = folder.run(&["check", "index"]);
         assert!(checked.status.success(), "{args}: {checked:?}");
         let now = ids(&folder);
         let has_happened = now == after;
-        assert!(has_happened || alive && now == there, "{args}");
-        kept += usize::from(alive && has_happened && after != there);
+        assert!(has_happened || killed && now == there, "{args}");
+        kept += u64::from(killed && has_happened && after != there);
         there = now;
     }
-    // Some were killed after the moment of change, while parts were merged or files removed.
-    assert!((1..KILLS).contains(&kept), "{kept}");
     let merged = folder.run(&["merge", "index"]);
     assert!(merged.status.success(), "{merged:?}");
     assert_eq!(ids(&folder), there);

@@ -1,5 +1,6 @@
 //! The program as users run it: one test program for all verbs, so that it is linked once.
 
+mod bad_files;
 mod bad_input;
 mod bad_output;
 mod budget;

@@ -179,10 +179,10 @@ fn errors_are_one_line_and_leave_nothing() {
     let rank = ["mapreduce", "pagerank", "edges", "-o", "r.tsv"];
     let text = error(folder, &rank, 1);
     assert!(
-        text.contains("edges, line `c`") && text.contains("--skip-bad"),
+        text.contains("edges, line `c`") && text.contains("--on-error skip"),
         "{text}"
     );
-    let done = tokapi(folder, &[&rank[..], &["--skip-bad"]].concat());
+    let done = tokapi(folder, &[&rank[..], &["--on-error", "skip"]].concat());
     let told = String::from_utf8(done.stderr).unwrap();
     assert!(done.status.success() && told.contains("line `c`"), "{told}");
     let missing = ["mapreduce", "wordcount", "missing", "-o", "o.tsv"];
@@ -195,7 +195,15 @@ fn errors_are_one_line_and_leave_nothing() {
     assert!(error(folder, &scratch, 2).contains("none"));
     let workers = ["mapreduce", "sort", "edges", "-o", "o", "--workers", "2"];
     assert!(error(folder, &workers, 2).contains("processes"));
-    let device = ["mapreduce", "sort", "edges", "-o", "o", "--sort", "merge"];
+    let device = [
+        "mapreduce",
+        "sort",
+        "edges",
+        "-o",
+        "o",
+        "--algorithm",
+        "merge",
+    ];
     assert!(error(folder, &device, 2).contains("gpu"));
     let gpu = ["mapreduce", "sort", "edges", "-o", "o", "--runner", "gpu"];
     assert!(error(folder, &gpu, 1).contains("GPU"));

@@ -2,15 +2,14 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::folder::{Folder, Random, TOKAPI, one_line};
+use crate::folder::{Folder, Killer, Random, one_line, rounds};
 use tokapi::Index;
 use tokapi::query::{Query, SearchOptions};
 
-/// Kills in all; each at a random moment of the time that it takes.
-const KILLS: u64 = 60;
+/// Kills, each at a random moment of the time that an index takes.
+const KILLS: u64 = 12;
 
 fn ok(folder: &Folder, args: &str) {
     let run = folder.run(&args.split(' ').collect::<Vec<_>>());
@@ -102,40 +101,26 @@ fn killed_at_any_moment_there_is_the_old_index_or_the_new_one() {
     documents(&folder, "a.tsv", "even", 3000);
     documents(&folder, "b.tsv", "odd", 4000);
     ok(&folder, "index a.tsv -o index");
-    let mut random = Random(3);
-    let (mut killed, mut kept, mut there) = (0, 0, (3000, 0));
-    let mut longest = Duration::from_millis(30);
-    while killed < KILLS {
+    let (mut kept, mut there) = (0, (3000, 0));
+    let mut killer = Killer {
+        random: Random(3),
+        latest: Duration::from_millis(30),
+        kills: 0,
+    };
+    while !killer.is_done(rounds(KILLS), kept < killer.kills) {
         let (input, after) = match there.0 {
             0 => ("a.tsv", (3000, 0)),
             _ => ("b.tsv", (0, 4000)),
         };
-        let began = Instant::now();
-        let mut child = Command::new(TOKAPI)
-            .args(["index", input, "-o", "index", "--overwrite"])
-            .current_dir(folder.0.path())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(longest.mul_f64(random.below(1000) as f64 / 1000.0));
-        let alive = child.try_wait().unwrap().is_none();
-        if alive {
-            child.kill().unwrap();
-            killed += 1;
-        }
-        let ended = child.wait_with_output().unwrap();
-        if !alive {
-            assert!(ended.status.success(), "{ended:?}");
-            longest = began.elapsed().clamp(longest, Duration::from_millis(300));
-        }
+        let args = ["index", input, "-o", "index", "--overwrite"];
+        let (killed, _) = killer.run(&folder, &args);
         let index = Index::open(folder.path("index")).unwrap();
         let now = (found(&index, "even"), found(&index, "odd"));
-        assert!(now == after || alive && now == there, "{now:?}");
+        assert!(now == after || killed && now == there, "{now:?}");
         ok(&folder, "check index");
-        kept += u64::from(alive && now == after);
+        kept += u64::from(killed && now == after);
         there = now;
     }
-    assert!(kept < KILLS, "{kept}");
     ok(&folder, "index a.tsv -o index --overwrite");
     assert_eq!(folder.names("index").len(), 3);
     // Nothing beside.

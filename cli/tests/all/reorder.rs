@@ -66,5 +66,5 @@ fn what_cannot_be_reordered_is_told() {
     one_line(&folder.run(&import), 2, &["tokapi merge --reorder"]);
     assert!(!folder.path("other").exists());
     let little = ["merge", "index", "--reorder", "graph", "--memory", "1MB"];
-    one_line(&folder.run(&little), 2, &["are not enough"]);
+    one_line(&folder.run(&little), 2, &["needs a memory budget"]);
 }

@@ -44,7 +44,7 @@ fn what_is_found_is_kept_and_used() {
         assert!(done.status.success(), "{}", text(&done.stderr));
         text(&done.stderr)
     };
-    assert!(weigh(&["--spill"]).contains("have not been measured here"));
+    assert!(weigh(&["--spill"]).contains("no chunk sizes were measured"));
 
     let tune = ["tune", &input, "--sample", "300KB", "--repeat", "1"];
     let done = tokapi(&store, &tune);
@@ -116,10 +116,10 @@ fn what_cannot_be_measured_is_one_line_of_error() {
     std::fs::write(folder.path().join("empty.jsonl"), "").unwrap();
     for (arguments, why) in [
         (&["tune", "-"][..], "standard input"),
-        (&["tune", "empty.jsonl"], "no text"),
+        (&["tune", "empty.jsonl"], "the input is empty"),
         (
             &["tune", "empty.jsonl", "--chunk-size", "1MB"],
-            "leave it away",
+            "drop --chunk-size",
         ),
     ] {
         let done = tokapi(&store, arguments);

@@ -1,4 +1,4 @@
-//! `tokapi bench mapreduce`: jobs on threads beside programs that do nothing else.
+//! The benchmark `mapreduce`: jobs on threads, compared with programs made for one job.
 //!
 //! The text is a generated collection in memory. Clocks run from there to all results in memory,
 //! in order. Contestants take turns, and the fastest turn of each counts.

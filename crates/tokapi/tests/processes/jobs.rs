@@ -5,20 +5,20 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokapi::mapreduce::{Emitter, Item, Items, Job, Line, Lines, ListJob, Portable};
 
-/// Counts lines; what some lines do to it is not good.
+/// Counts lines; some lines do harm to it.
 #[derive(Serialize, Deserialize)]
 pub struct Count {
-    /// Where attempts at lines leave marks.
+    /// The folder in which attempts at lines leave marks.
     pub marks: PathBuf,
 }
 
 impl Count {
-    /// Whether this is the first attempt at what is named; it leaves a mark, with its process.
+    /// Whether this is the first attempt of that name; it leaves a mark with its process.
     fn is_first(&self, name: &str) -> bool {
         let mark = self.marks.join(name);
         let first = !mark.exists();
@@ -29,7 +29,25 @@ impl Count {
     }
 }
 
-/// Sends a signal; false where there is no such process.
+/// Waits until `condition` holds. The limit only guards against hanging.
+pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < Duration::from_secs(120), "{what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process has ended, so that its files are closed. Nobody may have waited for it yet.
+pub fn has_ended(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.map_or(true, |stat| {
+        let behind_name = stat.rsplit_once(") ").map_or("", |(_, behind)| behind);
+        behind_name.starts_with('Z')
+    })
+}
+
+/// Sends a signal; false if there is no such process.
 pub fn signal(signal: &str, process: &str) -> bool {
     let mut kill = Command::new("kill");
     kill.args([signal, process])
@@ -57,9 +75,16 @@ impl Job for Count {
             // Long enough for the first attempt to go on meanwhile.
             "stops once" if self.is_first("second attempt") => sleep(Duration::from_millis(400)),
             "all but one die" if self.is_first("all but one die") => {
-                sleep(Duration::from_millis(1500))
+                wait_for("the death of another attempt", || {
+                    self.marks.join("died").exists()
+                });
+                // The runner may know of it by now, or not.
+                sleep(Duration::from_millis(100))
             }
-            "all but one die" => std::process::exit(3),
+            "all but one die" => {
+                fs::write(self.marks.join("died"), "").unwrap();
+                std::process::exit(3)
+            }
             _ => {}
         }
         emit.pair(line.text, 1);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use jobs::{Count, Digits, Skewed, Slow, signal};
+use jobs::{Count, Digits, Skewed, Slow, has_ended, signal, wait_for};
 use tokapi::mapreduce::{
     Items, Lines, Partitions, ProcessOptions, Processes, Registry, Report, Runner, Threads,
     WorkerCommand, work,
@@ -26,7 +26,7 @@ impl Scratch {
         fs::create_dir_all(&scratch).unwrap();
         ProcessOptions {
             workers: 3,
-            deadline: Duration::from_millis(700),
+            deadline: Duration::from_secs(120),
             memory_bytes: 1 << 20,
             scratch,
             partitions: Partitions::Ranges(4),
@@ -38,6 +38,15 @@ impl Scratch {
 
     fn runner(&self) -> Processes {
         Processes::new(this_program(), self.options())
+    }
+
+    /// With a short deadline, for workers that hang.
+    fn hasty_runner(&self) -> Processes {
+        let options = ProcessOptions {
+            deadline: Duration::from_secs(1),
+            ..self.options()
+        };
+        Processes::new(this_program(), options)
     }
 
     fn reported(&self, runner: &Processes, text: &str) -> Result<(Vec<(String, u64)>, Report)> {
@@ -98,7 +107,7 @@ fn jobs_run_one_after_the_other() {
 fn tasks_of_workers_that_die_or_hang_are_run_again() {
     for line in ["dies once", "hangs once", "hangs once when reduced"] {
         let scratch = Scratch::new();
-        let runner = scratch.runner();
+        let runner = scratch.hasty_runner();
         let counts = scratch.count(&runner, &format!("a\n{line}\na\n")).unwrap();
         assert_eq!(counts, [("a".into(), 2), (line.into(), 1)]);
         drop(runner);
@@ -117,7 +126,9 @@ fn workers_that_die_while_they_have_no_task_cost_nothing() {
     for pid in pids.lines() {
         assert!(signal("-KILL", pid));
     }
-    sleep(Duration::from_millis(100));
+    for pid in pids.lines() {
+        wait_for("the end of a worker", || has_ended(pid));
+    }
     let (counts, report) = scratch.reported(&runner, "a").unwrap();
     assert_eq!((counts, report.reruns), (vec![("a".into(), 1)], 0));
 }
@@ -133,10 +144,7 @@ fn of_a_straggler_the_first_attempt_to_finish_counts() {
         let [first, second] =
             ["stops once", "second attempt"].map(|mark| scratch.0.path().join(mark));
         let wake = || {
-            let due = Instant::now() + Duration::from_secs(60);
-            while !second.exists() && Instant::now() < due {
-                sleep(Duration::from_millis(5));
-            }
+            wait_for("the second attempt", || second.exists());
             signal("-CONT", &fs::read_to_string(&first).unwrap());
         };
         let (counts, report) = std::thread::scope(|scope| {
@@ -172,13 +180,17 @@ fn second_attempts_that_fail_do_no_harm_to_the_first() {
 
 fn work_that_takes_longer_than_the_deadline_is_no_hang() {
     let scratch = Scratch::new();
-    let numbers: Vec<u64> = (0..80).map(|n| n * 37 % 80).collect();
-    let (sums, report) = scratch
-        .runner()
-        .list(&mut Slow, Items::new(numbers.into(), 80))
+    let deadline = Duration::from_secs(2);
+    let options = ProcessOptions {
+        deadline,
+        ..scratch.options()
+    };
+    let runner = Processes::new(this_program(), options);
+    let numbers: Vec<u64> = (0..240).map(|n| n * 37 % 240).collect();
+    let (sums, report) = runner
+        .list(&mut Slow, Items::new(numbers.into(), 240))
         .unwrap();
-    assert_eq!(sums[..3], [80 * 79 / 2, 1, 2]);
-    let deadline = scratch.options().deadline;
+    assert_eq!(sums[..3], [240 * 239 / 2, 1, 2]);
     assert!(
         report.map > deadline && report.reduce > deadline,
         "{report:?}"
@@ -219,7 +231,7 @@ fn a_key_larger_than_the_memory_is_reduced_within_it() {
 
 fn what_fails_again_and_again_stops_the_job_and_is_named() {
     let scratch = Scratch::new();
-    let runner = scratch.runner();
+    let runner = scratch.hasty_runner();
     for (line, parts) in [
         ("aborts", ["memory", "4 times"]),
         ("hangs", ["memory", "silent"]),
