@@ -34,7 +34,8 @@ pub fn run(args: &Args) -> Result<(), Error> {
 #[cfg(feature = "cuda")]
 pub fn run(args: &Args) -> Result<(), Error> {
     use tokapi::Index;
-    use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
+    use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+    use tokapi_kernels::Build;
 
     let index = args.index.as_ref().map(Index::open).transpose()?;
 
@@ -69,9 +70,9 @@ pub fn run(args: &Args) -> Result<(), Error> {
 
 #[cfg(feature = "cuda")]
 type Found = (
-    tokapi::gpu::Device,
-    Option<tokapi::gpu::Bandwidth>,
-    Option<tokapi::gpu::Fit>,
+    tokapi_kernels::Device,
+    Option<tokapi_kernels::Bandwidth>,
+    Option<tokapi_device::gpu::Fit>,
 );
 #[cfg(not(feature = "cuda"))]
 type Found = std::convert::Infallible;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tokapi::dictionary::Stats;
-use tokapi::output::Staged;
 use tokapi::{Dictionary, Error};
+use tokapi_storage::whole::Staged;
+use tokapi_weigh::dictionary::Stats;
 
 use crate::input;
 use crate::summary::{grouped, note, print, skipped_text};

@@ -6,7 +6,7 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use tokapi::Error;
-use tokapi::output::Staged;
+use tokapi_storage::whole::Staged;
 
 /// The result of drawing.
 pub type Drawn = Result<(), Box<dyn std::error::Error>>;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tokapi::collection::Engine;
+use tokapi::Engine;
 use tokapi::{BuildOptions, Error};
 
 use crate::size;
@@ -179,8 +179,9 @@ pub fn without_cuda() -> Error {
 impl Args {
     fn gpu(&self) -> Result<Engine, Error> {
         use std::sync::Arc;
-        use tokapi::dictionary::Dictionary;
-        use tokapi::gpu::{Build, GpuOptions, Method, Unknown};
+        use tokapi::Dictionary;
+        use tokapi_kernels::{Build, Method};
+        use tokapi_weigh::gpu::{GpuOptions, Unknown};
 
         Build::Cuda.count()?;
         let dictionary = self.dictionary.as_ref().map(Dictionary::open).transpose()?;

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::{Error, Index, Paths, Progress};
+use tokapi::{Error, Index, Progress};
+use tokapi_storage::apart::Paths;
 
 use crate::formula;
 use crate::progress::show;

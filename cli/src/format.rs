@@ -1,6 +1,6 @@
 //! The names of the formats of documents.
 
-use tokapi::corpus::Format;
+use tokapi::Format;
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum FormatName {

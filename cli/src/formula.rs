@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use tokapi::Bm25;
-use tokapi::weigh::Formula;
+use tokapi::Formula;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tokapi::corpus::Format;
-use tokapi::generate::{self, Extent, Options, RANKS, Vocabulary};
-use tokapi::{Compression, Error, Paths, Progress};
+use tokapi::Format;
+use tokapi::{Error, Progress};
+use tokapi_storage::apart::Paths;
+use tokapi_storage::compress::Compression;
+use tokapi_text::generate;
+use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
 
 use crate::format::FormatName;
 use crate::progress::show;

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 
 use serde_json::{Map, Value, json};
-use tokapi::corpus::ValueType;
-use tokapi::index::{StoredDocument, StoredValue};
-use tokapi::query::{Highlighter, Query, Snippet};
 use tokapi::{Error, Index};
+use tokapi::{Highlighter, Query, Snippet};
+use tokapi::{StoredDocument, StoredValue};
+use tokapi_text::corpus::ValueType;
 
 /// Characters of a snippet.
 const SNIPPET_CHARACTERS: usize = 200;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tokapi::analyze::Analyzer;
-use tokapi::index::{
+use tokapi::Analyzer;
+use tokapi::{
     AddOptions, Built, ImportOptions, IndexBuilder, IndexInfo, IndexWriter, Keep, Repeated,
     Replaced,
 };

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
-use tokapi::collection::{Storage, Stored};
-use tokapi::corpus::{DEFAULT_CHUNK_BYTES, Format, OnError, Skipped};
-use tokapi::index::is_ciff;
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Paths, Strings};
+use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Error, Strings};
+use tokapi::{Format, OnError, Skipped};
+use tokapi::{Storage, Stored};
+use tokapi_index::is_ciff;
+use tokapi_storage::apart::Paths;
+use tokapi_text::analyze::STEMMERS;
+use tokapi_text::corpus::DEFAULT_CHUNK_BYTES;
 
 use crate::engine;
 use crate::format::FormatName;

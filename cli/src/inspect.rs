@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use tokapi::analyze::{Analyzer, StopWords};
-use tokapi::index::Keep;
+use tokapi::Keep;
+use tokapi::{Analyzer, StopWords};
 use tokapi::{Error, Index, Progress};
 
 use crate::progress::show;

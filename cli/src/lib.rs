@@ -176,7 +176,7 @@ fn line(text: &str) -> String {
 
 /// Prints one line on a panic, and none if the library makes an error of it.
 fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
-    if !tokapi::catches_panic() {
+    if !tokapi_storage::guard::catches_panic() {
         note(&line(&format!("a bug, please report it: {panic}")));
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use tokapi::{Error, Paths};
+use tokapi::Error;
+use tokapi_storage::apart::Paths;
 
 /// Write the manual pages into a folder, one for each command
 #[derive(Debug, clap::Args)]

@@ -1,7 +1,7 @@
 //! Progress bars with amount, rate and time left: on a terminal only.
 
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -80,44 +80,6 @@ fn style(stage: Stage, written: Unit, total_is_known: bool) -> ProgressStyle {
 enum Unit {
     Bytes,
     Items(&'static str),
-}
-
-/// Runs `work` while a bar follows `done` towards `total` bytes, where that is known.
-pub fn with_bar<T>(total: Option<u64>, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
-    let (bar, style) = match total {
-        Some(bytes) => (
-            ProgressBar::new(bytes),
-            "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
-        ),
-        None => (
-            ProgressBar::no_length(),
-            "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
-        ),
-    };
-    follow(&bar, style, [done], work)
-}
-
-/// Runs `work` while a bar follows `done` towards `total` postings.
-pub fn with_postings_bar<T>(total: u64, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
-    let style = "{wide_bar} {human_pos} of {human_len} postings, {millions}, {eta} left";
-    follow(&ProgressBar::new(total), style, [done], work)
-}
-
-fn follow<T, const N: usize>(
-    bar: &ProgressBar,
-    style: &str,
-    done: [&AtomicU64; N],
-    work: impl FnOnce() -> T,
-) -> T {
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        let millions = |state: &ProgressState, text: &mut dyn Write| {
-            // There is nobody to tell that a bar cannot be drawn.
-            let _ = write!(text, "{:.1} M/s", state.per_sec() / 1e6);
-        };
-        bar.set_style(style.with_key("millions", millions));
-    }
-    let draw = || bar.set_position(done.iter().map(|done| done.load(Ordering::Relaxed)).sum());
-    redraw(bar, draw, work)
 }
 
 /// Runs `work` while `draw` draws the bar ten times a second.

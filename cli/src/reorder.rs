@@ -1,7 +1,7 @@
 //! The orders of documents that `--reorder` names.
 
 use clap::ValueEnum;
-use tokapi::index::Reorder;
+use tokapi::Reorder;
 
 /// An order of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokapi::Error;
-use tokapi::cooperate::{Accelerator, Router, Rule, Timed};
-use tokapi::gpu::{GpuIndex, GpuLane};
-use tokapi::query::{Query, SearchOptions};
+use tokapi::{Query, SearchOptions};
+use tokapi_device::cooperate::{Accelerator, Router, Rule, Timed};
+use tokapi_device::gpu::{GpuIndex, GpuLane};
 
 use crate::table::Table;
 

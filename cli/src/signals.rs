@@ -20,8 +20,8 @@ pub fn end_in_order() {
     }
     let wait = move || {
         if let Ok(signal) = waited_for.wait() {
-            tokapi::mapreduce::end_workers();
-            tokapi::output::remove_unfinished();
+            tokapi_mapreduce::end_workers();
+            tokapi_storage::whole::remove_unfinished();
             // The convention of shells.
             std::process::exit(128 + signal as i32);
         }

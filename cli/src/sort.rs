@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::output::Staged;
-use tokapi::sort::{
-    Algorithm, Cpu, KeyType, Layout, Reference, Sort, SortOptions, Sorted, sort_file,
-};
-use tokapi::{Error, Paths};
+use tokapi::Error;
+use tokapi::sort::{Cpu, KeyType, Layout, Sort, SortOptions, Sorted, sort_file};
+use tokapi_sort::{Algorithm, Reference};
+use tokapi_storage::apart::Paths;
+use tokapi_storage::whole::Staged;
 
 use crate::progress::show_bytes;
 use crate::size;
@@ -268,7 +268,7 @@ impl Args {
     #[cfg(feature = "cuda")]
     fn gpu(&self) -> Result<Engines, Error> {
         let algorithm = self.algorithm();
-        let gpu = tokapi::sort::Gpu::new(tokapi::gpu::Build::Cuda, self.device, algorithm)?;
+        let gpu = tokapi_sort::Gpu::new(tokapi_kernels::Build::Cuda, self.device, algorithm)?;
         Ok(Box::new(move || Ok(Box::new(gpu.clone()))))
     }
 }

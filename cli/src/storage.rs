@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tokapi::collection::Storage;
-use tokapi::scratch::ScratchOptions;
+use tokapi::ScratchOptions;
+use tokapi::Storage;
 use tokapi::{Error, Memory};
 
 use crate::size;

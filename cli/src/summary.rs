@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokapi::Error;
-use tokapi::collection::Stored;
-use tokapi::corpus::Skipped;
-use tokapi::index::{Built, IndexInfo};
+use tokapi::Skipped;
+use tokapi::Stored;
+use tokapi::{Built, IndexInfo};
 
 /// The figures of a collection, and of the run that read it.
 pub struct Summary {

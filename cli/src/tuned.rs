@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokapi::BuildOptions;
-use tokapi::tune::{Model, Store};
+use tokapi_storage::tune::{Model, Store};
 
 /// The constants for a collection that is built by `options`.
 pub fn load(options: &BuildOptions) -> Option<Arc<Model>> {

@@ -6,8 +6,9 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tokapi::index::{IndexWriter, Missing, Reordering};
-use tokapi::{Error, Index, Memory, Paths, Place, Position, Progress, Strings};
+use tokapi::{Error, Index, Memory, Place, Position, Progress, Strings};
+use tokapi::{IndexWriter, Missing, Reordering};
+use tokapi_storage::apart::Paths;
 
 use crate::progress::show;
 use crate::reorder::Which;
@@ -192,9 +193,8 @@ pub fn merge(args: &MergeArgs, threads: usize) -> Result<(), Error> {
         ),
     })?;
     let after = Index::open(&args.index)?.info();
-    let bytes = |info: &tokapi::index::IndexInfo| -> u64 {
-        info.files.iter().map(|(_, bytes)| bytes).sum()
-    };
+    let bytes =
+        |info: &tokapi::IndexInfo| -> u64 { info.files.iter().map(|(_, bytes)| bytes).sum() };
     let (from, to) = (bytes(&before), bytes(&after));
     if args.json {
         let object = json!({

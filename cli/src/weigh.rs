@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::collection::Stored;
-use tokapi::output::{Order, Output, Target, Written};
-use tokapi::weigh::Prune;
+use tokapi::Prune;
+use tokapi::Stored;
 use tokapi::{Bm25, Error};
+use tokapi::{Order, Output, Target, Written};
 
 use crate::formula;
 use crate::input;

@@ -1,5 +1,5 @@
 #![no_main]
 
-use tokapi::corpus::Format;
+use tokapi::Format;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tokapi_fuzz::records(Format::Json, bytes));

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
-use tokapi::analyze::Analyzer;
-use tokapi::collection::Storage;
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Keep, Missing, forge};
-use tokapi::query::{Filter, Query, SearchOptions};
+use tokapi::Analyzer;
+use tokapi::Storage;
+use tokapi_index::{Contents, IndexOptions, forge};
+use tokapi::{IndexWriter, Keep, Missing};
+use tokapi::{Filter, Query, SearchOptions};
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 
 /// An index with every kind of file.

@@ -7,13 +7,14 @@ pub use index::index;
 
 use std::path::Path;
 
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
-use tokapi::corpus::{Chunk, Format, OnError};
+use tokapi::{Analyzer, AnalyzerOptions, Cut};
+use tokapi_text::corpus::Chunk;
+use tokapi::{Format, OnError};
 use tokapi::eval::{Evaluation, Judgments, Run};
-use tokapi::invert::{Cpu, Invert, Reference};
-use tokapi::query::{Clause, Occur, Query};
+use tokapi_weigh::invert::{Cpu, Invert, Reference};
+use tokapi::{Clause, Occur, Query};
 use tokapi::sort::KeyType;
-use tokapi::sort::text::{Lines, write_key32, write_key64};
+use tokapi_sort::text::{Lines, write_key32, write_key64};
 use tokapi::{Corpus, CorpusOptions, Dictionary, Index};
 
 /// More than an input has; the memory of a chunk is asked for ahead, and a larger one is slow.
@@ -119,7 +120,7 @@ pub fn ciff(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let import = |file: &str, index: &str| -> tokapi::Result<Index> {
-        let options = tokapi::index::ImportOptions::default().threads(1);
+        let options = tokapi::ImportOptions::default().threads(1);
         Index::import_ciff(&path(file), &Analyzer::default(), &path(index), options)?;
         Index::open(path(index))
     };

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use tokapi::corpus::Format;
-use tokapi::generate::{self, Extent, Options, RANKS, Vocabulary};
-use tokapi::{Compression, Corpus, CorpusOptions, Error, Progress};
+use tokapi::Format;
+use tokapi::{Corpus, CorpusOptions, Error, Progress};
+use tokapi_storage::compress::Compression;
+use tokapi_text::generate;
+use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
 
 /// Text in the format `terms`: a term a line, an empty line after every document.
 pub struct Generated {

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use tokapi::analyze::{Analyzer, Cut};
-use tokapi::collection::Weights;
-use tokapi::dictionary::Dictionary;
-use tokapi::gpu::{
-    Algorithm, Build, GpuOptions, Method, Pinned, Resident, ResidentWeights, Text, Times,
-};
+use tokapi::Dictionary;
+use tokapi::Weights;
+use tokapi::{Analyzer, Cut};
 use tokapi::{Bm25, Error};
+use tokapi_kernels::{Algorithm, Build, Method, Pinned, Text, Times};
+use tokapi_weigh::gpu::{GpuOptions, Resident, ResidentWeights};
 
 use super::collection::Generated;
 use super::runs::{Link, MethodRuns, MethodTimes, PP, PPD, WeighRuns, WeighTimes, fastest};

@@ -1,7 +1,7 @@
 //! In place of `gpu.rs` if the program is built without its GPU engine.
 
 use tokapi::Error;
-use tokapi::collection::Weights;
+use tokapi::Weights;
 
 use super::collection::Generated;
 use super::runs::{AlgorithmTimes, Link, MethodRuns, MethodTimes, SortRuns, WeighRuns, WeighTimes};

@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokapi::query::{Algorithm, Filter, Occur, Query, SearchOptions};
 use tokapi::{Error, Index};
+use tokapi::{Filter, Occur, Query, SearchOptions};
+use tokapi_index::query::Algorithm;
 
 use tokapi_cli::summary::print;
 

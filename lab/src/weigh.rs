@@ -8,8 +8,8 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tokapi::analyze::{Analyzer, Cut};
-use tokapi::collection::Weights;
+use tokapi::Weights;
+use tokapi::{Analyzer, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Error};
 
 use super::collection::Generated;

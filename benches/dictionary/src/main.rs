@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hashbrown::HashMap;
-use tokapi::Dictionary;
-use tokapi::generate::Vocabulary;
+use tokapi_weigh::dictionary::Dictionary;
+use tokapi_text::generate::Vocabulary;
 
 /// Lookups in the order of the text, and at random; the fastest of some turns counts.
 const TEXT_LOOKUPS: usize = 5_000_000;

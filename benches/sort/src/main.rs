@@ -11,7 +11,7 @@ use std::time::Instant;
 use distribution::{Distribution, Key};
 use rayon::prelude::*;
 use rdst::RadixSort;
-use tokapi::sort::{Cpu, Items, Sort};
+use tokapi_sort::{Cpu, Items, Sort};
 
 const CONTESTANTS: [&str; 5] = [
     "tokapi",
@@ -156,7 +156,7 @@ fn pairs(count: usize) {
 /// Seconds and bytes of some turns.
 fn turns<K: Key>(
     count: usize,
-    mut sort: impl FnMut(&mut [K], &mut [K]) -> tokapi::Result<()>,
+    mut sort: impl FnMut(&mut [K], &mut [K]) -> tokapi_storage::error::Result<()>,
 ) -> Vec<(f64, usize)> {
     let (mut keys, mut payloads) = (vec![K::default(); count], vec![K::default(); count]);
     let turns = (0..3).map(|_| {

@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tokapi::corpus::{Format, OnError};
-use tokapi::mapreduce::jobs::{
+use tokapi::mapreduce::{Documents, Lines, Report, Runner, TextJob};
+use tokapi::{Corpus, Error};
+use tokapi::{Format, OnError};
+use tokapi_mapreduce::TextWriter;
+use tokapi_mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, Tsv, WeighOnePass,
     WordCount, local_files, open_global, write_local,
 };
-use tokapi::mapreduce::{Documents, Lines, Report, Runner, TextJob, TextWriter};
-use tokapi::output::{Staged, StagedFolder};
-use tokapi::{Corpus, Error, Paths};
+use tokapi_storage::apart::Paths;
+use tokapi_storage::whole::{Staged, StagedFolder};
 
 use super::{Args, JobName};
 use crate::progress::show;

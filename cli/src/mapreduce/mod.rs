@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokapi::Error;
-use tokapi::mapreduce::jobs::Duplicates;
 use tokapi::mapreduce::{Partitions, ProcessOptions, Processes, Report, Threads, WorkerCommand};
+use tokapi_mapreduce::jobs::Duplicates;
 
 use crate::formula;
 use crate::input::Reading;
@@ -277,10 +277,10 @@ impl Args {
 impl Args {
     /// Runs the job with a GPU that maps, and threads by the options `how`.
     fn on_gpu(&self, how: Threads, memory_bytes: u64) -> Result<Report, Error> {
-        use tokapi::gpu::{Algorithm, Build};
+        use tokapi_kernels::{Algorithm, Build};
 
         Build::Cuda.count()?;
-        let runner = tokapi::mapreduce::Gpu {
+        let runner = tokapi_mapreduce::Gpu {
             device: self.device.unwrap_or(0),
             memory_bytes: self.device_memory,
             sort: match self.algorithm {
@@ -288,7 +288,7 @@ impl Args {
                 Some(AlgorithmName::Merge) => Algorithm::Merge,
                 Some(AlgorithmName::Bitonic) => Algorithm::Bitonic,
             },
-            ..tokapi::mapreduce::Gpu::new(Build::Cuda, how)
+            ..tokapi_mapreduce::Gpu::new(Build::Cuda, how)
         };
         jobs::run(self, &runner, memory_bytes)
     }
@@ -303,7 +303,7 @@ const WORKER: &str = "mapreduce-worker";
 pub struct WorkerArgs {}
 
 pub fn work(_: &WorkerArgs) -> Result<(), Error> {
-    tokapi::mapreduce::work(tokapi::mapreduce::jobs::registry())
+    tokapi::mapreduce::work(tokapi_mapreduce::jobs::registry())
 }
 
 fn suggest_skipping(error: Error) -> Error {

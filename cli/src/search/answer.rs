@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use tokapi::Error;
-use tokapi::query::{Hit, Occur, Query};
+use tokapi::{Hit, Occur, Query};
 
 use super::Search;
 use crate::hits::{self, Shower};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use tokapi::cooperate::{InOrder, SchedulerOptions};
-use tokapi::query::Query;
+use tokapi::Query;
 use tokapi::{Error, Index};
+use tokapi_device::cooperate::{InOrder, SchedulerOptions};
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 pub enum EngineName {
@@ -46,7 +46,7 @@ impl EngineName {
         queries: &[Query],
         options: &SchedulerOptions,
     ) -> Result<Option<InOrder>, Error> {
-        use tokapi::gpu::GpuIndex;
+        use tokapi_device::gpu::GpuIndex;
 
         let may = |query: &&Query| GpuIndex::may_answer(query, &options.search);
         let answerable: Vec<&Query> = queries.iter().filter(may).collect();
@@ -80,8 +80,8 @@ impl EngineName {
 /// fitted on this machine; all of them if there is no router.
 #[cfg(feature = "cuda")]
 fn sooner_on_gpu(index: &Index, queries: &[&Query], threads: usize) -> Result<u64, Error> {
-    use tokapi::cooperate::{Complexity, Router};
-    use tokapi::tune::Store;
+    use tokapi_device::cooperate::{Complexity, Router};
+    use tokapi_storage::tune::Store;
 
     let router = Store::of_user().and_then(|store| Router::load(&store, threads as u64));
     let Some(router) = router else {
@@ -107,8 +107,9 @@ fn copied(
     options: &SchedulerOptions,
     copies: bool,
 ) -> Result<InOrder, Error> {
-    use tokapi::cooperate::Accelerator;
-    use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
+    use tokapi_device::cooperate::Accelerator;
+    use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+    use tokapi_kernels::Build;
 
     Build::Cuda.count()?;
     let accelerator: Option<Arc<dyn Accelerator>> = match copies {

@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use rayon::prelude::*;
-use tokapi::cooperate::{InOrder, SchedulerOptions};
-use tokapi::output::Staged;
-use tokapi::query::{Algorithm, Filter, Hit, Occur, Query, SearchOptions};
-use tokapi::{Error, Index, Paths};
+use tokapi::{Error, Index};
+use tokapi::{Filter, Hit, Occur, Query, SearchOptions};
+use tokapi_device::cooperate::{InOrder, SchedulerOptions};
+use tokapi_index::query::Algorithm;
+use tokapi_storage::apart::Paths;
+use tokapi_storage::whole::Staged;
 
 use crate::formula;
 use crate::queries::{self, NumberedQuery};

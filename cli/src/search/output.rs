@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use tokapi::Error;
-use tokapi::output::Staged;
+use tokapi_storage::whole::Staged;
 
 use crate::summary::print;
 

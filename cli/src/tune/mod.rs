@@ -11,11 +11,12 @@ mod svg;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use tokapi::collection::Storage;
-use tokapi::output::{Order, Output, Staged, StagedFolder, Target};
-use tokapi::scratch::ScratchOptions;
-use tokapi::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fastest};
+use tokapi::ScratchOptions;
+use tokapi::Storage;
 use tokapi::{Bm25, Error};
+use tokapi::{Order, Output, Target};
+use tokapi_storage::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fastest};
+use tokapi_storage::whole::{Staged, StagedFolder};
 
 use crate::input::{self, Sample};
 use crate::progress::run_bar;
@@ -124,7 +125,9 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let sample = args.input.sample(threads, args.how.svg().as_slice())?;
     let bench = Bench::new(&args, &sample)?;
     // Warms up, and gives the size of the text.
-    let bytes = bench.run(tokapi::corpus::DEFAULT_CHUNK_BYTES as u64)?.bytes;
+    let bytes = bench
+        .run(tokapi_text::corpus::DEFAULT_CHUNK_BYTES as u64)?
+        .bytes;
     let memory_most = args.room.memory()?.chunk_bytes(threads);
     Tuned {
         engine: tuned::weighing(&sample.options),

@@ -17,9 +17,10 @@ pub fn run(index: &Path, queries: &Path, how: &How, threads: usize) -> Result<()
     use std::sync::Arc;
 
     use tokapi::Index;
-    use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
-    use tokapi::query::{Occur, Query, SearchOptions};
-    use tokapi::tune::Store;
+    use tokapi::{Occur, Query, SearchOptions};
+    use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+    use tokapi_kernels::Build;
+    use tokapi_storage::tune::Store;
 
     use crate::routing;
     use crate::summary::{note, print};

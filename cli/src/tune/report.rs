@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tokapi::StageTimes;
-use tokapi::tune::{Measured, Model, PassPrediction, Prediction, Size};
+use tokapi_storage::pipeline::StageTimes;
+use tokapi_storage::tune::{Measured, Model, PassPrediction, Prediction, Size};
 
 use crate::summary::{counted, grouped};
 use crate::table::Table;

@@ -5,10 +5,12 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use tokapi::output::{Staged, StagedFolder};
-use tokapi::sort::{Algorithm, Layout, chunk_limit, sort_file};
-use tokapi::tune::{Growth, Load, Measured, Shape};
-use tokapi::{Error, Paths};
+use tokapi::Error;
+use tokapi::sort::{Layout, sort_file};
+use tokapi_sort::{Algorithm, chunk_limit};
+use tokapi_storage::apart::Paths;
+use tokapi_storage::tune::{Growth, Load, Measured, Shape};
+use tokapi_storage::whole::{Staged, StagedFolder};
 
 use super::{How, Tuned, forget};
 use crate::{sort, tuned};

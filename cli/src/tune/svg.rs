@@ -5,7 +5,7 @@ use std::path::Path;
 use plotters::coord::combinators::IntoLogRange;
 use plotters::prelude::*;
 use tokapi::Error;
-use tokapi::tune::{Measured, Prediction};
+use tokapi_storage::tune::{Measured, Prediction};
 
 use crate::drawing::{self, Area, Drawn, chart};
 use crate::summary::counted;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::folder::{Folder, Killer, Random, rounds};
 use tokapi::Index;
-use tokapi::query::{Query, SearchOptions};
+use tokapi::{Query, SearchOptions};
 
 /// Kills, each at a random moment of the time that a change takes.
 const KILLS: u64 = 30;

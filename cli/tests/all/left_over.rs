@@ -148,7 +148,7 @@ fn info_tells_what_interrupted_changes_have_left() {
     );
     assert!(text.contains("the next change removes them"), "{text}");
     // What somebody is writing is not left over.
-    let writer = tokapi::index::IndexWriter::open(&folder.path("out/index"), 1).unwrap();
+    let writer = tokapi::IndexWriter::open(&folder.path("out/index"), 1).unwrap();
     fs::create_dir(folder.path("out/index/part-9")).unwrap();
     assert_eq!(info(), (0, 0));
     drop(writer);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::folder::{Folder, Killer, Random, one_line, rounds};
 use tokapi::Index;
-use tokapi::query::{Query, SearchOptions};
+use tokapi::{Query, SearchOptions};
 
 /// Kills, each at a random moment of the time that an index takes.
 const KILLS: u64 = 12;
@@ -81,7 +81,7 @@ fn what_is_not_an_index_is_not_overwritten() {
     refuse("home", &["home", "is not an index"]);
     assert_eq!(folder.names("home"), ["letter", "manifest.json"]);
     ok(&folder, "index new.tsv -o index");
-    let writer = tokapi::index::IndexWriter::open(&folder.path("index"), 1).unwrap();
+    let writer = tokapi::IndexWriter::open(&folder.path("index"), 1).unwrap();
     refuse("index", &["another process is changing this index"]);
     drop(writer);
     let run = folder.run(&["index", "new.tsv", "-o", "index"]);

@@ -2,7 +2,7 @@
 
 use crate::folder::{Folder, one_line};
 use serde_json::Value;
-use tokapi::index::IndexWriter;
+use tokapi::IndexWriter;
 
 fn index() -> Folder {
     let folder = Folder::new();

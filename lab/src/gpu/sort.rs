@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use tokapi::Error;
-use tokapi::gpu::{self, Build, Pair, Pinned, Record, SortTimes, Sorter, SorterOptions};
+use tokapi_kernels::{Build, Pair, Pinned, Record, SortTimes, Sorter, SorterOptions};
+use tokapi_weigh::gpu;
 
 use crate::runs::{Algorithm, AlgorithmTimes, Key, SortRuns, fastest};
 

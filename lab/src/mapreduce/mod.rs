@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
-use tokapi::analyze::{Analyzer, Cut};
-use tokapi::collection::Weights;
-use tokapi::corpus::OnError;
-use tokapi::mapreduce::jobs::{WeighOnePass, Weighed, WordCount};
+use tokapi::OnError;
+use tokapi::Weights;
 use tokapi::mapreduce::{Documents, Partitions, Report, Threads};
+use tokapi::{Analyzer, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Error};
+use tokapi_mapreduce::jobs::{WeighOnePass, Weighed, WordCount};
 
 use super::collection::Generated;
 use counters::Counts;

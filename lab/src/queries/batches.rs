@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokapi::Error;
-use tokapi::gpu::{GpuLane, Scheme};
-use tokapi::query::Query;
+use tokapi::Query;
+use tokapi_device::gpu::GpuLane;
+use tokapi_kernels::Scheme;
 
 use super::{Bench, Report};
 use tokapi_cli::table::Table;

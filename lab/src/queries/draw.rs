@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tokapi::query::{Clause, Occur, Query};
+use tokapi::{Clause, Occur, Query};
 use tokapi::{Error, Index};
 
 use super::Args;

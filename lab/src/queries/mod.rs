@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, MOST_RANKED};
-use tokapi::query::{Occur, Query, SearchOptions};
 use tokapi::{Error, Index};
+use tokapi::{Occur, Query, SearchOptions};
+use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+use tokapi_kernels::{Build, MOST_RANKED};
 
 use tokapi_cli::routing;
 use tokapi_cli::size;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokapi::Error;
-use tokapi::cooperate::{Accelerator, Outcome, Policy, Router, Scheduler, SchedulerOptions};
-use tokapi::query::Query;
+use tokapi::Query;
+use tokapi_device::cooperate::{Accelerator, Outcome, Policy, Router, Scheduler, SchedulerOptions};
 
 use super::draw::Random;
 use super::{Bench, Report};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 use tokapi::Error;
-use tokapi::cooperate::{Router, Timed};
+use tokapi_device::cooperate::{Router, Timed};
 
 use super::ramp::AtLoad;
 use super::variation::OfSize;

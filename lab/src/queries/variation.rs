@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use serde_json::json;
 use tokapi::Error;
-use tokapi::cooperate::Accelerator;
-use tokapi::gpu::{GpuLane, Scheme};
-use tokapi::query::Query;
+use tokapi::Query;
+use tokapi_device::cooperate::Accelerator;
+use tokapi_device::gpu::GpuLane;
+use tokapi_kernels::Scheme;
 
 use super::{Bench, Report};
 use tokapi_cli::table::Table;

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokapi::analyze::Analyzer;
-use tokapi::index::{
-    AddOptions, ImportOptions, IndexBuilder, IndexWriter, Missing, Reorder, Reordering,
-};
+use tokapi::Analyzer;
+use tokapi::{AddOptions, ImportOptions, IndexBuilder, IndexWriter, Missing, Reorder, Reordering};
 use tokapi::{Bm25, Corpus, CorpusOptions, Error, Index, Memory, Progress, Result};
 
 /// Every file below `folder`, with its bytes. The lock of an index has none.

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use prost::Message;
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
-use tokapi::index::ImportOptions;
-use tokapi::query::{Query, SearchOptions};
+use tokapi::ImportOptions;
+use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{
     Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Progress, Result,
 };
+use tokapi::{Query, SearchOptions};
 
 #[derive(Clone, PartialEq, Message)]
 struct Header {

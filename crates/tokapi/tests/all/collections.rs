@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
-use tokapi::collection::{Engine, Weights};
-use tokapi::gpu::{Build, GpuOptions, Method};
-use tokapi::output::{Output, Target};
-use tokapi::weigh::{Formula, Prune};
+use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
+use tokapi::{Engine, Weights};
+use tokapi::{Formula, Prune};
+use tokapi::{Output, Target};
+use tokapi_kernels::{Build, Method};
+use tokapi_weigh::gpu::GpuOptions;
 
 fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
     let analyzer = Analyzer::new(&AnalyzerOptions {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, StopWords};
-use tokapi::corpus::Chunk;
-use tokapi::dictionary::Dictionary;
-use tokapi::gpu::{Algorithm, Build, GpuOptions, Lanes, Method};
-use tokapi::invert::{Cpu, Gpu, Invert, Inverted, Reference};
+use tokapi::Dictionary;
+use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
+use tokapi_kernels::{Algorithm, Build, Method};
+use tokapi_text::corpus::Chunk;
+use tokapi_weigh::gpu::{GpuOptions, Lanes};
+use tokapi_weigh::invert::{Cpu, Gpu, Invert, Inverted, Reference};
 
 /// What inverting `documents` must give, counted one term at a time.
 type Counts = BTreeMap<String, BTreeMap<u32, u32>>;

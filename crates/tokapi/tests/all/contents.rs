@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 
 use crate::random::Random;
 use proptest::prelude::*;
-use tokapi::analyze::Analyzer;
-use tokapi::collection::{Storage, Stored};
-use tokapi::corpus::OnError;
-use tokapi::index::{Contents, IndexOptions, Keep};
-use tokapi::query::{Algorithm, Clause, Filter, Hit, Occur, Phrase, Query, SearchOptions};
-use tokapi::scratch::ScratchOptions;
-use tokapi::weigh::Formula;
+use tokapi::Analyzer;
+use tokapi::Formula;
+use tokapi::Keep;
+use tokapi::OnError;
+use tokapi::ScratchOptions;
 use tokapi::{Bm25, BuildOptions, Corpus, CorpusOptions, Index, Memory};
+use tokapi::{Clause, Filter, Hit, Occur, Phrase, Query, SearchOptions};
+use tokapi::{Storage, Stored};
+use tokapi_index::query::Algorithm;
+use tokapi_index::{Contents, IndexOptions};
 
 /// A document of a random collection.
 #[derive(Debug, Clone, Default)]

@@ -7,15 +7,16 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::random::{Random, Shape, query, text};
-use tokapi::analyze::Analyzer;
-use tokapi::cooperate::{
+use tokapi::Analyzer;
+use tokapi::Format;
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Result};
+use tokapi::{Hit, Query, SearchOptions};
+use tokapi_device::cooperate::{
     Accelerator, BatchLane, Complexity, Metric, Outcome, Policy, Processor, Refused, Regression,
     Router, Rule, Scheduler, SchedulerOptions,
 };
-use tokapi::corpus::Format;
-use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions};
-use tokapi::query::{Hit, Query, SearchOptions};
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Result};
+use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+use tokapi_kernels::Build;
 
 const SHAPE: Shape = Shape {
     documents: 2000,

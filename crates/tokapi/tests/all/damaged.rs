@@ -7,10 +7,11 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
-use tokapi::corpus::{Block, Chunk, Format, OnError};
-use tokapi::invert::{Cpu, Invert, Reference};
+use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{Corpus, CorpusOptions};
+use tokapi::{Format, OnError};
+use tokapi_text::corpus::{Block, Chunk};
+use tokapi_weigh::invert::{Cpu, Invert, Reference};
 
 /// The texts of all documents, and the reasons for which others were left out.
 fn read(format: Option<Format>, bytes: &[u8], chunk_bytes: usize) -> (Vec<String>, Vec<String>) {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proptest::prelude::*;
-use tokapi::collection::{Engine, Storage, Stored};
-use tokapi::corpus::OnError;
-use tokapi::gpu::{Build, GpuOptions};
-use tokapi::output::{Order, Output, Target};
-use tokapi::scratch::ScratchOptions;
-use tokapi::weigh::Prune;
+use tokapi::OnError;
+use tokapi::Prune;
+use tokapi::ScratchOptions;
 use tokapi::{Bm25, BuildOptions, Corpus, CorpusOptions, Memory};
+use tokapi::{Engine, Storage, Stored};
+use tokapi::{Order, Output, Target};
+use tokapi_kernels::Build;
+use tokapi_weigh::gpu::GpuOptions;
 
 /// How a collection is read and kept.
 #[derive(Debug, Clone)]

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use crate::random::{Random, Shape, kept, text};
 use tokapi::Index;
-use tokapi::index::{IndexOptions, IndexWriter, Missing, Reorder, Reordering, forge};
-use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
+use tokapi::{Filter, Query, SearchOptions};
+use tokapi::{IndexWriter, Missing, Reorder, Reordering};
+use tokapi_index::query::Algorithm;
+use tokapi_index::{IndexOptions, forge};
 
 /// An index with every kind of file.
 fn build(folder: &Path) {

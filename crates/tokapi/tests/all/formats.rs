@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::random::{Shape, kept, kept_by, text, with_digits};
 use serde_json::{Value, json};
 use tokapi::Index;
-use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated, StoredValue};
-use tokapi::query::{Filter, Query, SearchOptions};
+use tokapi::{Filter, Query, SearchOptions};
+use tokapi::{IndexWriter, Missing, Repeated, StoredValue};
+use tokapi_index::IndexOptions;
 
 /// The version that is written now.
 const VERSION: u32 = 1;
@@ -41,7 +42,7 @@ fn answers(index: &Index) -> Value {
     ];
     let answer = |query: &Query| {
         let hits = index.search(query, &SearchOptions::default()).unwrap();
-        let hit = |hit: &tokapi::query::Hit| {
+        let hit = |hit: &tokapi::Hit| {
             let document = index.document(hit.document).unwrap();
             json!([
                 index.id(hit.document).unwrap(),

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, StopWords};
-use tokapi::collection::Engine;
-use tokapi::corpus::{Chunk, Format};
-use tokapi::gpu::{Build, GpuOptions, Lanes, Method};
-use tokapi::invert::{Cpu, Gpu, Invert, Inverted, Verified};
+use tokapi::Engine;
+use tokapi::Format;
+use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Error};
+use tokapi_kernels::{Build, Method};
+use tokapi_text::corpus::Chunk;
+use tokapi_weigh::gpu::{GpuOptions, Lanes};
+use tokapi_weigh::invert::{Cpu, Gpu, Invert, Inverted, Verified};
 
 fn analyzers() -> [Analyzer; 2] {
     let changing = AnalyzerOptions {

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use crate::random::{Random, Shape, query, shapes, text};
 use proptest::prelude::*;
-use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, GpuLane, MOST_RANKED, Scheme};
-use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated};
-use tokapi::query::{Algorithm, Hit, Occur, Query, SearchOptions};
-use tokapi::weigh::Formula;
+use tokapi::Formula;
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index};
+use tokapi::{Hit, Occur, Query, SearchOptions};
+use tokapi::{IndexWriter, Missing, Repeated};
+use tokapi_device::gpu::{GpuIndex, GpuIndexOptions, GpuLane};
+use tokapi_index::IndexOptions;
+use tokapi_index::query::Algorithm;
+use tokapi_kernels::{Build, MOST_RANKED, Scheme};
 
 /// The build of the kernels that is tested: that for GPUs where the tests are built with it.
 #[cfg(feature = "cuda")]
@@ -18,7 +21,7 @@ const BUILD: Build = Build::Cuda;
 const BUILD: Build = Build::Host;
 
 fn collection(text: &str) -> Collection {
-    let options = CorpusOptions::default().format(Some(tokapi::corpus::Format::Tsv));
+    let options = CorpusOptions::default().format(Some(tokapi::Format::Tsv));
     let corpus = Corpus::from_bytes("docs.tsv", text.to_owned(), options);
     Collection::build(corpus, &BuildOptions::default()).unwrap()
 }

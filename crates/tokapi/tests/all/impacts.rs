@@ -6,16 +6,18 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
-use tokapi::collection::{Storage, Stored, Weights};
+use tokapi::Formula;
+use tokapi::ScratchOptions;
 use tokapi::eval::{Evaluation, Judgments, Run};
-use tokapi::index::{Contents, ImportOptions, IndexOptions, IndexWriter, Keep};
-use tokapi::query::{Algorithm, Filter, Query, SearchOptions};
-use tokapi::scratch::ScratchOptions;
-use tokapi::weigh::Formula;
+use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{
     Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Progress, Result,
 };
+use tokapi::{Filter, Query, SearchOptions};
+use tokapi::{ImportOptions, IndexWriter, Keep};
+use tokapi::{Storage, Stored, Weights};
+use tokapi_index::query::Algorithm;
+use tokapi_index::{Contents, IndexOptions};
 
 fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("docs.tsv");

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::random::{Random, kept, query, with_digits};
-use tokapi::cooperate::{Accelerator, InOrder, SchedulerOptions, Shares};
-use tokapi::gpu::{Build, GpuIndex, GpuIndexOptions, MOST_RANKED};
-use tokapi::index::{IndexOptions, IndexWriter, Missing, Repeated};
-use tokapi::query::{Algorithm, Filter, Hit, Query, SearchOptions};
 use tokapi::{Error, Index};
+use tokapi::{Filter, Hit, Query, SearchOptions};
+use tokapi::{IndexWriter, Missing, Repeated};
+use tokapi_device::cooperate::{Accelerator, InOrder, SchedulerOptions, Shares};
+use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+use tokapi_index::IndexOptions;
+use tokapi_index::query::Algorithm;
+use tokapi_kernels::{Build, MOST_RANKED};
 
 /// The build of the kernels that is tested: that for GPUs where the tests are built with it.
 #[cfg(feature = "cuda")]

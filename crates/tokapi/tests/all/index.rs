@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 
 use crate::random::{Random, Shape, kept, query, shapes, text};
 use proptest::prelude::*;
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
-use tokapi::collection::{Storage, Stored};
-use tokapi::index::{IndexOptions, IndexWriter, Missing, StoredDocument};
-use tokapi::query::{Algorithm, Clause, Filter, Hit, Occur, Query, SearchOptions};
-use tokapi::scratch::ScratchOptions;
-use tokapi::weigh::Formula;
+use tokapi::Formula;
+use tokapi::ScratchOptions;
+use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+use tokapi::{Clause, Filter, Hit, Occur, Query, SearchOptions};
+use tokapi::{IndexWriter, Missing, StoredDocument};
+use tokapi::{Storage, Stored};
+use tokapi_index::IndexOptions;
+use tokapi_index::query::Algorithm;
 
 fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("docs.tsv");
@@ -23,7 +25,7 @@ fn corpus(folder: &Path, text: &str) -> Corpus {
 }
 
 /// Scores everything from the weights that `Collection::weigh` gives, and counts the matches.
-fn by_hand(weights: &tokapi::collection::Weights, query: &Query) -> (Vec<(u64, f32)>, u64) {
+fn by_hand(weights: &tokapi::Weights, query: &Query) -> (Vec<(u64, f32)>, u64) {
     let has = |term: &str| -> HashMap<u32, f32> {
         let number = weights
             .lexicon

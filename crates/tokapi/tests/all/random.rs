@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
-use tokapi::analyze::Analyzer;
-use tokapi::collection::Storage;
-use tokapi::index::{Contents, Keep};
-use tokapi::query::{Clause, Occur, Query};
+use tokapi::Analyzer;
+use tokapi::Keep;
+use tokapi::Storage;
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Memory};
+use tokapi::{Clause, Occur, Query};
+use tokapi_index::Contents;
 
 /// A random collection: documents of terms `t0`, `t1`, ... the first the most frequent.
 #[derive(Debug, Clone)]

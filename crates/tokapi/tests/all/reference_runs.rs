@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
 
 fn data(name: &str) -> PathBuf {

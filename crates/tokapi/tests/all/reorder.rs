@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::random::{Random, Shape, query, shapes, text, with_digits};
 use proptest::prelude::*;
-use tokapi::analyze::Analyzer;
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Missing, Reorder, Reordering, Repeated};
-use tokapi::query::SearchOptions;
+use tokapi::SearchOptions;
 use tokapi::{Collection, Index, Progress, Stage};
+use tokapi::{IndexWriter, Missing, Reorder, Reordering, Repeated};
+use tokapi_index::{Contents, IndexOptions};
 
 /// A document: its id and its text.
 type Document = (String, String);

@@ -5,14 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokapi::analyze::{Analyzer, Cut};
-use tokapi::collection::Weights;
-use tokapi::corpus::Format;
-use tokapi::dictionary::Dictionary;
-use tokapi::generate::{self, Extent, Options, RANKS, Vocabulary};
-use tokapi::gpu::{Build, GpuOptions, Method, Resident, Text, Unknown};
-use tokapi::weigh::Formula;
-use tokapi::{Bm25, BuildOptions, Collection, Compression, Corpus, CorpusOptions};
+use tokapi::Dictionary;
+use tokapi::Format;
+use tokapi::Formula;
+use tokapi::Weights;
+use tokapi::{Analyzer, Cut};
+use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
+use tokapi_kernels::{Build, Method, Text};
+use tokapi_storage::compress::Compression;
+use tokapi_text::generate;
+use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
+use tokapi_weigh::gpu::{GpuOptions, Resident, Unknown};
 
 #[cfg(feature = "cuda")]
 const BUILD: Build = Build::Cuda;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::random::kept_by;
 use proptest::prelude::*;
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, STEMMERS, StopWords};
-use tokapi::index::IndexOptions;
-use tokapi::query::{Occur, Query, SearchOptions};
+use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi::{Bm25, Index};
+use tokapi::{Occur, Query, SearchOptions};
+use tokapi_index::IndexOptions;
+use tokapi_text::analyze::STEMMERS;
 use unicode_normalization::UnicodeNormalization;
 
 /// A word of a script, one more, and the stemmer of a language that is written in it.
@@ -66,7 +67,7 @@ fn with_index(texts: &[String], analyzer: &Analyzer, user: impl FnOnce(&Index)) 
 fn found(index: &Index, query: &Query) -> Vec<(String, Vec<String>)> {
     let hits = index.search(query, &SearchOptions::default()).unwrap();
     let highlighter = index.highlighter(query).unwrap();
-    let hit = |hit: &tokapi::query::Hit| {
+    let hit = |hit: &tokapi::Hit| {
         let text = index.document(hit.document).unwrap().text.unwrap();
         let snippet = highlighter.snippet(&text, 200);
         let shown = snippet.highlights.into_iter();

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
-use tokapi::gpu::Build;
-use tokapi::sort::{
-    Algorithm, Cpu, Gpu, Items, KeyType, Layout, Reference, Sort, SortOptions, Sorted, sort_file,
-};
+use tokapi::sort::{Cpu, KeyType, Layout, Sort, SortOptions, Sorted, sort_file};
 use tokapi::{Error, Memory, Progress, Result};
+use tokapi_kernels::Build;
+use tokapi_sort::{Algorithm, Gpu, Items, Reference};
 
 fn options(key_type: KeyType, pairs: bool) -> SortOptions {
     SortOptions::new(key_type, Memory::new(1 << 30).unwrap()).pairs(pairs)

@@ -6,11 +6,13 @@ use std::path::Path;
 
 use crate::random::{Random, Shape, kept, query, text, with_digits};
 use proptest::prelude::*;
-use tokapi::analyze::Analyzer;
-use tokapi::index::{Contents, IndexOptions, IndexWriter, Missing, Repeated};
-use tokapi::query::{Algorithm, Filter, Phrase, Query, SearchOptions};
-use tokapi::weigh::Formula;
+use tokapi::Analyzer;
+use tokapi::Formula;
 use tokapi::{Bm25, Collection, Corpus, CorpusOptions, Index};
+use tokapi::{Filter, Phrase, Query, SearchOptions};
+use tokapi::{IndexWriter, Missing, Repeated};
+use tokapi_index::query::Algorithm;
+use tokapi_index::{Contents, IndexOptions};
 
 /// A document: its id and its text.
 type Document = (String, String);
@@ -308,7 +310,7 @@ fn numbers_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let numbered = |texts: &[&str]| {
-        let options = CorpusOptions::default().format(Some(tokapi::corpus::Format::Terms));
+        let options = CorpusOptions::default().format(Some(tokapi::Format::Terms));
         let text = texts.join("\n\n");
         let corpus = Corpus::from_bytes("documents", text.as_bytes(), options);
         Collection::build(corpus, &Default::default()).unwrap()
@@ -353,7 +355,7 @@ fn terms_of_deleted_documents_make_no_difference() {
         "+zebra red",
         "zebra red",
     ] {
-        let query = Query::parse(text, &analyzer, tokapi::query::Occur::Should);
+        let query = Query::parse(text, &analyzer, tokapi::Occur::Should);
         for formula in Formula::ALL {
             let options = SearchOptions {
                 bm25: Bm25 {

@@ -8,7 +8,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tokapi::mapreduce::{Emitter, Item, Items, Job, Line, Lines, ListJob, Portable};
+use tokapi::mapreduce::{Emitter, Job, Line, Lines, Portable};
+use tokapi_mapreduce::{Item, Items, ListJob};
 
 /// Counts lines; some lines do harm to it.
 #[derive(Serialize, Deserialize)]

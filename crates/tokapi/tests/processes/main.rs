@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use jobs::{Count, Digits, Skewed, Slow, has_ended, signal, wait_for};
 use tokapi::mapreduce::{
-    Items, Lines, Partitions, ProcessOptions, Processes, Registry, Report, Runner, Threads,
-    WorkerCommand, work,
+    Lines, Partitions, ProcessOptions, Processes, Registry, Report, Runner, Threads, WorkerCommand,
+    work,
 };
 use tokapi::{Error, Progress, Result};
+use tokapi_mapreduce::Items;
 
 struct Scratch(tempfile::TempDir);
 

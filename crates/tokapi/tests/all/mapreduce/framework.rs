@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tokapi::mapreduce::{
-    Combine, Emitter, Item, Items, Job, Line, Lines, Order, Partitions, Records, Room, Threads,
-};
+use tokapi::mapreduce::{Combine, Emitter, Job, Line, Lines, Order, Partitions, Threads};
+use tokapi_mapreduce::{Item, Items, Records, Room};
 
 use tokapi::{Error, Progress};
 

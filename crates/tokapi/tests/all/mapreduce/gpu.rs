@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use tokapi::analyze::{Analyzer, AnalyzerOptions, Cut, StopWords};
-use tokapi::corpus::OnError;
-use tokapi::gpu::{Algorithm, Build};
-use tokapi::mapreduce::jobs::{
+use tokapi::OnError;
+use tokapi::mapreduce::{
+    Documents, Job, Lines, Partitions, Portable, Report, Runner, TextJob, Threads,
+};
+use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
+use tokapi::{Bm25, Corpus, CorpusOptions, Error};
+use tokapi_kernels::{Algorithm, Build};
+use tokapi_mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, WeighOnePass,
     WordCount, open_global, write_local,
 };
-use tokapi::mapreduce::{
-    Documents, Gpu, Item, Items, Job, Lines, ListJob, Partitions, Portable, Report, Runner,
-    TextJob, Threads,
-};
-use tokapi::{Bm25, Corpus, CorpusOptions, Error};
+use tokapi_mapreduce::{Gpu, Item, Items, ListJob};
 
 use super::input::{CHUNKS, Random, corpora, documents, random_text};
 

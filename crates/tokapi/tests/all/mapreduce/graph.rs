@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tokapi::Error;
-use tokapi::mapreduce::jobs::PageRank;
 use tokapi::mapreduce::{Lines, Threads};
+use tokapi_mapreduce::jobs::PageRank;
 
 use super::input::{Random, runners};
 

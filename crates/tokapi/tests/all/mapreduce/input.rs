@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokapi::analyze::Analyzer;
+use tokapi::Analyzer;
 use tokapi::mapreduce::{Documents, Partitions, Threads};
 use tokapi::{Corpus, CorpusOptions};
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tokapi::corpus::OnError;
-use tokapi::mapreduce::jobs::{
-    AverageLength, Cooccurrence, Duplicates, InvertedIndex, SortLines, WordCount,
-};
+use tokapi::OnError;
 use tokapi::mapreduce::{Lines, Threads};
 use tokapi::{Corpus, CorpusOptions};
+use tokapi_mapreduce::jobs::{
+    AverageLength, Cooccurrence, Duplicates, InvertedIndex, SortLines, WordCount,
+};
 
 use super::input::{CHUNKS, Random, corpora, documents, plain, random_text, runners};
 

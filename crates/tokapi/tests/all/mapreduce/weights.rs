@@ -1,13 +1,13 @@
 //! BM25 in one pass and in two equals the dedicated engine, bit for bit.
 
-use tokapi::analyze::Analyzer;
-use tokapi::corpus::OnError;
-use tokapi::mapreduce::jobs::{
+use tokapi::Analyzer;
+use tokapi::Formula;
+use tokapi::OnError;
+use tokapi::mapreduce::{Lines, Threads};
+use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Error};
+use tokapi_mapreduce::jobs::{
     DocumentFrequencies, GlobalPass, LocalPass, LocalPosting, WeighOnePass, Weighed,
 };
-use tokapi::mapreduce::{Lines, Threads};
-use tokapi::weigh::Formula;
-use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Error};
 
 use super::input::{CHUNKS, corpora, documents, runners};
 
@@ -19,7 +19,7 @@ fn expected(corpus: Corpus, bm25: &Bm25) -> Vec<Row> {
     let collection =
         Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
     let weights = collection.weigh(bm25).unwrap();
-    let row = |posting: tokapi::collection::Posting<'_>| {
+    let row = |posting: tokapi::Posting<'_>| {
         let term = String::from_utf8(posting.term.to_vec()).unwrap();
         let weight = posting.weight.to_bits();
         (term, posting.document.to_vec(), posting.tf, weight)
