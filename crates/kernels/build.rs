@@ -1,7 +1,7 @@
 //! Compiles the kernels: always for the host, by the C++ compiler there is, and with the feature
 //! `cuda` for GPUs, by nvcc.
 //!
-//! nvcc is looked for in `CUDA_HOME`, on the `PATH`, and where `kernels/fetch-nvcc` puts it.
+//! nvcc is looked for in `CUDA_HOME`, on the `PATH`, and where `crates/kernels/fetch-nvcc` puts it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -117,6 +117,6 @@ fn cuda_home() -> PathBuf {
         return fetched;
     }
     panic!(
-        "the feature `cuda` needs nvcc: set CUDA_HOME, put nvcc on the PATH, or run kernels/fetch-nvcc"
+        "the feature `cuda` needs nvcc: set CUDA_HOME, put nvcc on the PATH, or run crates/kernels/fetch-nvcc"
     );
 }

@@ -2,7 +2,7 @@
 // term a thread.
 //
 // The arrays, and what is in them, are those of `tokapi::dictionary::Arrays`
-// (engine/src/dictionary/arrays.rs), whose `lookup` this one equals; they must come from a
+// (crates/weigh/src/dictionary/arrays.rs), whose `lookup` this one equals; they must come from a
 // dictionary that was built or opened there, which is where they are checked. Two dependent memory
 // accesses for every byte on the way to a leaf (a block of nodes, the labels), less at the first
 // bytes (the shortcuts), and two more for the leaf (a block of leaves, the tails).

@@ -1,5 +1,5 @@
 // Weighing: every posting's weight, in double precision, rounded once to float; the same
-// operations in the same order as `engine/src/weigh/formula.rs`, compiled without fusing any, so
+// operations in the same order as `crates/weigh/src/formula/formulas.rs`, compiled without fusing any, so
 // that the last bit agrees. Logarithms differ between libraries, so idf comes from the host: it
 // depends on df alone, and collections have few distinct df.
 #pragma once
