@@ -56,7 +56,7 @@
 //!
 //! Every long operation reports to a [`Progress`], and ends soon after [`Progress::cancel`] with
 //! [`Error::Cancelled`], leaving nothing behind. `examples/stream.rs` feeds documents from a channel, shows the
-//! progress, cancels a build, and searches an index.
+//! progress, cancels on demand, and searches.
 //!
 //! # Errors
 //!

@@ -8,6 +8,7 @@ mod contents;
 mod cooperate;
 mod damaged;
 mod eval;
+mod example;
 mod external;
 mod forged;
 mod formats;
