@@ -18,10 +18,12 @@
 //! | `query`, [`eval`] | search, and measures of its effectiveness |
 //!
 //! ```
-//! use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index};
-//! use tokapi::query::{Query, SearchOptions};
+//! use tokapi_weigh::collection::{BuildOptions, Collection};
+//! use tokapi_text::corpus::{Corpus, CorpusOptions};
+//! use tokapi_index::Index;
+//! use tokapi_index::query::{Query, SearchOptions};
 //!
-//! # fn main() -> tokapi::Result<()> {
+//! # fn main() -> tokapi_storage::error::Result<()> {
 //! # let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/cranfield/docs.jsonl.zst");
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("index");

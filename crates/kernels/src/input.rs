@@ -29,7 +29,7 @@ pub struct Classes {
     pub fold: bool,
 }
 
-/// The arrays of a dictionary: those of `tokapi::dictionary::Arrays`, where they are described.
+/// The arrays of a dictionary: those of `tokapi_weigh::dictionary::Arrays`, where they are described.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs, reason = "described there")]
 pub struct TrieArrays<'a> {
@@ -53,7 +53,7 @@ impl<'a> Trie<'a> {
     /// Takes the arrays as they are.
     ///
     /// # Safety
-    /// They come from `tokapi::dictionary::Dictionary`, which has checked them: a walk through other
+    /// They come from `tokapi_weigh::dictionary::Dictionary`, which has checked them: a walk through other
     /// arrays may leave them.
     pub unsafe fn new(arrays: TrieArrays<'a>) -> Self {
         Trie(arrays)

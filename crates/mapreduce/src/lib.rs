@@ -11,7 +11,7 @@
 //! takes all runs and two cuts.
 //!
 //! ```
-//! use tokapi::mapreduce::{Emitter, Job, Line, Lines, Threads};
+//! use tokapi_mapreduce::{Emitter, Job, Line, Lines, Threads};
 //!
 //! struct LongestLine;
 //!
@@ -31,13 +31,13 @@
 //!         first: char,
 //!         lengths: impl Iterator<Item = u64>,
 //!         write: &mut impl FnMut((char, u64)),
-//!     ) -> tokapi::Result<()> {
+//!     ) -> tokapi_storage::error::Result<()> {
 //!         write((first, lengths.max().unwrap_or(0)));
 //!         Ok(())
 //!     }
 //! }
 //!
-//! # fn main() -> tokapi::Result<()> {
+//! # fn main() -> tokapi_storage::error::Result<()> {
 //! let lines = Lines::of_text("be\nto be\nto\nbye", 1);
 //! let (longest, _) = Threads::default().collect(&mut LongestLine, lines, |output| output)?;
 //! assert_eq!(longest, [('b', 3), ('t', 5)]);

@@ -4,9 +4,9 @@
 //! order and back. A chunk of a file goes through like this:
 //!
 //! ```
-//! use tokapi::sort::{Cpu, KeyType, Sort};
+//! use tokapi_sort::{Cpu, KeyType, Sort};
 //!
-//! # fn main() -> tokapi::Result<()> {
+//! # fn main() -> tokapi_storage::error::Result<()> {
 //! let mut keys = [2.5f32, f32::NAN, -0.0, 0.0, -1e9].map(f32::to_bits);
 //! KeyType::F32.order32(&mut keys);
 //! Cpu::new().keys32(&mut keys)?;

@@ -15,12 +15,12 @@ pub const INDEX_FORMAT: &str = "tokapi index";
 /// Paths are compared as they are behind links and dots. Standard input and output, pipes and devices are no harm.
 ///
 /// ```
-/// # use tokapi::Paths;
+/// # use tokapi_storage::apart::Paths;
 /// let mut paths = Paths::default();
 /// paths.read("queries.tsv");
 /// paths.write("bm25.run");
 /// paths.check()?;
-/// # Ok::<(), tokapi::Error>(())
+/// # Ok::<(), tokapi_storage::error::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Paths {

@@ -23,10 +23,13 @@ use tokapi_weigh::formula::Bm25;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tokapi::mapreduce::{Documents, Threads, jobs::{Weighed, WeighOnePass}};
-/// use tokapi::{Bm25, Corpus, CorpusOptions, analyze::Analyzer, corpus::OnError};
+/// use tokapi_mapreduce::{Documents, Threads};
+/// use tokapi_mapreduce::jobs::{WeighOnePass, Weighed};
+/// use tokapi_weigh::formula::Bm25;
+/// use tokapi_text::corpus::{Corpus, CorpusOptions, OnError};
+/// use tokapi_text::analyze::Analyzer;
 ///
-/// # fn main() -> tokapi::Result<()> {
+/// # fn main() -> tokapi_storage::error::Result<()> {
 /// let corpus = Corpus::from_bytes("a.tsv", "1\tto be or not\n2\tto be\n", CorpusOptions::default());
 /// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
 /// let mut job = WeighOnePass::new(Bm25::default(), OnError::Stop);

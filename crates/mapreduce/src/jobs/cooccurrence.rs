@@ -17,10 +17,12 @@ use tokapi_storage::error::Result;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tokapi::mapreduce::{Documents, Threads, jobs::Cooccurrence};
-/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+/// use tokapi_mapreduce::{Documents, Threads};
+/// use tokapi_mapreduce::jobs::Cooccurrence;
+/// use tokapi_text::corpus::{Corpus, CorpusOptions};
+/// use tokapi_text::analyze::Analyzer;
 ///
-/// # fn main() -> tokapi::Result<()> {
+/// # fn main() -> tokapi_storage::error::Result<()> {
 /// let corpus = Corpus::from_bytes("a.tsv", "1\tto be\n2\tto do\n", CorpusOptions::default());
 /// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
 /// let own = |(given, term, pr): (&str, &str, f64)| format!("Pr[{term} | {given}] = {pr}");

@@ -20,10 +20,12 @@ const FETCHED: usize = 1 << 12;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tokapi::mapreduce::{Documents, Threads, jobs::InvertedIndex};
-/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer, corpus::OnError};
+/// use tokapi_mapreduce::{Documents, Threads};
+/// use tokapi_mapreduce::jobs::InvertedIndex;
+/// use tokapi_text::corpus::{Corpus, CorpusOptions, OnError};
+/// use tokapi_text::analyze::Analyzer;
 ///
-/// # fn main() -> tokapi::Result<()> {
+/// # fn main() -> tokapi_storage::error::Result<()> {
 /// let corpus = Corpus::from_bytes("a.tsv", "1\tto be\n2\tto do to\n", CorpusOptions::default());
 /// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
 /// let mut job = InvertedIndex::new(OnError::Stop);

@@ -15,9 +15,10 @@ use tokapi_storage::error::Result;
 /// [`Partitions::Ranges`]: crate::Partitions::Ranges
 ///
 /// ```
-/// use tokapi::mapreduce::{Lines, Threads, jobs::SortLines};
+/// use tokapi_mapreduce::{Lines, Threads};
+/// use tokapi_mapreduce::jobs::SortLines;
 ///
-/// # fn main() -> tokapi::Result<()> {
+/// # fn main() -> tokapi_storage::error::Result<()> {
 /// let lines = Lines::of_text("to\nbe\nor\nbe\n", 2);
 /// let (sorted, _) = Threads::default().collect(&mut SortLines, lines, str::to_owned)?;
 /// assert_eq!(sorted, ["be", "be", "or", "to"]);

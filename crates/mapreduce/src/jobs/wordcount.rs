@@ -14,10 +14,12 @@ use tokapi_storage::error::Result;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tokapi::mapreduce::{Documents, Threads, jobs::WordCount};
-/// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+/// use tokapi_mapreduce::{Documents, Threads};
+/// use tokapi_mapreduce::jobs::WordCount;
+/// use tokapi_text::corpus::{Corpus, CorpusOptions};
+/// use tokapi_text::analyze::Analyzer;
 ///
-/// # fn main() -> tokapi::Result<()> {
+/// # fn main() -> tokapi_storage::error::Result<()> {
 /// let corpus = Corpus::from_bytes("a.tsv", "1\tto be or not\n2\tto be\n", CorpusOptions::default());
 /// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
 /// let own = |(term, count): (&str, u64)| (term.to_owned(), count);

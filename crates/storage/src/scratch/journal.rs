@@ -117,7 +117,7 @@ mod tests {
         let entries = [json!({"a": 1}), json!({"b": [2, 3]}), json!("ü\n")];
         let (mut journal, none) = Journal::open(&path).unwrap();
         assert!(none.is_empty());
-        assert!(matches!(Journal::open(&path), Err(Error::Usage(_))));
+        assert!(matches!(Journal::open(&path), Err(Error::Busy { .. })));
         for entry in &entries {
             journal.append(entry).unwrap();
         }

@@ -95,10 +95,12 @@ impl Duplicates {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use tokapi::mapreduce::{Documents, Threads, jobs::Duplicates};
-    /// use tokapi::{Corpus, CorpusOptions, analyze::Analyzer};
+    /// use tokapi_mapreduce::{Documents, Threads};
+    /// use tokapi_mapreduce::jobs::Duplicates;
+    /// use tokapi_text::corpus::{Corpus, CorpusOptions};
+    /// use tokapi_text::analyze::Analyzer;
     ///
-    /// # fn main() -> tokapi::Result<()> {
+    /// # fn main() -> tokapi_storage::error::Result<()> {
     /// let text = "1\tTo be, or not\n2\tnothing\n3\tto be or not!\n";
     /// let corpus = || Corpus::from_bytes("a.tsv", text, CorpusOptions::default());
     /// let documents = || Ok(Documents::new(corpus(), Arc::new(Analyzer::default()), 2));

@@ -57,9 +57,10 @@ impl PageRank {
     /// the second. Lines that begin with `#` are left out; edges that occur again count once.
     ///
     /// ```
-    /// use tokapi::mapreduce::{Lines, Threads, jobs::PageRank};
+    /// use tokapi_mapreduce::{Lines, Threads};
+    /// use tokapi_mapreduce::jobs::PageRank;
     ///
-    /// # fn main() -> tokapi::Result<()> {
+    /// # fn main() -> tokapi_storage::error::Result<()> {
     /// let edges = Lines::of_text("a b\nb c\nc b", 2);
     /// let (ranks, _) = PageRank::default().run(&Threads::default(), edges)?;
     /// let names: Vec<&str> = ranks.nodes.iter().map(|(name, _)| &**name).collect();
