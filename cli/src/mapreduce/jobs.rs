@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tokapi::mapreduce::{Documents, Lines, Report, Runner, TextJob};
+use tokapi::mapreduce::{Documents, Lines, Report, Runner};
 use tokapi::{Corpus, Error};
 use tokapi::{Format, OnError};
+use tokapi_mapreduce::TextJob;
 use tokapi_mapreduce::TextWriter;
 use tokapi_mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, Tsv, WeighOnePass,

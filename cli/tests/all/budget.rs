@@ -65,6 +65,7 @@ fn documents(folder: &Folder, name: &str, numbers: std::ops::Range<usize>) {
 const MANY_DOCUMENTS: usize = 1_500_000;
 
 /// Runs a verb that must succeed, within the budget.
+#[allow(clippy::zombie_processes, reason = "`wait` reaps the process")]
 fn within(folder: &Folder, command: &str) {
     let mut args: Vec<&str> = command.split(' ').collect();
     args.extend(["--memory", "300MB"]);

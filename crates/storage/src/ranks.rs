@@ -45,7 +45,7 @@ impl Ranks {
     }
 
     /// The number of members.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 
@@ -83,10 +83,10 @@ mod tests {
         let ranks = Ranks::new(&documents, 300);
         assert_eq!(ranks.members().collect::<Vec<_>>(), [3, 64, 65, 200]);
         assert_eq!(documents.map(|d| ranks.rank(d)), [0, 3, 1, 0, 2]);
-        assert_eq!(ranks.len(), 4);
+        assert_eq!(ranks.count(), 4);
         assert!(ranks.contains(64) && !ranks.contains(63));
         let others = Ranks::without(&[3, 64, 65], 70);
-        assert_eq!(others.len(), 67);
+        assert_eq!(others.count(), 67);
         assert!(!others.contains(64) && others.contains(63));
         assert_eq!(others.rank(66), 63);
     }

@@ -195,8 +195,7 @@ pub mod sort {
 pub mod mapreduce {
     #[doc(inline)]
     pub use tokapi_mapreduce::{
-        Combine, DocumentPlace, Documents, Emitter, Input, Job, Line, Lines, Order, Partitions,
-        Portable, ProcessOptions, Processes, Registry, Report, Runner, TextJob, Threads,
-        WorkerCommand, work,
+        Combine, Documents, Emitter, Input, Job, Line, Lines, Order, Partitions, Portable,
+        ProcessOptions, Processes, Registry, Report, Runner, Threads, WorkerCommand, work,
     };
 }

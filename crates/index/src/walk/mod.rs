@@ -46,7 +46,7 @@ impl Renumbered {
                 )),
                 None => None,
             };
-            let count = live.as_ref().map(|live| live.len() as u64);
+            let count = live.as_ref().map(|live| live.count() as u64);
             if count.is_some_and(|count| count != part.note.live().documents) {
                 return Err(part
                     .lists

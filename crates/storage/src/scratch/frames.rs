@@ -250,6 +250,10 @@ impl FrameReader {
     ///
     /// # Errors
     /// The file cannot be read, or the frame is damaged.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "items borrow from the reader"
+    )]
     pub fn next(&mut self) -> Result<Option<&[u8]>> {
         if !self.has_more() {
             return Ok(None);

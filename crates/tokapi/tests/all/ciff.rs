@@ -273,7 +273,7 @@ fn in_two_parts(folder: &Path) -> Index {
         let corpus = Corpus::open(&[file], CorpusOptions::default()).unwrap();
         let collection =
             Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
-        Index::build(collection, &folder.join(name)).unwrap();
+        Index::build(collection, folder.join(name)).unwrap();
         let manifest = fs::read_to_string(folder.join(name).join("manifest.json")).unwrap();
         let (json, _) = manifest.split_once('\n').unwrap();
         manifests.push(serde_json::from_str::<serde_json::Value>(json).unwrap());

@@ -42,7 +42,7 @@ fn on_cpu(documents: &[String], bm25: &Bm25) -> Weights {
     let corpus = Corpus::from_bytes("documents", tsv, options);
     Collection::build(
         corpus,
-        &BuildOptions::default().analyzer(&Analyzer::from(Cut::Plain)),
+        &BuildOptions::default().analyzer(Analyzer::from(Cut::Plain)),
     )
     .and_then(|collection| collection.weigh(bm25))
     .unwrap()

@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use tokapi::OnError;
-use tokapi::mapreduce::{
-    Documents, Job, Lines, Partitions, Portable, Report, Runner, TextJob, Threads,
-};
+use tokapi::mapreduce::{Documents, Job, Lines, Partitions, Portable, Report, Runner, Threads};
 use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi::{Bm25, Corpus, CorpusOptions, Error};
 use tokapi_kernels::{Algorithm, Build};
+use tokapi_mapreduce::TextJob;
 use tokapi_mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, WeighOnePass,
     WordCount, open_global, write_local,

@@ -268,7 +268,7 @@ impl External {
         let merged = self.merge(task)?;
         // Fewer than 2^32.
         let ranks = Ranks::new(&merged.documents, self.statistics.documents as usize);
-        let documents = self.documents.fetch(ranks.len(), ranks.members())?;
+        let documents = self.documents.fetch(ranks.count(), ranks.members())?;
         let norms = documents.norms(bm25, &self.statistics);
         let TaskPostings {
             lexicon,

@@ -53,6 +53,10 @@ impl Tasks {
     ///
     /// # Errors
     /// A run cannot be read, or is damaged; the progress is cancelled.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "items borrow from the reader"
+    )]
     pub fn next(&mut self) -> Result<Option<Task>> {
         self.progress.check()?;
         let mut task = Task {

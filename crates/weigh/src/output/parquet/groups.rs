@@ -30,12 +30,12 @@ pub(super) fn by_term(weights: &Weights, rows: Range<usize>, columns: &[ColumnDe
     let documents = &weights.posting_documents[rows.clone()];
     let ids = &weights.documents.ids;
     let ranks = Ranks::new(documents, ids.len());
-    let doc = match pays(ranks.len(), documents.len()) {
+    let doc = match pays(ranks.count(), documents.len()) {
         false => string_column(&columns[1], documents, ids)?,
         true => index_column(
             &columns[1],
             &encode::strings(ranks.members().map(|document| ids.get(document))),
-            ranks.len(),
+            ranks.count(),
             documents.len(),
             |row| ranks.rank(documents[row]),
         )?,
