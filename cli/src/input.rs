@@ -407,11 +407,13 @@ pub fn note_fallback(why: Option<&str>) {
 
 fn suggest_skipping(error: Error) -> Error {
     match error {
-        // An input that changed is read again, and not left out.
-        Error::Input { place, what } if !what.contains("begin again") => Error::Input {
-            place,
-            what: what + " (or leave it out: --on-error skip)",
-        },
+        // An input that changed is read again, and not left out; a repeated id in an index has its own hint.
+        Error::Input { place, what } if !what.contains("begin again") && !what.ends_with(')') => {
+            Error::Input {
+                place,
+                what: what + " (or leave it out: --on-error skip)",
+            }
+        }
         other => other,
     }
 }
