@@ -140,7 +140,7 @@ impl Sorter<'_> {
         let chunk = match (&self.options.tuned, input.bytes) {
             (Some(model), Some(bytes)) if self.options.chunk_bytes.is_none() => {
                 let best = model.best(bytes, model.range.0, model.range.1.min(chunk as u64));
-                log::info!("chunks of {best} bytes are predicted to be the best");
+                log::info!("predicted best chunk size: {best} bytes");
                 usize::try_from(best).map_or(chunk, |best| best.clamp(record_bytes, chunk))
             }
             _ => chunk,
@@ -345,7 +345,7 @@ impl Sorter<'_> {
         };
         let times = stages.run(read, worker, write)?;
         runs.end()?;
-        log::info!("local pass: {times:?}");
+        log::info!("local pass: {times}");
         Ok(times)
     }
 
@@ -406,7 +406,7 @@ impl Sorter<'_> {
         times.output += started.elapsed();
         times.wall += started.elapsed();
         sync_folder(self.output);
-        log::info!("global pass: {times:?}");
+        log::info!("global pass: {times}");
         Ok(times)
     }
 }

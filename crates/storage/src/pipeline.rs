@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,20 @@ pub struct StageTimes {
     pub output: Duration,
     /// From the beginning to the end.
     pub wall: Duration,
+}
+
+impl fmt::Display for StageTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} items in {:.3} s: reading {:.3} s, computing {:.3} s, writing {:.3} s",
+            self.items,
+            self.wall.as_secs_f64(),
+            self.input.as_secs_f64(),
+            self.compute.as_secs_f64(),
+            self.output.as_secs_f64()
+        )
+    }
 }
 
 /// What became of an item: a result, or a panic to be passed on.

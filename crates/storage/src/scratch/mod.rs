@@ -141,7 +141,10 @@ impl Scratch {
         };
         let input = job.input.as_deref().map(device);
         order(&mut disks, input, device(&job.output));
-        log::info!("scratch: {disks:?}, {} journal entries", entries.len());
+        for disk in &disks {
+            log::info!("scratch folder: {}", disk.folder.display());
+        }
+        log::info!("journal: {} entries", entries.len());
         let scratch = Scratch {
             disks,
             stamp,

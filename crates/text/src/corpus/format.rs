@@ -31,6 +31,20 @@ pub enum Format {
 }
 
 impl Format {
+    /// The name of the format, for logs.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Format::Jsonl => "JSON Lines",
+            Format::Json => "JSON",
+            Format::Tsv => "TSV",
+            Format::Csv => "CSV",
+            Format::Trec => "TREC",
+            Format::Parquet => "Parquet",
+            Format::Text => "plain text",
+            Format::Terms => "terms",
+        }
+    }
+
     /// The format that a file's name tells, compression suffixes aside.
     pub fn of_name(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();

@@ -91,7 +91,13 @@ impl Corpus {
     /// # Errors
     /// A path that does not exist, a glob that matches nothing.
     pub fn open<P: AsRef<Path>>(paths: &[P], options: CorpusOptions) -> Result<Self> {
-        Ok(Corpus::new(inputs::expand(paths)?, options))
+        let corpus = Corpus::new(inputs::expand(paths)?, options);
+        log::info!(
+            "{} input files, {} bytes",
+            corpus.inputs.len(),
+            corpus.total_bytes
+        );
+        Ok(corpus)
     }
 
     /// Reads what a file called `name` would hold from memory; the name may tell the format, and
@@ -110,7 +116,6 @@ impl Corpus {
 
     fn new(inputs: Vec<Input>, options: CorpusOptions) -> Self {
         let total = inputs.iter().map(|input| input.bytes).sum();
-        log::info!("{} input files, {total} bytes", inputs.len());
         let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES).max(1);
         Corpus {
             inputs: inputs.into(),
@@ -210,7 +215,6 @@ impl Corpus {
             // At most `DEFAULT_CHUNK_BYTES`, so it fits.
             self.chunk_bytes = share.clamp(LEAST_BYTES, most) as usize;
         }
-        log::info!("chunks of {} bytes", self.chunk_bytes);
     }
 
     /// Makes chunks that fit into the cache, unless their size was given.
@@ -232,7 +236,6 @@ impl Corpus {
         self.chunk_bytes = bytes.max(1);
         self.document_bytes = document_bytes;
         let _ = self.bounds.set((bytes, document_bytes));
-        log::info!("chunks of {bytes} bytes");
     }
 
     /// Makes the chunks that the first reading made, and refuses the same documents.
@@ -312,6 +315,7 @@ impl Corpus {
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
         self.progress.check()?;
         if self.sequence == 0 {
+            log::info!("chunks of at most {} bytes", self.chunk_bytes);
             self.progress.begin(Stage::Reading, self.total_bytes);
         }
         let left = usize::try_from(self.left_bytes).unwrap_or(usize::MAX);

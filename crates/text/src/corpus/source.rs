@@ -40,7 +40,7 @@ impl Source {
         }
         let path: Arc<Path> = Arc::from(input.path.as_path());
         let mut decoded = decode::open(input, options, progress)?;
-        log::info!("{}: read as {:?}", path.display(), decoded.format);
+        log::info!("{}: read as {}", path.display(), decoded.format.name());
         let wrong = |position: Position, what: String| Error::Input {
             place: Place {
                 path: path.to_path_buf(),

@@ -184,7 +184,7 @@ pub(super) fn pass(
         (Made::Run(..), None) => Ok(()),
     };
     let times = stages.run(read, worker, write)?;
-    log::info!("local pass: {times:?}");
+    log::info!("local pass: {times}");
     for chunk in &mut local.chunks {
         local.note.append(std::mem::take(&mut chunk.note));
     }

@@ -132,7 +132,10 @@ impl Weights {
                 }
                 Ok::<(), Error>(())
             })?;
-        log::info!("weigh: {bm25:?} in {:.3?}", started.elapsed());
+        log::info!(
+            "weights by {bm25}: {:.3} s",
+            started.elapsed().as_secs_f64()
+        );
         Ok(())
     }
 
@@ -212,7 +215,10 @@ impl Collection {
             merged.collect()
         });
         let frequencies = Frequencies::from_raw(small, large?.concat());
-        log::info!("merge: {count} postings in {:.3?}", started.elapsed());
+        log::info!(
+            "merge: {count} postings in {:.3} s",
+            started.elapsed().as_secs_f64()
+        );
         Ok(CollectionPostings {
             lexicon: self.lexicon,
             documents: self.documents,

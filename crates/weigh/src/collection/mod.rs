@@ -110,9 +110,9 @@ impl Collection {
         let views: Vec<PartTerms<'_>> = local.chunks.iter().map(|chunk| chunk.terms()).collect();
         let (lexicon, ids) = pool.install(|| Lexicon::merge(&views, &progress))?;
         log::info!(
-            "lexicon: {} terms in {:.3?}",
+            "lexicon: {} terms in {:.3} s",
             lexicon.terms.len(),
-            started.elapsed()
+            started.elapsed().as_secs_f64()
         );
         let mut first = 0;
         let parts = local.chunks.into_iter().zip(ids).map(|(chunk, term_ids)| {
@@ -129,7 +129,11 @@ impl Collection {
         });
         let parts: Vec<Part> = parts.collect();
         let statistics = documents.statistics();
-        log::info!("{statistics:?}");
+        log::info!(
+            "{} documents, total length {} terms",
+            statistics.documents,
+            statistics.total_length
+        );
         Ok(Collection {
             parts,
             documents,

@@ -355,7 +355,7 @@ fn external_chunk_bytes(
     let least = model.range.0.max(least).min(most);
     let best = model.best(bytes, least, most);
     log::info!(
-        "chunks of {best} bytes are the best by what was measured here: {:.1} s for {bytes} bytes",
+        "best chunk size by the measurements of this machine: {best} bytes; predicted: {:.1} s for {bytes} bytes",
         model.predict(bytes, best).total
     );
     usize::try_from(best).ok()

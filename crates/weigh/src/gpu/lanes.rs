@@ -59,8 +59,8 @@ impl Lanes {
         let most_bytes = most_text(memory / lanes as u64, peak);
         log::info!(
             "gpu: {lanes} chunks at once, of at most {most_bytes} bytes; {memory} bytes of device memory may be used; \
-             started in {:.3?}",
-            started.elapsed()
+             started in {:.3} s",
+            started.elapsed().as_secs_f64()
         );
         Ok(Lanes {
             free: Mutex::new(free),

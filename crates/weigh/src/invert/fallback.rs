@@ -34,7 +34,7 @@ impl Invert for Fallback<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
         match self.engine.invert(chunk) {
             Err(Error::Device(why) | Error::NoDevice(why)) => {
-                log::warn!("the CPU does a chunk: {why}");
+                log::warn!("a chunk goes to the CPU: {why}");
                 if let Ok(mut reason) = self.reason.lock() {
                     reason.get_or_insert(why);
                 }

@@ -37,7 +37,12 @@ struct Times {
 
 impl Drop for Gpu<'_> {
     fn drop(&mut self) {
-        log::debug!("gpu: a thread's time: {:?}", self.times);
+        log::debug!(
+            "gpu: one thread: waiting for a lane {:.3} s, on the device {:.3} s, copying {:.3} s",
+            self.times.waiting_for_a_lane.as_secs_f64(),
+            self.times.on_the_device.as_secs_f64(),
+            self.times.copying.as_secs_f64()
+        );
     }
 }
 
@@ -59,7 +64,7 @@ impl<'a> Gpu<'a> {
         let end = spans.last().map_or(0, |span| span.end);
         let bytes = (end - base) as u64;
         if bytes > self.lanes.most_bytes() && documents.len() > 1 {
-            log::debug!("gpu: a chunk of {bytes} bytes is cut in halves");
+            log::debug!("gpu: a chunk of {bytes} bytes is cut in two");
             let middle = documents.start.midpoint(documents.end);
             let mut first = self.raw(chunk, documents.start..middle)?;
             first.append(self.raw(chunk, middle..documents.end)?)?;

@@ -127,14 +127,20 @@ impl Output {
             .map(|file| file.path().to_path_buf())
             .collect();
         let mut global = staged[0].times;
-        log::info!("output: {global:?}, all in {:.3?}", started.elapsed());
+        log::info!(
+            "output: {global}; {:.3} s with the tables",
+            started.elapsed().as_secs_f64()
+        );
         let started = Instant::now();
         // All are whole and on disk before any has its name; the one asked for comes last.
         staged.iter().try_for_each(Staged::sync)?;
         global.output += started.elapsed();
         global.wall += started.elapsed();
         progress.check()?;
-        log::info!("output: on disk after another {:.3?}", started.elapsed());
+        log::info!(
+            "output: on disk after another {:.3} s",
+            started.elapsed().as_secs_f64()
+        );
         staged.into_iter().rev().try_for_each(Staged::rename)?;
         if let Some(external) = external {
             // The names are on disk before what they could be made from again is removed.

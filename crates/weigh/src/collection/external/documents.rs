@@ -38,7 +38,7 @@ impl DocumentTable {
             false => runs.iter().map(Run::documents_bytes).sum::<u64>() + 8 * documents,
         };
         if 4 * documents + ids_bytes > memory_bytes {
-            log::info!("documents: {documents}, on scratch");
+            log::info!("table of {documents} documents: on scratch");
             return DocumentTable::on_scratch(runs, numbered);
         }
         let (mut lengths, mut ids) = (Vec::new(), Strings::default());

@@ -97,7 +97,11 @@ impl External {
             times: StageTimes::default(),
         };
         external.count();
-        log::info!("{:?}", external.statistics);
+        log::info!(
+            "{} documents, total length {} terms",
+            external.statistics.documents,
+            external.statistics.total_length
+        );
         Ok(external)
     }
 

@@ -66,7 +66,7 @@ impl External {
         let push = |blocks| writer.push(&blocks);
         let next = || buckets.next_reported(&self.progress);
         let times = self.stages().run(next, worker, push)?;
-        log::info!("{} runs merged: {times:?}", runs.len());
+        log::info!("merge of {} runs: {times}", runs.len());
         writer.finish()
     }
 }

@@ -168,7 +168,7 @@ impl External {
         self.progress.begin(Stage::Merging, bytes);
         let next = || Ok(buckets.next_reported(&self.progress)?.map(Arc::new));
         let times = self.stages().run(next, worker, write)?;
-        log::info!("lexicon: {} terms, {times:?}", terms.len());
+        log::info!("lexicon: {} terms; {times}", terms.len());
         Ok((ids.finish()?, terms.finish()?))
     }
 

@@ -62,7 +62,7 @@ impl Spill {
             .collect();
         scratch.remove_others(&kept);
         self.documents = self.runs.iter().map(|run| run.documents).sum();
-        log::info!("{} chunks have been done already", self.runs.len());
+        log::info!("resumed: {} runs are on scratch already", self.runs.len());
         self.scratch = Some(scratch);
         Ok(())
     }
