@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The file by which an index is told from other folders.
+/// The file that marks a folder as an index.
 pub const MANIFEST: &str = "manifest.json";
 
 /// The value of `format` in the manifest of an index.
