@@ -87,7 +87,7 @@ impl Block {
         if let [only] = &records.segments[..]
             && only.origin.layout.format() == Some(Format::Terms)
         {
-            // The text is the chunk's own, so nothing is copied.
+            // The chunk takes the text over, so nothing is copied.
             std::mem::swap(&mut chunk.text, &mut records.bytes);
             chunk.files.push((0, Arc::clone(&only.origin.path)));
             let mut sink = Sink {
