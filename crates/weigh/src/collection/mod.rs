@@ -39,7 +39,7 @@ use tokapi_storage::progress::Progress;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, OnError, Skipped};
 
-/// One chunk's share of a collection.
+/// The part of a collection from one chunk.
 struct Part {
     postings: Postings,
     /// The number of its first document in the collection.

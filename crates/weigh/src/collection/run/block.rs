@@ -19,7 +19,7 @@ const BLOCK_NAME_BYTES: usize = 64 << 10;
 /// The most terms of a block. The limit bounds the bytes of a block with few postings per term too.
 const BLOCK_TERMS: u64 = 4 << 10;
 
-/// The flag of a term with postings in other blocks.
+/// The flag of a term whose df is stored: other postings of it are in other blocks, or were pruned.
 const SPLIT: u64 = 1;
 
 /// A decoded block. Postings are decoded only on demand.
