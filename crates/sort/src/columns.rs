@@ -1,4 +1,4 @@
-//! Keys and their payloads, column by column: the part of a file that is sorted at a time.
+//! Keys and payloads, column by column: the part of a file that is sorted at a time.
 
 use rayon::prelude::*;
 
@@ -6,7 +6,7 @@ use super::text::{self, Lines};
 use super::{Items, KeyType, Sort};
 use tokapi_storage::error::Result;
 
-/// A word that keys and payloads are: `u32` or `u64`.
+/// A word of keys and payloads: `u32` or `u64`.
 pub(crate) trait Word: bytemuck::Pod + Ord + Send + Sync {
     /// The bytes of a word.
     const BYTES: usize;
@@ -21,11 +21,11 @@ pub(crate) trait Word: bytemuck::Pod + Ord + Send + Sync {
     fn items(pairs: bool) -> Items;
 }
 
-/// Keys, and a payload for each or none at all.
+/// Keys, each with a payload or all without.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Columns<W> {
     pub keys: Vec<W>,
-    /// Empty without pairs.
+    /// The payloads; empty without pairs.
     pub payloads: Vec<W>,
     pub pairs: bool,
 }
@@ -100,23 +100,23 @@ word!(
     [Items::Keys64, Items::Pairs64]
 );
 
-/// Words that one thread turns at a time.
+/// The number of words that one thread converts at a time.
 const SHARE: usize = 1 << 18;
 
-/// Turns the bits of keys into words of the same order, on all threads.
+/// Converts the bits of keys to words of the same order, on all threads.
 pub(super) fn order<W: Word>(keys: &mut [W], key_type: KeyType) {
     let shares = keys.par_chunks_mut(SHARE);
     shares.for_each(|keys| W::order(key_type, keys));
 }
 
-/// The other way round.
+/// Converts words back to the bits of keys, on all threads.
 pub(super) fn restore<W: Word>(keys: &mut [W], key_type: KeyType) {
     let shares = keys.par_chunks_mut(SHARE);
     shares.for_each(|keys| W::restore(key_type, keys));
 }
 
 impl<W: Word> Columns<W> {
-    /// No records yet.
+    /// Columns without records.
     pub(crate) fn new(pairs: bool) -> Self {
         Columns {
             keys: Vec::new(),
@@ -135,7 +135,7 @@ impl<W: Word> Columns<W> {
         W::BYTES * (1 + usize::from(pairs))
     }
 
-    /// Adds the records that stand in `bytes`, little-endian, key before payload.
+    /// Adds the records in `bytes`, little-endian, key before payload.
     pub(crate) fn append_bytes(&mut self, bytes: &[u8]) {
         let word = |bytes: &[u8]| bytemuck::pod_read_unaligned::<W>(bytes);
         match self.pairs {
@@ -155,7 +155,7 @@ impl<W: Word> Columns<W> {
         }
     }
 
-    /// Adds the records of `range`, little-endian, key before payload, to `bytes`.
+    /// Adds the records of `range` to `bytes`, little-endian, key before payload.
     pub(crate) fn push_bytes(&self, range: std::ops::Range<usize>, bytes: &mut Vec<u8>) {
         let keys = &self.keys[range.clone()];
         match self.pairs {
@@ -169,7 +169,7 @@ impl<W: Word> Columns<W> {
         }
     }
 
-    /// Adds the records of a file that stand in `bytes`, little-endian, key before payload.
+    /// Adds the records of a file from `bytes`, little-endian, key before payload.
     pub(crate) fn append_records(&mut self, key_type: KeyType, bytes: &[u8]) {
         let width = key_type.bytes();
         if width == W::BYTES {
@@ -191,7 +191,7 @@ impl<W: Word> Columns<W> {
         }
     }
 
-    /// Adds the records of `range` as they stand in a file to `bytes`.
+    /// Adds the records of `range` to `bytes`, in the layout of a file.
     pub(crate) fn push_records(
         &self,
         key_type: KeyType,
@@ -240,7 +240,7 @@ impl<W: Word> Columns<W> {
         W::sort(engine, self)
     }
 
-    /// Makes it empty; the memory is kept.
+    /// Empties the columns; the memory is kept.
     pub(crate) fn clear(&mut self) {
         self.keys.clear();
         self.payloads.clear();

@@ -1,12 +1,11 @@
 //! The engine for CPUs: radix sort on all threads.
 //!
-//! Keys are sorted in place. A digit of the highest bits that vary parts them into buckets
-//! ([`distribute`], [`permute`]); buckets that are a large part of the whole are parted again on
-//! all threads, the others are taken by one thread each, and parted until they fit a cache, where
-//! they are sorted from the lowest digit up ([`leaf`]). Where many keys differ in few bits,
-//! values are counted instead ([`count`]).
+//! Keys are sorted in place. A digit of the highest bits that vary partitions them into buckets ([`distribute`],
+//! [`permute`]). Buckets that are a large part of the whole are partitioned again on all threads. One thread each takes
+//! the other buckets and partitions them until they fit into a cache, where they are sorted from the lowest digit up
+//! ([`leaf`]). If many keys differ in few bits, values are counted instead ([`count`]).
 //!
-//! Pairs are sorted in the same steps, stable, through a buffer of their own size ([`pairs`]).
+//! Pairs are sorted in the same steps, stable, through a buffer of the pairs' size ([`pairs`]).
 
 mod blocks;
 mod bucket;
@@ -30,13 +29,13 @@ use super::{Items, Sort};
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
 
-/// Up to here one thread sorts, in bytes.
+/// Up to this number of bytes one thread sorts alone.
 const ALONE_BYTES: usize = 64 << 10;
 
-/// What all buffers of a thread have room for, in bytes.
+/// The size of all buffers of a thread, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The engine that is as fast as a CPU's memory allows. Its memory is kept for the next call.
+/// The fast engine for CPUs. Its memory is kept for the next call.
 #[derive(Default)]
 pub struct Cpu {
     keys32: Keys<u32>,
@@ -47,7 +46,7 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// An engine that has no memory yet.
+    /// An engine without memory yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -92,7 +91,7 @@ impl Sort for Cpu {
 }
 
 fn keys_scratch_bytes(threads: u64, bytes: u64) -> u64 {
-    // Beside what each thread has, 45 bytes a block of at least 1 KiB, and blocks set aside.
+    // Beside the memory of each thread: 45 bytes per block of at least 1 KiB, and the blocks set aside.
     threads * (BUFFER_BYTES + LEAF_BYTES + (2 << 20)) as u64 + bytes / 16 + (4 << 20)
 }
 
@@ -136,7 +135,7 @@ impl<W: Word> Keys<W> {
         self.sort_unordered(keys, share.max(leaf_words::<W>()), progress);
     }
 
-    /// Sorts `keys`; of its buckets, those larger than `share` on all threads. Ends early when cancelled.
+    /// Sorts `keys`. Buckets larger than `share` are sorted on all threads. Ends early if cancelled.
     fn sort_unordered(&mut self, keys: &mut [W], share: usize, progress: &Progress) {
         let bits = varying_bits_on_all_threads(keys);
         if count::pays(keys.len(), bits) {
@@ -145,7 +144,7 @@ impl<W: Word> Keys<W> {
         let digit = highest_digit::<W>(keys.len(), bits);
         let ends = self.partition(keys, digit);
         let mut buckets = split(keys, &ends);
-        // The largest first, so that threads end at the same time.
+        // The largest first, so that threads end at about the same time.
         buckets.sort_unstable_by_key(|bucket| std::cmp::Reverse(bucket.len()));
         let small = buckets.partition_point(|bucket| bucket.len() > share);
         let buckets_alone = Mutex::new(buckets.split_off(small).into_iter());
@@ -156,7 +155,7 @@ impl<W: Word> Keys<W> {
             self.sort_unordered(bucket, share, progress);
         }
         self.workers.par_iter_mut().for_each(|worker| {
-            // A thread that panics takes the others with it, so no lock is poisoned.
+            // A panic of one thread ends all threads, so no lock is poisoned.
             while !progress.is_cancelled()
                 && let Some(bucket) = { buckets_alone.lock().expect("no panic").next() }
             {
@@ -165,7 +164,7 @@ impl<W: Word> Keys<W> {
         });
     }
 
-    /// Orders `keys` by `digit`, on all threads; returns where each of its values ends.
+    /// Orders `keys` by `digit`, on all threads. Returns the end of each of its values.
     fn partition(&mut self, keys: &mut [W], digit: Digit) -> Vec<usize> {
         let stripe_words = keys.len().div_ceil(self.workers.len());
         let block_words = block_words::<W>(stripe_words, digit);
@@ -193,7 +192,7 @@ impl<W: Word> Worker<W> {
         }
     }
 
-    /// Sorts `keys`, which differ in the lowest `bits` alone.
+    /// Sorts `keys`, which differ only in the lowest `bits` bits.
     fn sort(&mut self, keys: &mut [W], mut bits: u32) {
         if keys.len() < 2 || bits == 0 {
             return;
@@ -207,7 +206,7 @@ impl<W: Word> Worker<W> {
             }
             return leaf::sort(keys, &mut self.leaf, 0, bits);
         }
-        // Another look at all keys only where a few of them say that the highest digit is the same.
+        // All keys are scanned again only if a few of them have the same highest digit.
         let digit = highest_digit::<W>(keys.len(), bits);
         let few = keys.iter().step_by(keys.len() / 64);
         if varying_bits(keys[0], few) <= digit.shift {
@@ -230,13 +229,13 @@ impl<W: Word> Worker<W> {
     }
 }
 
-/// The words that fit a cache.
+/// The number of words that fit into a cache.
 fn leaf_words<W>() -> usize {
     LEAF_BYTES / size_of::<W>()
 }
 
-/// The digit to part `count` words by that differ in the lowest `bits`: of 8 bits, or of up to 10
-/// where that leaves 22 bits, or as many words as fit a cache, for which two more passes will do.
+/// The digit that partitions `count` words that differ in the lowest `bits` bits. It has 8 bits. It has up to 10 if
+/// that leaves 22 bits, or few enough words for a cache, because two more passes then suffice.
 fn highest_digit<W>(count: usize, bits: u32) -> Digit {
     let enough = |&digit: &u32| {
         let left = count >> digit;
@@ -254,20 +253,20 @@ fn highest_digit<W>(count: usize, bits: u32) -> Digit {
     }
 }
 
-/// How large blocks are: as large as the buffers allow, since they are moved one by one, but no
-/// larger than what a value has in a stripe.
+/// The size of blocks: as large as the buffers allow, because blocks move one by one, but no larger than a value's
+/// share of a stripe.
 fn block_words<W>(stripe_words: usize, digit: Digit) -> usize {
     let most = BUFFER_BYTES / size_of::<W>() / digit.values();
     let fair = (stripe_words / digit.values() / 8).next_power_of_two();
     fair.clamp((256 / size_of::<W>()).min(most), most)
 }
 
-/// Whether `in_order` holds of all neighbours; ends early where it does not.
+/// Whether `in_order` holds for all neighbours. Ends early at a failure.
 fn is_ordered<W: Word>(keys: &[W], in_order: impl Fn(&W, &W) -> bool + Sync) -> bool {
     const PIECE: usize = 1 << 12;
     let starts = (0..keys.len()).into_par_iter().step_by(PIECE);
     let pieces = starts.map(|start| &keys[start..(start + PIECE + 1).min(keys.len())]);
-    // No way out within a piece, so that many keys are compared at once.
+    // No early exit within a piece, so that many keys are compared at once.
     pieces.all(|piece| {
         let neighbours = piece.iter().zip(&piece[1..]);
         neighbours.fold(true, |all, (before, after)| all & in_order(before, after))
@@ -285,7 +284,7 @@ fn reverse<W: Word>(keys: &mut [W]) {
     });
 }
 
-/// How many low bits of `keys` are not the same in all of them.
+/// The number of low bits in which any two of `keys` differ.
 fn varying_bits_on_all_threads<W: Word>(keys: &[W]) -> u32 {
     let Some(&first) = keys.first() else { return 0 };
     let pieces = keys.par_chunks(1 << 16);
@@ -293,7 +292,7 @@ fn varying_bits_on_all_threads<W: Word>(keys: &[W]) -> u32 {
     bits.max().unwrap_or(0)
 }
 
-/// The parts of `items` that end at `ends`, without empty ones.
+/// The parts of `items` that end at `ends`, without the empty ones.
 fn split<'a, T>(items: &'a mut [T], ends: &[usize]) -> Vec<&'a mut [T]> {
     let mut parts = Vec::new();
     let (mut rest, mut start) = (items, 0);

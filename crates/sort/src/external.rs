@@ -1,8 +1,8 @@
-//! Files of numbers sorted, larger than memory or not: runs, then a merge.
+//! Sorts files of numbers, larger than memory or not: runs, then a merge.
 //!
-//! A file that fits into memory is read, sorted and written. Otherwise every chunk becomes a sorted run on
-//! scratch, and the runs are merged range by range ([`super::merge`]), both through the pipeline and
-//! within the budget; an interrupted job goes on from the last run.
+//! A file that fits into memory is read, sorted and written. Otherwise every chunk becomes a sorted run on scratch, and
+//! the runs are merged range by range ([`super::merge`]). Both passes use the pipeline and stay within the budget. An
+//! interrupted job continues after its last run.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ use tokapi_storage::whole::{Staged, Streamed, sync_folder};
 pub struct Sorted {
     /// The number of records.
     pub records: u64,
-    /// The number of runs on scratch; 0 where all was in memory.
+    /// The number of runs on scratch; 0 if all records were in memory.
     pub runs: usize,
     /// The bytes of a chunk.
     pub chunk_bytes: usize,
-    /// Where the time went until all runs were sorted.
+    /// The times until all runs were sorted.
     pub local: StageTimes,
-    /// Where the time went while they were merged.
+    /// The times of the merge.
     pub global: StageTimes,
 }
 
@@ -91,8 +91,7 @@ pub(super) struct Sorter<'a> {
     engine: &'a (dyn Fn() -> Result<Box<dyn Sort>> + Sync),
 }
 
-/// Buffers of chunks that have gone through: fresh memory for every chunk would cost as much time as
-/// sorting it.
+/// Buffers of finished chunks. Fresh memory for every chunk would cost as much time as sorting it.
 #[derive(Default)]
 struct Spare(Mutex<Vec<Vec<u8>>>);
 
@@ -140,7 +139,7 @@ impl Sorter<'_> {
         let chunk = match (&self.options.tuned, input.bytes) {
             (Some(model), Some(bytes)) if self.options.chunk_bytes.is_none() => {
                 let best = model.best(bytes, model.range.0, model.range.1.min(chunk as u64));
-                log::info!("chunks of {best} bytes are predicted to be the best");
+                log::info!("predicted best chunk size: {best} bytes");
                 usize::try_from(best).map_or(chunk, |best| best.clamp(record_bytes, chunk))
             }
             _ => chunk,
@@ -221,17 +220,17 @@ impl Sorter<'_> {
         }
     }
 
-    /// The most bytes of input that are sorted in memory as a whole, and those of a chunk.
+    /// The largest input that is sorted in memory as a whole, and the size of a chunk, in bytes.
     fn chunk_bytes<W: Word>(&self) -> Result<(usize, usize)> {
         let items = W::items(self.options.pairs);
         let engine = (self.engine)()?;
-        // For each byte of records: what an engine takes beside them, in units of a 64th.
+        // The memory of an engine beside the records, per byte of records, in units of a 64th.
         let probe = 64 << 20;
         let fixed = engine.scratch_bytes(items, 0);
         let beside = engine.scratch_bytes(items, probe / items.bytes()) - fixed;
         let each = 64 + (64 * beside).div_ceil(probe);
-        // What is read is there until it has become records, where it is not yet. A line may become one of more bytes than it
-        // has: `0\n` one of 16 with pairs.
+        // The bytes read stay until they are records. A line of text may become a larger record: `0\n` becomes 16 bytes
+        // with pairs.
         let grown = match self.options.layout {
             Layout::Binary => (W::BYTES / self.options.key_type.bytes()) as u64,
             Layout::Text => items.bytes() / 2,
@@ -241,10 +240,10 @@ impl Sorter<'_> {
             false => 64,
         };
         let usable = self.options.memory.sorting_bytes().saturating_sub(fixed);
-        // What the engine can take, as bytes of input.
+        // The limit of the engine, as bytes of input.
         let most = engine.most_items(items).saturating_mul(items.bytes()) / grown;
         let whole = (usable * 64 / (each * grown + raw)).min(most);
-        // One chunk is sorted while others are read, wait, and are written; each as bytes.
+        // One chunk is sorted while others are read, queued and written; each of these as bytes.
         let chunk = (usable * 64 / (each * grown + 4 * 64)).min(most);
         let chunk = usize::try_from(chunk).unwrap_or(usize::MAX);
         let chunk = match self.options.chunk_bytes {
@@ -295,7 +294,7 @@ impl Sorter<'_> {
         Ok(())
     }
 
-    /// An engine, which ends early when the operation is cancelled.
+    /// An engine that ends early if the operation is cancelled.
     pub(super) fn engine(&self) -> Result<Box<dyn Sort>> {
         let mut engine = (self.engine)()?;
         engine.follow(&self.options.progress);
@@ -306,7 +305,7 @@ impl Sorter<'_> {
         streamed.finish().map_err(Error::writing(self.output))
     }
 
-    /// Sorts chunk after chunk into runs.
+    /// Sorts the chunks into runs.
     fn local<W: Word>(&self, input: &mut Input, runs: &mut Runs<W>) -> Result<StageTimes> {
         if runs.complete {
             return Ok(StageTimes::default());
@@ -345,7 +344,7 @@ impl Sorter<'_> {
         };
         let times = stages.run(read, worker, write)?;
         runs.end()?;
-        log::info!("local pass: {times:?}");
+        log::info!("local pass: {times}");
         Ok(times)
     }
 
@@ -354,7 +353,7 @@ impl Sorter<'_> {
         let threads = rayon::current_num_threads();
         let stages = Stages::new(threads, !self.options.no_overlap);
         let items = W::items(self.options.pairs);
-        // The records of a task, a run's share of them, their bytes, and what the engine takes.
+        // The memory of a task: its records, a run's share of them, their bytes, and the scratch of the engine.
         let room =
             self.options.memory.sorting_bytes() / (stages.in_flight() as u64 + threads as u64);
         let most = usize::try_from(room / (5 * items.bytes())).unwrap_or(usize::MAX);
@@ -364,13 +363,13 @@ impl Sorter<'_> {
                 runs.runs.len()
             )));
         }
-        // Larger tasks gain nothing; smaller ones leave too much to be read twice.
+        // Larger tasks gain nothing; smaller ones read too many records twice.
         let records = most.min(merge::least_task_records(runs.runs.len()).max(4 << 20));
         let all: u64 = runs.runs.iter().map(|run| run.records).sum();
         let progress = &self.options.progress;
         let total = match self.options.layout {
             Layout::Binary => all * self.record_bytes() as u64,
-            // About as many bytes are written as were read.
+            // The output has about as many bytes as the input.
             Layout::Text => progress.snapshot().total,
         };
         progress.begin(Stage::Merging, total);
@@ -406,7 +405,7 @@ impl Sorter<'_> {
         times.output += started.elapsed();
         times.wall += started.elapsed();
         sync_folder(self.output);
-        log::info!("global pass: {times:?}");
+        log::info!("global pass: {times}");
         Ok(times)
     }
 }

@@ -1,4 +1,4 @@
-//! The engine on a GPU: a chunk goes up, is sorted, and comes back.
+//! The engine on a GPU: a chunk is uploaded, sorted, and downloaded.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,8 +8,8 @@ use super::{Algorithm, Items, Sort, same_length};
 use tokapi_kernels::Build;
 use tokapi_storage::error::Result;
 
-/// The engine `gpu`, by any algorithm. Chunks that the device has no memory for are refused. Clones
-/// take turns on the device.
+/// The engine `gpu`, with any algorithm. It refuses chunks that exceed the device's memory. Clones take turns on the
+/// device.
 #[derive(Clone)]
 pub struct Gpu {
     sorter: Arc<Mutex<Sorter>>,
@@ -40,7 +40,7 @@ impl Gpu {
         self.sorter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sorts pairs as the device has them: side by side.
+    /// Sorts pairs in the device's layout: side by side.
     fn pairs<K: Copy>(&mut self, keys: &mut [K], payloads: &mut [K]) -> Result<()>
     where
         Pair<K>: kernels::Record,
@@ -74,7 +74,7 @@ impl Sort for Gpu {
     }
 
     fn scratch_bytes(&self, items: Items, count: u64) -> u64 {
-        // Staging in pinned memory, and pairs side by side.
+        // Staging in pinned memory, plus pairs side by side.
         const STAGING_BYTES: u64 = 256 << 20;
         match items {
             Items::Keys32 | Items::Keys64 => STAGING_BYTES,

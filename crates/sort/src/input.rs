@@ -14,32 +14,32 @@ use super::text::Lines;
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
-/// How records stand in a file.
+/// The layout of records in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
-    /// Little-endian words, one after the other; a payload behind its key.
+    /// Little-endian words, one after the other; a payload follows its key.
     #[default]
     Binary,
-    /// A line each; a payload behind its key and a tab.
+    /// One line each; a payload follows its key and a tab.
     Text,
 }
 
-/// Bytes of text that one thread parses at a time.
+/// The bytes of text that one thread parses at a time.
 const SHARE_BYTES: usize = 1 << 20;
-/// Bytes that one thread reads at a time.
+/// The bytes that one thread reads at a time.
 const PIECE_BYTES: usize = 8 << 20;
 
 /// An input that is read front to back.
 pub(super) struct Input {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
-    /// The size of a file; none where that is not known.
+    /// The size of a file; none if unknown.
     pub bytes: Option<u64>,
     layout: Layout,
     record_bytes: usize,
-    /// The beginning of a record that has not been read to its end.
+    /// The beginning of an incomplete record.
     carried: Vec<u8>,
-    /// Bytes of records that have been given.
+    /// The bytes of records returned so far.
     given: u64,
     next_line: u64,
 }
@@ -48,7 +48,7 @@ pub(super) struct Input {
 pub(super) struct RawChunk {
     bytes: Vec<u8>,
     first_line: u64,
-    /// The place to go on from, after this chunk.
+    /// The place after this chunk, for resuming.
     pub position: Value,
 }
 
@@ -56,7 +56,7 @@ impl Input {
     /// Opens a file, or standard input as `-`.
     ///
     /// # Errors
-    /// It cannot be read; it does not hold a whole number of binary records.
+    /// The input cannot be read; it does not hold a whole number of binary records.
     pub(super) fn open(path: &Path, layout: Layout, record_bytes: usize) -> Result<Self> {
         let failed = failed(path);
         let mut bytes = None;
@@ -90,7 +90,7 @@ impl Input {
         }
     }
 
-    /// Goes to where an interrupted run had come to.
+    /// Skips to the place that an interrupted run had reached.
     ///
     /// # Errors
     /// The file cannot be read from there.
@@ -104,10 +104,10 @@ impl Input {
         Ok(())
     }
 
-    /// Reads all of a file of this size, on all threads.
+    /// Reads a whole file of this size, on all threads.
     ///
     /// # Errors
-    /// It cannot be read, or has become smaller; [`Error::Cancelled`].
+    /// The file cannot be read, or has become smaller; [`Error::Cancelled`].
     pub(super) fn read_whole(&self, bytes: &mut [u8], progress: &Progress) -> Result<()> {
         let failed = failed(&self.path);
         let file = File::open(&self.path).map_err(failed)?;
@@ -121,12 +121,12 @@ impl Input {
         })
     }
 
-    /// Bytes of records that have been given.
+    /// The bytes of records returned so far.
     pub(super) fn given(&self) -> u64 {
         self.given
     }
 
-    /// The next records, about `chunk_bytes` of them, into `bytes`; none at the end.
+    /// Reads the next records, about `chunk_bytes` bytes, into `bytes`; none at the end.
     ///
     /// # Errors
     /// The input cannot be read; it ends within a binary record; [`Error::Cancelled`].
@@ -195,10 +195,10 @@ impl Input {
 }
 
 impl RawChunk {
-    /// Turns the bytes into records, over what `columns` held, on all threads. Gives the buffer back.
+    /// Parses the bytes into records, which replace those in `columns`, on all threads. Returns the buffer.
     ///
     /// # Errors
-    /// A line that is not a record.
+    /// A line is not a record.
     pub(super) fn parse<W: Word>(
         self,
         layout: Layout,
@@ -230,7 +230,7 @@ impl RawChunk {
     }
 }
 
-/// Cuts a text at line ends into shares, each with the number of its first line.
+/// Cuts a text at line ends into shares. Each has the number of its first line.
 fn shares(text: &[u8], first_line: u64) -> Vec<(&[u8], u64)> {
     let (mut shares, mut left, mut line) = (Vec::new(), text, first_line);
     while !left.is_empty() {

@@ -1,9 +1,9 @@
-//! The types of keys, and words that are ordered as they are.
+//! The types of keys, and their conversion to words of the same order.
 //!
-//! Unsigned integers are their own words. Of signed ones the sign bit is inverted. Floats are
-//! ordered as by `total_cmp`, the total order of IEEE 754: a negative one has all bits inverted, any
-//! other the sign bit, so that -0 comes before 0 and a NaN is where its bits put it, beyond the
-//! infinity of its sign. All of it is one to one: [`restore32`](KeyType::restore32) gives every bit back.
+//! Unsigned integers are their own words. Signed integers have the sign bit inverted. Floats are ordered by
+//! `total_cmp`, the total order of IEEE 754: a negative float has all bits inverted, any other the sign bit. So -0
+//! comes before 0, and a NaN is ordered by its bits, beyond the infinity of its sign. The conversion is one to one:
+//! [`restore32`](KeyType::restore32) restores every bit.
 
 /// The type of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum KeyType {
 }
 
 impl KeyType {
-    /// All of them.
+    /// All types.
     pub const ALL: [KeyType; 8] = [
         KeyType::U8,
         KeyType::U16,
@@ -39,7 +39,7 @@ impl KeyType {
         KeyType::F64,
     ];
 
-    /// Its name, as Rust and options have it.
+    /// The name of the type, as in Rust and in options.
     pub const fn name(self) -> &'static str {
         match self {
             KeyType::U8 => "u8",
@@ -53,7 +53,7 @@ impl KeyType {
         }
     }
 
-    /// How many bytes a key has in a file: 1, 2, 4 or 8.
+    /// The bytes of a key in a file: 1, 2, 4 or 8.
     pub const fn bytes(self) -> usize {
         match self {
             KeyType::U8 => 1,
@@ -63,7 +63,7 @@ impl KeyType {
         }
     }
 
-    /// How many bytes the word has that a key becomes in memory: 4 or 8.
+    /// The bytes of a key's word in memory: 4 or 8.
     pub const fn word_bytes(self) -> usize {
         match self.bytes() {
             8 => 8,
@@ -79,14 +79,14 @@ impl KeyType {
         }
     }
 
-    /// Turns the bits of keys into words of the same order.
+    /// Converts the bits of keys to words of the same order.
     ///
     /// # Panics
-    /// On a type of 64 bits.
+    /// For a type of 64 bits.
     pub fn order32(self, keys: &mut [u32]) {
         assert_eq!(self.word_bytes(), 4, "keys of 32 bits");
         const SIGN: u32 = 1 << 31;
-        // A loop each, without branches, so that many keys are turned at once.
+        // One loop each, without branches, so that many keys are converted at once.
         match self.kind() {
             Kind::Unsigned => {}
             Kind::Signed => keys.iter_mut().for_each(|key| *key ^= SIGN),
@@ -97,10 +97,10 @@ impl KeyType {
         }
     }
 
-    /// Turns words back into the bits of keys, where they came from [`order32`](Self::order32).
+    /// Converts words from [`order32`](Self::order32) back to the bits of keys.
     ///
     /// # Panics
-    /// On a type of 64 bits.
+    /// For a type of 64 bits.
     pub fn restore32(self, words: &mut [u32]) {
         assert_eq!(self.word_bytes(), 4, "keys of 32 bits");
         const SIGN: u32 = 1 << 31;
@@ -117,7 +117,7 @@ impl KeyType {
     /// As [`order32`](Self::order32), for 64 bits.
     ///
     /// # Panics
-    /// On a type of 32 bits.
+    /// For a type of 32 bits.
     pub fn order64(self, keys: &mut [u64]) {
         assert_eq!(self.word_bytes(), 8, "keys of 64 bits");
         const SIGN: u64 = 1 << 63;
@@ -134,7 +134,7 @@ impl KeyType {
     /// As [`restore32`](Self::restore32), for 64 bits.
     ///
     /// # Panics
-    /// On a type of 32 bits.
+    /// For a type of 32 bits.
     pub fn restore64(self, words: &mut [u64]) {
         assert_eq!(self.word_bytes(), 8, "keys of 64 bits");
         const SIGN: u64 = 1 << 63;
@@ -149,7 +149,7 @@ impl KeyType {
     }
 }
 
-/// The kind of numbers, which decides how keys are turned.
+/// The kind of numbers, which determines the conversion.
 enum Kind {
     Unsigned,
     Signed,

@@ -1,7 +1,7 @@
-//! Sorting numbers in memory, by any of several engines.
+//! Sorts numbers in memory and in files, by one of several engines.
 //!
-//! Engines sort unsigned words; [`KeyType`] turns numbers of eight types into words of the same
-//! order and back. A chunk of a file goes through like this:
+//! Engines sort unsigned words. [`KeyType`] converts numbers of eight types to words of the same order, and back.
+//! Sorting a chunk of a file takes these steps:
 //!
 //! ```
 //! use tokapi_sort::{Cpu, KeyType, Sort};
@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! [`text`] reads and writes the same numbers as lines.
+//! [`text`] reads and writes the same numbers as lines of text.
 
 mod columns;
 mod cpu;
@@ -47,12 +47,12 @@ pub use reference::Reference;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
-/// An engine that sorts chunks, one after the other. All give the same result.
+/// An engine that sorts chunks, one after the other. All engines give the same result.
 pub trait Sort: Send {
     /// Sorts `keys`, ascending.
     ///
     /// # Errors
-    /// The engine's device fails; the same keys are then there, in any order.
+    /// The engine's device fails. The slice then holds the same keys in any order.
     fn keys32(&mut self, keys: &mut [u32]) -> Result<()>;
 
     /// Sorts `keys`, ascending.
@@ -61,25 +61,25 @@ pub trait Sort: Send {
     /// As for [`keys32`](Self::keys32).
     fn keys64(&mut self, keys: &mut [u64]) -> Result<()>;
 
-    /// Sorts pairs by key, ascending, where equal keys keep their order.
+    /// Sorts pairs by key, ascending. Equal keys keep their order.
     ///
     /// # Errors
-    /// Slices of different lengths, and as for [`keys32`](Self::keys32).
+    /// The slices have different lengths; and as for [`keys32`](Self::keys32).
     fn pairs32(&mut self, keys: &mut [u32], payloads: &mut [u32]) -> Result<()>;
 
-    /// Sorts pairs by key, ascending, where equal keys keep their order.
+    /// Sorts pairs by key, ascending. Equal keys keep their order.
     ///
     /// # Errors
     /// As for [`pairs32`](Self::pairs32).
     fn pairs64(&mut self, keys: &mut [u64], payloads: &mut [u64]) -> Result<()>;
 
-    /// The most bytes of memory that sorting `count` items takes beside the items themselves.
+    /// The peak memory in bytes for sorting `count` items, beside the items themselves.
     ///
-    /// Engines keep them for the next call, separately for every kind of items.
+    /// Engines keep this memory for the next call, separately for every kind of items.
     fn scratch_bytes(&self, items: Items, count: u64) -> u64;
 
-    /// Lets calls end early once `progress` is cancelled, with the items in any order. Calls of an
-    /// engine that ignores this end when all is sorted.
+    /// Lets calls end early once `progress` is cancelled, with the items in any order. An engine may ignore this and
+    /// always finish its calls.
     fn follow(&mut self, _progress: &Progress) {}
 
     /// The most items that can be sorted in one call.
@@ -103,7 +103,7 @@ pub enum Items {
 }
 
 impl Items {
-    /// How many bytes an item has.
+    /// The bytes of an item.
     pub const fn bytes(self) -> u64 {
         match self {
             Items::Keys32 => 4,
@@ -113,24 +113,24 @@ impl Items {
     }
 }
 
-/// The algorithm of an engine that has several.
+/// The algorithm, for engines with several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// By digits: the fastest for numbers.
+    /// Radix sort, the fastest for numbers.
     #[default]
     Radix,
-    /// By merging sorted runs.
+    /// Merge sort.
     Merge,
-    /// By a bitonic network.
+    /// A bitonic network.
     Bitonic,
 }
 
 impl Algorithm {
-    /// All of them, the default first.
+    /// All algorithms, the default first.
     pub const ALL: [Algorithm; 3] = [Algorithm::Radix, Algorithm::Merge, Algorithm::Bitonic];
 
-    /// Its name, as options have it.
+    /// The name of the algorithm, as in options.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::Radix => "radix",
@@ -140,7 +140,7 @@ impl Algorithm {
     }
 }
 
-/// Refuses slices of keys and payloads that do not go together.
+/// Refuses slices of keys and payloads of different lengths.
 fn same_length<T>(keys: &[T], payloads: &[T]) -> Result<()> {
     if keys.len() == payloads.len() {
         return Ok(());

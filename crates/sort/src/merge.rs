@@ -1,10 +1,8 @@
-//! Runs merged: the keys are cut into ranges that fit into memory, and every range is merged for
-//! itself, on any thread.
+//! The merge of runs: the keys are cut into ranges that fit into memory, and each range is merged alone, on any thread.
 //!
-//! The frames' first keys tell where a range lies in every run. Its records, run after run, are
-//! sorted as a chunk is: that is stable, and takes less time than choosing among many runs record by
-//! record, since the keys of a range have most of their high bits in common. A key that occurs more
-//! often than fits is copied run by run: there is nothing to sort.
+//! The first keys of the frames tell the place of a range in every run. Its records, run after run, are sorted like a
+//! chunk. That sort is stable. It takes less time than choosing among many runs record by record, because the keys of a
+//! range share most of their high bits. If a key has more records than fit, they are copied run by run without sorting.
 
 use std::ops::Range;
 
@@ -13,12 +11,12 @@ use super::columns::{Columns, Word};
 use super::run::{FRAME_RECORDS, SortedRun};
 use tokapi_storage::error::Result;
 
-/// A place between keys.
+/// A cut between keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bound<W> {
     /// Smaller keys are on the left.
     Before(W),
-    /// This key, too.
+    /// Smaller keys and this key are on the left.
     After(W),
 }
 
@@ -35,13 +33,13 @@ impl<W: Word> Bound<W> {
 pub(super) struct Task<W> {
     from: Option<Bound<W>>,
     to: Option<Bound<W>>,
-    /// The frames that may have some: runs in their order.
+    /// The frames that may have records of the task: runs in their order.
     frames: Vec<(usize, Range<usize>)>,
-    /// Whether all keys are the same, and so in order as they stand.
+    /// Whether all keys are equal, and so in order already.
     equal: bool,
 }
 
-/// The records that tasks of `runs` runs have at the least, so that not too much is read twice.
+/// The fewest records of a task with `runs` runs. It limits the records that are read twice.
 pub(super) fn least_task_records(runs: usize) -> usize {
     8 * runs * FRAME_RECORDS
 }
@@ -53,7 +51,7 @@ pub(super) fn tasks<W: Word>(runs: &[SortedRun<W>], records: usize) -> Vec<Task<
         firsts.extend_from_slice(&run.firsts);
     }
     firsts.sort_unstable();
-    // Of every run one frame more may be needed on either side.
+    // One more frame of every run may be needed on either side.
     let step = (records / FRAME_RECORDS)
         .saturating_sub(2 * runs.len())
         .max(1);
@@ -69,7 +67,7 @@ pub(super) fn tasks<W: Word>(runs: &[SortedRun<W>], records: usize) -> Vec<Task<
             from = before;
         }
         place = below.max(place);
-        // More of one key than a task takes: it cannot be cut, and need not be sorted.
+        // One key has more records than a task takes: the range cannot be cut, and needs no sorting.
         if upto > place + step {
             tasks.extend(Task::copied(runs, key, step));
             from = Some(Bound::After(key));
@@ -110,7 +108,7 @@ impl<W: Word> Task<W> {
         tasks
     }
 
-    /// Reads the records and puts them in order, into `merged`.
+    /// Reads the records and sorts them into `merged`.
     ///
     /// # Errors
     /// A run cannot be read, or is damaged; the engine fails.
@@ -147,7 +145,7 @@ fn frames_of<W: Word>(
     to: Option<Bound<W>>,
 ) -> Range<usize> {
     let left_of = |cut: Bound<W>| run.firsts.partition_point(|&first| cut.has_left(first));
-    // The last frame that begins on the left may go on to the right.
+    // The last frame that begins on the left may extend to the right.
     let start = from.map_or(0, |cut| left_of(cut).saturating_sub(1));
     let end = to.map_or(run.firsts.len(), left_of);
     start..end.max(start)
@@ -186,7 +184,7 @@ mod tests {
                 let mut chunk = Columns::<u32>::new(true);
                 for _ in 0..length {
                     state = state.wrapping_mul(1664525).wrapping_add(1013904223);
-                    // Half of the keys are one and the same.
+                    // Half of the keys are equal.
                     chunk.keys.push(if state >> 31 == 0 { 7 } else { (state >> 3) % distinct });
                     chunk.payloads.push(number);
                     number += 1;

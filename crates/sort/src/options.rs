@@ -1,4 +1,4 @@
-//! How a file is sorted.
+//! The options of sorting a file.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::ScratchOptions;
 use tokapi_storage::tune::Model;
 
-/// How a file is sorted.
+/// The options of sorting a file.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SortOptions {
     /// The type of keys.
     pub key_type: KeyType,
-    /// Whether a payload of the same width stands behind every key. Equal keys keep their order.
+    /// Whether a payload of the same width follows every key. Equal keys keep their order.
     pub pairs: bool,
     /// The layout of records in the input and in the output.
     pub layout: Layout,
@@ -23,11 +23,11 @@ pub struct SortOptions {
     pub memory: Memory,
     /// The scratch folders.
     pub scratch: ScratchOptions,
-    /// The most bytes of a chunk; the most that fit into the memory if this is `None`.
+    /// The most bytes of a chunk; by default as many as fit into the memory.
     pub chunk_bytes: Option<usize>,
-    /// A model of the time that chunks take. It chooses their size.
+    /// A cost model of this machine. It chooses the size of chunks.
     pub tuned: Option<Arc<Model>>,
-    /// Whether every chunk goes to scratch, even if all fit into memory.
+    /// Whether every chunk goes to scratch, even if all of them fit into memory.
     pub spill: bool,
     /// Whether input, computation and output wait for each other: for comparison.
     pub no_overlap: bool,
@@ -36,7 +36,7 @@ pub struct SortOptions {
 }
 
 impl SortOptions {
-    /// Binary keys of a type, within a budget.
+    /// Options for binary keys of a type, within a budget.
     pub fn new(key_type: KeyType, memory: Memory) -> Self {
         SortOptions {
             key_type,

@@ -3,7 +3,7 @@
 use super::{Items, Sort, same_length};
 use tokapi_storage::error::Result;
 
-/// The engine that is obviously right.
+/// The reference engine: slow and obviously right.
 #[derive(Default)]
 pub struct Reference;
 
@@ -29,7 +29,7 @@ impl Sort for Reference {
     fn scratch_bytes(&self, items: Items, count: u64) -> u64 {
         match items {
             Items::Keys32 | Items::Keys64 => items.bytes() * count,
-            // The pairs side by side, and what sorting them takes.
+            // The pairs side by side, and the memory for sorting them.
             Items::Pairs32 | Items::Pairs64 => 2 * items.bytes() * count,
         }
     }

@@ -1,5 +1,5 @@
-//! A sorted run of records in a scratch file: frames of a fixed number of records, then the first
-//! key of every frame, by which a part of the run is found without reading it.
+//! A sorted run of records in a scratch file: frames with a fixed number of records, then the first key of every frame.
+//! These keys locate a part of the run without reading it.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use tokapi_storage::scratch::Scratch;
 use tokapi_storage::scratch::frames;
 use tokapi_storage::scratch::frames::{FRAME_BYTES, FrameFile, HEADER_BYTES};
 
-/// Records of a frame.
+/// The number of records in a frame.
 pub(super) const FRAME_RECORDS: usize = 4 << 10;
 
-/// A run as it is to be written.
+/// An encoded run.
 pub(super) struct EncodedRun {
     /// The whole file.
     pub bytes: Vec<u8>,
@@ -24,7 +24,7 @@ pub(super) struct EncodedRun {
 }
 
 impl EncodedRun {
-    /// Encodes sorted records, for the job of `stamp`, over what `bytes` held.
+    /// Encodes sorted records for the job of `stamp`. Reuses the memory of `bytes`.
     pub(super) fn new<W: Word>(stamp: u64, sorted: &Columns<W>, mut bytes: Vec<u8>) -> Self {
         let record_bytes = Columns::<W>::record_bytes(sorted.pairs);
         let frame_count = sorted.len().div_ceil(FRAME_RECORDS);
@@ -91,26 +91,26 @@ impl<W: Word> SortedRun<W> {
     }
 
     fn frame_count(&self) -> usize {
-        // A run was in memory as a whole.
+        // A run was in memory as a whole, so the number fits.
         (self.records as usize).div_ceil(FRAME_RECORDS)
     }
 
-    /// Where a frame stands in the file; one past the last is where the first keys stand.
+    /// The place of a frame in the file; that of one past the last frame is the place of the first keys.
     fn frame_at(&self, frame: usize) -> u64 {
         let records = self.records.min((frame * FRAME_RECORDS) as u64);
         let bytes = records * Columns::<W>::record_bytes(self.pairs) as u64;
         HEADER_BYTES + bytes + (frame * FRAME_BYTES) as u64
     }
 
-    /// Its entry in the journal.
+    /// The journal entry of the run.
     pub(super) fn entry(&self) -> Value {
         json!({"file": self.file.path, "length": self.file.length, "records": self.records})
     }
 
-    /// The run that an entry of the journal describes; none if it describes something else.
+    /// The run of a journal entry; none for other entries.
     ///
     /// # Errors
-    /// The file is not there, not whole, or of another run.
+    /// The file is missing, truncated, or of another run.
     pub(super) fn of_entry(entry: &Value, scratch: &Scratch, pairs: bool) -> Option<Result<Self>> {
         let file = FrameFile {
             path: PathBuf::from(entry["file"].as_str()?),
@@ -131,7 +131,7 @@ impl<W: Word> SortedRun<W> {
     /// The file cannot be read, or is damaged.
     pub(super) fn read(&self, range: Range<usize>, columns: &mut Columns<W>) -> Result<()> {
         let (from, to) = (self.frame_at(range.start), self.frame_at(range.end));
-        // The whole range, which the caller has memory for, at once; a few megabytes at most.
+        // The whole range at once, but a few megabytes at most. The caller has memory for it.
         let buffer = usize::try_from(to - from).map_or(4 << 20, |size| size.min(4 << 20));
         let mut frames = self.file.read(from, to, buffer);
         while let Some(bytes) = frames.next()? {

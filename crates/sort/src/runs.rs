@@ -14,9 +14,9 @@ pub(super) struct Runs<W> {
     pub scratch: Scratch,
     pub runs: Vec<SortedRun<W>>,
     pub chunk_bytes: usize,
-    /// Where the next chunk begins, if any has been sorted.
+    /// The start of the next chunk, if any chunk has been sorted.
     pub position: Option<Value>,
-    /// Whether all of the input has been sorted.
+    /// Whether the whole input has been sorted.
     pub complete: bool,
     pairs: bool,
 }
@@ -25,7 +25,7 @@ impl<W: Word> Runs<W> {
     /// Begins the job, or continues an interrupted one.
     ///
     /// # Errors
-    /// An interrupted job that is in the way or damaged; scratch cannot be written.
+    /// An interrupted job blocks this one or is damaged; scratch cannot be written.
     pub(super) fn open(
         job: &Job,
         options: &ScratchOptions,
@@ -71,7 +71,7 @@ impl<W: Word> Runs<W> {
         Ok(())
     }
 
-    /// Notes that all of the input has been sorted.
+    /// Notes that the whole input has been sorted.
     ///
     /// # Errors
     /// Scratch cannot be written.

@@ -1,10 +1,10 @@
-//! Every engine gives what the reference gives; words are ordered as keys are.
+//! Every engine gives the result of the reference; words have the order of their keys.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Around a digit's values, the smallest block, what one thread sorts alone, what fits a cache.
+/// Sizes around a digit's values, the smallest block, the limit of one thread, and the size of a cache.
 const SIZES: [usize; 19] = [
     0, 1, 2, 127, 128, 129, 255, 256, 257, 4095, 4096, 4097, 16_383, 16_384, 16_385, 262_143,
     262_145, 524_289, 1_000_000,
@@ -16,7 +16,7 @@ fn mix(place: u64) -> u64 {
     bits ^ bits >> 27
 }
 
-/// The key at a place of so many.
+/// The key at a place, given the number of keys.
 type Law = fn(u64, u64) -> u64;
 
 const LAWS: [(&str, Law); 11] = [
@@ -35,7 +35,7 @@ const LAWS: [(&str, Law); 11] = [
         0 => mix(place),
         _ => place * (u64::MAX / count),
     }),
-    // Half of all in one bucket, half of those in one of its buckets, and so on.
+    // Half of all keys in one bucket, half of those in one of its buckets, and so on.
     ("nested", |place, _| {
         mix(place) >> mix(place ^ 1 << 40).trailing_zeros().min(60)
     }),
@@ -45,8 +45,8 @@ fn high_half(bits: u64) -> u32 {
     (bits >> 32) as u32
 }
 
-/// Both engines on the same items, in all four shapes. Payloads are the places, so that pairs that are not stable
-/// differ.
+/// Runs both engines on the same items, in all four shapes. Payloads are the places, so an unstable sort of pairs
+/// shows.
 fn compare(what: &str, engine: &mut dyn Sort, keys: &[u64]) {
     let reference = &mut Reference;
     let halves: Vec<u32> = keys.iter().copied().map(high_half).collect();
@@ -95,7 +95,7 @@ fn sorts_every_law_at_every_size() {
     }
 }
 
-/// Enough for buckets that are parted again, by one thread and by all.
+/// Enough keys for buckets that are partitioned again, by one thread and by all.
 #[test]
 fn sorts_buckets_of_buckets() {
     let count = 9_000_000;

@@ -1,9 +1,9 @@
 //! Numbers as lines of text: `-12`, `3.5e7`, `nan`, `inf`; with a payload, `key<TAB>payload`.
 //!
-//! [`Lines`] reads lines into the bits of keys, which [`KeyType`] then orders; [`write_key32`] and
-//! its likes write them. Lines end with `\n` or `\r\n`, the last one need not. All that is not a number
-//! of the type is an error: blank lines, spaces, `+`, numbers beyond the type. Every number that is
-//! written reads back as the same bits, but for the bits of a NaN beside its sign.
+//! [`Lines`] parses lines into the bits of keys, which [`KeyType`] then orders; [`write_key32`] and its siblings write
+//! them. Lines end with `\n` or `\r\n`; the last one may lack its end. Everything that is not a number of the type is
+//! an error: blank lines, spaces, `+`, numbers out of range. Every written number reads back as the same bits, except
+//! that a NaN keeps only its sign.
 //!
 //! A text may be cut at line ends and read on several threads.
 
@@ -25,11 +25,10 @@ pub struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Appends the bits of the key on every line of `text`, whose first line has the number
-    /// `first_line` in the file.
+    /// Appends the key bits of every line of `text`. `first_line` is the number of its first line in the file.
     ///
     /// # Errors
-    /// A line that is not one number of the type; a type of 64 bits.
+    /// A line is not one number of the type; the type has 64 bits.
     pub fn keys32(&self, text: &[u8], first_line: u64, keys: &mut Vec<u32>) -> Result<()> {
         match self.key_type {
             KeyType::U8 => self.keys(text, first_line, keys, unsigned8),
@@ -41,10 +40,10 @@ impl Lines<'_> {
         }
     }
 
-    /// The same for keys of 64 bits.
+    /// As [`keys32`](Self::keys32), for keys of 64 bits.
     ///
     /// # Errors
-    /// A line that is not one number of the type; a type of 32 bits.
+    /// A line is not one number of the type; the type has 32 bits.
     pub fn keys64(&self, text: &[u8], first_line: u64, keys: &mut Vec<u64>) -> Result<()> {
         match self.key_type {
             KeyType::U64 => self.keys(text, first_line, keys, unsigned64),
@@ -54,10 +53,10 @@ impl Lines<'_> {
         }
     }
 
-    /// Appends the bits of the key and the payload on every line of `text`.
+    /// Appends the bits of the key and the payload of every line of `text`.
     ///
     /// # Errors
-    /// A line that is not a key, a tab and a payload; a type of 64 bits.
+    /// A line is not a key, a tab and a payload; the type has 64 bits.
     pub fn pairs32(
         &self,
         text: &[u8],
@@ -76,10 +75,10 @@ impl Lines<'_> {
         }
     }
 
-    /// The same for keys and payloads of 64 bits.
+    /// As [`pairs32`](Self::pairs32), for keys and payloads of 64 bits.
     ///
     /// # Errors
-    /// A line that is not a key, a tab and a payload; a type of 32 bits.
+    /// A line is not a key, a tab and a payload; the type has 32 bits.
     pub fn pairs64(
         &self,
         text: &[u8],
@@ -142,7 +141,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// The error for the line that `rest` starts with.
+    /// The error for the line at the start of `rest`.
     #[cold]
     fn bad_line(&self, rest: &[u8], line: u64, and: &str) -> Error {
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -165,7 +164,7 @@ impl Lines<'_> {
     }
 }
 
-/// The text behind the line end that `text` starts with. The end of the text is a line end, too.
+/// The text after the line end at the start of `text`. The end of the text is a line end, too.
 #[inline(always)]
 fn line_end(text: &[u8]) -> Option<&[u8]> {
     match text {
@@ -175,7 +174,7 @@ fn line_end(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// An unsigned integer and the text behind it.
+/// Parses an unsigned integer. Returns it and the text after it.
 #[inline(always)]
 fn unsigned64(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut value, mut rest) = (0u64, text);
@@ -191,7 +190,7 @@ fn unsigned64(text: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// An integer of 20 or more digits, if it fits after all.
+/// Parses an integer of 20 or more digits, if it fits.
 #[cold]
 fn long(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0u64, |value, digit| {
@@ -215,7 +214,7 @@ fn unsigned8(text: &[u8]) -> Option<(u32, &[u8])> {
     unsigned32(text).filter(|&(value, _)| value <= u8::MAX.into())
 }
 
-/// The bits of a signed integer and the text behind it.
+/// Parses a signed integer. Returns its bits and the text after it.
 #[inline(always)]
 fn signed64(text: &[u8]) -> Option<(u64, &[u8])> {
     match text.strip_prefix(b"-") {
@@ -234,7 +233,7 @@ fn signed32(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((value.cast_unsigned(), rest))
 }
 
-/// A float and the text behind it.
+/// Parses a float. Returns its bits and the text after it.
 #[inline(always)]
 fn float<T: fast_float2::FastFloat>(text: &[u8]) -> Option<(T, &[u8])> {
     if text.starts_with(b"+") {
@@ -254,10 +253,10 @@ fn float64(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((value.to_bits(), rest))
 }
 
-/// Appends the key with these bits to `text`, as [`Lines`] reads it, without a line end.
+/// Appends the key with these bits to `text`, in the syntax of [`Lines`], without a line end.
 ///
 /// # Panics
-/// On a type of 64 bits.
+/// For a type of 64 bits.
 pub fn write_key32(key_type: KeyType, bits: u32, text: &mut Vec<u8>) {
     match key_type {
         KeyType::U8 | KeyType::U16 | KeyType::U32 => write_unsigned(bits.into(), text),
@@ -273,10 +272,10 @@ pub fn write_key32(key_type: KeyType, bits: u32, text: &mut Vec<u8>) {
     }
 }
 
-/// The same for keys of 64 bits.
+/// As [`write_key32`], for keys of 64 bits.
 ///
 /// # Panics
-/// On a type of 32 bits.
+/// For a type of 32 bits.
 pub fn write_key64(key_type: KeyType, bits: u64, text: &mut Vec<u8>) {
     match key_type {
         KeyType::U64 => write_unsigned(bits, text),
@@ -301,7 +300,7 @@ fn write_signed(value: i64, text: &mut Vec<u8>) {
     text.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// The name of a float that has no digits.
+/// The name of a float without digits.
 fn special(float: f64, negative: bool) -> Option<&'static [u8]> {
     let names: [&[u8]; 2] = match (float.is_nan(), float.is_infinite()) {
         (true, _) => [b"nan", b"-nan"],

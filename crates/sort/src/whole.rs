@@ -13,11 +13,11 @@ use tokapi_storage::progress::Stage;
 use tokapi_storage::scratch::Job;
 use tokapi_storage::whole::Staged;
 
-/// Records that are written at a time.
+/// The number of records that are written at a time.
 const WRITTEN_RECORDS: usize = 1 << 18;
 
 impl Sorter<'_> {
-    /// Whether the bytes of the input are the keys.
+    /// Whether the bytes of the input are the keys in memory.
     pub(super) fn reads_keys(&self) -> bool {
         let key_type = self.options.key_type;
         let are_words = key_type.bytes() == key_type.word_bytes();
@@ -26,7 +26,7 @@ impl Sorter<'_> {
 
     /// Sorts the whole input as one chunk.
     pub(super) fn in_memory<W: Word>(&self, input: Input, job: &Job) -> Result<Sorted> {
-        // Of an input without a size it is not known that it fits.
+        // An input of unknown size is never taken to fit.
         let size = usize::try_from(input.bytes.unwrap_or(0)).unwrap_or(0);
         match self.reads_keys() && size > 0 {
             true => self.keys_in_memory::<W>(&input, size, job),
@@ -72,7 +72,7 @@ impl Sorter<'_> {
         let started = Instant::now();
         let progress = &self.options.progress;
         let mut columns = Columns::<W>::new(self.options.pairs);
-        // One byte more than there is, so that the end is seen.
+        // One byte more than the size, so that the end is seen.
         let raw = input.next(size + 1, Vec::with_capacity(size + 1), progress)?;
         self.check_unchanged(job)?;
         let read = started.elapsed();
@@ -103,18 +103,17 @@ impl Sorter<'_> {
     }
 }
 
-/// Fresh memory, in large pages where the system has them: small ones took longer to get than the
-/// keys to sort.
+/// Fresh memory, in large pages if the system has them. Small pages took longer to allocate than the keys to sort.
 fn memory(size: usize) -> Result<MmapMut> {
     let memory = MmapMut::map_anon(size)
         .map_err(|error| Error::Limit(format!("cannot get {size} bytes of memory: {error}")))?;
     #[cfg(target_os = "linux")]
-    // Without large pages it works as well.
+    // It works without large pages as well.
     let _ = memory.advise(memmap2::Advice::HugePage);
     Ok(memory)
 }
 
-/// What was sorted, and when all was read, computed and written.
+/// The result of a sort, with the moments at which reading, computing and writing ended.
 fn sorted(records: usize, bytes: usize, [read, computed, written]: [Duration; 3]) -> Sorted {
     Sorted {
         records: records as u64,

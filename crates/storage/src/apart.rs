@@ -1,18 +1,18 @@
-//! One rule for all paths of an operation: it overwrites neither a file that it reads nor a part of an index.
+//! One rule for all paths of an operation: it never overwrites a file that it reads, or a part of an index.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The file by which an index is told from other folders.
+/// The file that marks a folder as an index.
 pub const MANIFEST: &str = "manifest.json";
 
 /// The value of `format` in the manifest of an index.
 pub const INDEX_FORMAT: &str = "tokapi index";
 
-/// The paths that an operation reads and writes, to be checked before it begins.
+/// The paths that an operation reads and writes, checked before it begins.
 ///
-/// Paths are compared as they are behind links and dots. Standard input and output, pipes and devices are no harm.
+/// Links and dots are resolved before paths are compared. Standard input and output, pipes and devices never conflict.
 ///
 /// ```
 /// # use tokapi_storage::apart::Paths;
@@ -26,11 +26,11 @@ pub const INDEX_FORMAT: &str = "tokapi index";
 pub struct Paths {
     reads: Vec<Named>,
     writes: Vec<Named>,
-    /// The last folder of a file, and what it is behind links: many files are of one folder.
+    /// The last folder of a file, and its resolved path. Many files are in one folder.
     folder: Option<(PathBuf, PathBuf)>,
 }
 
-/// A path as the user names it, and as it is.
+/// A path as the user names it, and the resolved path.
 #[derive(Debug, Clone)]
 struct Named {
     name: PathBuf,
@@ -38,7 +38,7 @@ struct Named {
 }
 
 impl Paths {
-    /// Adds a file or folder that is read. Of a folder all that it holds is read.
+    /// Adds a file or folder that is read. A folder stands for all files in it.
     pub fn read(&mut self, path: impl AsRef<Path>) {
         let read = self.named(path.as_ref());
         self.reads.extend(read);
@@ -50,7 +50,7 @@ impl Paths {
         self.writes.extend(written);
     }
 
-    /// A path as it is; none for standard input and output, pipes and devices.
+    /// The resolved path; none for standard input and output, pipes and devices.
     fn named(&mut self, path: &Path) -> Option<Named> {
         let is_file = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file());
         if let (true, Some(folder), Some(name)) = (is_file, path.parent(), path.file_name()) {
@@ -112,7 +112,7 @@ fn refuse(path: &Path, what: &str) -> Result<()> {
     )))
 }
 
-/// The path behind links and dots, as far as it exists.
+/// The path with links and dots resolved, as far as it exists.
 fn resolve(path: &Path) -> PathBuf {
     if let Ok(resolved) = path.canonicalize() {
         return resolved;
@@ -128,7 +128,7 @@ fn resolve(path: &Path) -> PathBuf {
 
 /// Whether `folder` is an index.
 fn is_index(folder: &Path) -> bool {
-    /// The format comes first in a manifest.
+    /// The format is the first entry of a manifest.
     const BEGINNING_BYTES: u64 = 256;
     let read = || -> std::io::Result<Vec<u8>> {
         let mut beginning = Vec::new();
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// What [`Paths::check`] says of what `read` and `written` name in a folder with an index and some files.
+    /// The message of [`Paths::check`] for `read` and `written`, in a folder with an index and some files.
     fn check(read: &[&str], written: &[&str]) -> Option<String> {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| match name {

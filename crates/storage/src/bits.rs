@@ -1,6 +1,6 @@
-//! Numbers of so many bits each, one after the other, the low bits first.
+//! Numbers of a fixed bit width, packed one after the other, low bits first.
 
-/// The bits that numbers up to `most` need; at least one.
+/// The bit width of numbers up to `most`; at least one.
 pub fn width(most: u32) -> u32 {
     (u32::BITS - most.leading_zeros()).max(1)
 }
@@ -28,10 +28,10 @@ pub fn push(values: impl ExactSizeIterator<Item = u32>, width: u32, bytes: &mut 
     bytes.truncate(end);
 }
 
-/// Number `place` of those with `width` bits that stand at the front of `bytes`.
+/// Number `place` in `bytes`, which begin with numbers of `width` bits.
 ///
 /// # Panics
-/// Where no seven bytes follow those of the number.
+/// If fewer than seven bytes follow the number.
 #[inline(always)]
 pub fn get(bytes: &[u8], width: u32, place: usize) -> u32 {
     let bit = place * width as usize;

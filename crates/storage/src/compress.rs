@@ -1,7 +1,7 @@
-//! Compression of outputs, as the suffix of their name asks: gzip or Zstandard.
+//! Compression of outputs, chosen by the suffix of their name: gzip or Zstandard.
 //!
-//! A compressed output is a concatenation of pieces, each a gzip member or a Zstandard frame of its
-//! own, which every reader of these formats takes for one stream. Pieces are compressed in parallel.
+//! A compressed output is a concatenation of pieces. Each piece is a gzip member or a Zstandard frame. Every reader of
+//! these formats reads the concatenation as one stream. Pieces are compressed in parallel.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,27 +9,26 @@ use std::path::Path;
 /// How an output is compressed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     #[default]
     None,
-    /// As gzip members, one after another.
+    /// gzip members, one after another.
     Gzip,
-    /// As Zstandard frames, one after another.
+    /// Zstandard frames, one after another.
     Zstd,
 }
 
-/// How much a piece is worth.
+/// The trade between time and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// The fastest levels, and nothing in a Zstandard frame beyond the data: for made-up text.
+    /// The fastest levels; a Zstandard frame holds the data alone. For synthetic text.
     Fast,
-    /// The levels at which `gzip` and `zstd` compress where none is asked for; a Zstandard frame
-    /// tells its size and has a checksum.
+    /// The default levels of `gzip` and `zstd`. A Zstandard frame holds its size and a checksum.
     Usual,
 }
 
 impl Compression {
-    /// The compression that a file's name asks for by its suffix, `.gz` or `.zst` in any case.
+    /// The compression that the suffix of a file's name tells: `.gz` or `.zst` in any case.
     pub fn of_name(path: &Path) -> Self {
         let extension = path.extension().unwrap_or_default();
         if extension.eq_ignore_ascii_case("gz") {

@@ -1,11 +1,11 @@
-//! The one error type of the library: what was wrong, where, and what to do.
+//! The one error type of the library: the fault, its place, and what to do.
 
 use std::path::{Path, PathBuf};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, each with its place and the way out.
+/// Every error of the library, with its place and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -25,7 +25,7 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// A scratch file cannot be written or read. The job can be resumed once the cause is mended.
+    /// A scratch file cannot be written or read. The job can be resumed after the cause is fixed.
     #[error("{}: scratch file: {source}", path.display())]
     Scratch {
         /// The file.
@@ -33,12 +33,12 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// A file that Tokapi wrote has changed since, or is cut off.
+    /// A file that Tokapi wrote has changed since, or is truncated.
     #[error("{}: {what}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The damage, and the way out.
+        /// The damage, and what to do.
         what: String,
     },
     /// A document, a line or a whole file of the input does not follow its format.
@@ -46,10 +46,10 @@ pub enum Error {
     Input {
         /// File, and line or document.
         place: Place,
-        /// The fault, and the way out.
+        /// The fault, and what to do.
         what: String,
     },
-    /// An option, or a combination of options, that cannot be served.
+    /// An option or a combination of options that is not supported.
     #[error("{0}")]
     Usage(String),
     /// The index was built without something that the query needs.
@@ -60,7 +60,7 @@ pub enum Error {
     Busy {
         /// The folder.
         path: PathBuf,
-        /// The holder, and the way out.
+        /// The holder, and what to do.
         what: String,
     },
     /// An interrupted run of the same job has left its scratch files.
@@ -77,13 +77,13 @@ pub enum Error {
         /// The least budget.
         bytes: u64,
     },
-    /// The collection is larger than a limit of the engine or format.
+    /// The collection exceeds a limit of the engine or format.
     #[error("{0}")]
     Limit(String),
     /// There is no GPU, no driver, or this build cannot use one.
     #[error("{0}")]
     NoDevice(String),
-    /// A GPU failed, or is too small for the work.
+    /// A GPU failed, or has too little memory.
     #[error("{0}")]
     Device(String),
     /// Two engines gave different results.
@@ -108,7 +108,7 @@ pub enum Error {
         /// The message of the panic.
         what: String,
     },
-    /// A worker process could not be started, or a task ended worker after worker.
+    /// A worker process could not be started, or a task ended several workers.
     #[error("{task}: {what}")]
     Worker {
         /// The program, or the task and its input.
@@ -129,7 +129,7 @@ pub enum Kept {
         /// The fields that the index does keep.
         known: Vec<String>,
     },
-    /// The positions of terms, which phrases need.
+    /// The positions of terms, needed by phrase queries.
     Positions,
     /// The texts of documents.
     Texts,
@@ -155,7 +155,7 @@ impl std::fmt::Display for Kept {
 }
 
 impl Error {
-    /// Makes an [`Error::Write`] of what the system said about `path`.
+    /// Makes an [`Error::Write`] for `path` from the system's error.
     pub fn writing(path: &Path) -> impl Fn(std::io::Error) -> Error + Copy {
         move |source| Error::Write {
             path: path.to_path_buf(),
@@ -164,7 +164,7 @@ impl Error {
     }
 }
 
-/// Where in the input something stands.
+/// A place in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file, `-` for standard input.
@@ -182,7 +182,7 @@ pub enum Position {
     Line(u64),
     /// A document.
     Document(u64),
-    /// A number of (decompressed) bytes from the start.
+    /// A number of bytes from the start, after decompression.
     Byte(u64),
 }
 

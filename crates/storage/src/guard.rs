@@ -1,4 +1,4 @@
-//! Panics of code that is not the library's own, turned into errors.
+//! Panics of the user's code, turned into errors.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -8,13 +8,12 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread would be caught by [`guarded`]. A program's panic hook need not
-/// report such a panic.
+/// Whether [`guarded`] would catch a panic of this thread. A program's panic hook need not report such a panic.
 pub fn catches_panic() -> bool {
     GUARDED.get()
 }
 
-/// Calls `function`; gives its message if it panics.
+/// Calls `function`. A panic becomes an error.
 ///
 /// # Errors
 /// The message of the panic.

@@ -1,5 +1,5 @@
-//! The ground that Tokapi's crates share: errors, files that appear whole, checked scratch files, a memory
-//! budget, pipelined stages, and small data structures.
+//! The ground of Tokapi's crates: errors, files that appear whole, checked scratch files, a memory budget, pipelined
+//! stages, and small data structures.
 
 pub mod apart;
 pub mod bits;

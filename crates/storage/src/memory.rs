@@ -1,9 +1,9 @@
-//! A memory budget, and how the passes share it.
+//! A memory budget, and its division among the passes.
 
 use crate::error::{Error, Result};
 use crate::pipeline::Stages;
 
-/// The most memory that a job may have resident.
+/// The most resident memory of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     bytes: u64,
@@ -12,31 +12,31 @@ pub struct Memory {
     merged_runs: Option<usize>,
 }
 
-/// What a chunk costs at most while it is inverted, for each byte of its text: measured 12 for
-/// text in which every term is new, 5.5 for terms of one character, 3 for generated text.
+/// The peak memory of a chunk during inversion, per byte of its text. Measured: 12 for text in which every term is new,
+/// 5.5 for terms of one character, 3 for generated text.
 const INVERTED_BYTES: u64 = 12;
-/// What those cost that are read, wait, are encoded and written meanwhile.
+/// The memory of the chunks that are read, queued, encoded and written at the same time, per byte of a chunk.
 const BESIDE_INVERTED_BYTES: u64 = 8;
-/// The same for usual text, everything that is under way at a time included.
+/// The memory per byte of usual text, for all chunks in flight together.
 const USUAL_INVERTED_BYTES: u64 = 5;
-/// What a row group costs at most while it is merged, weighed and encoded: measured where every
-/// posting has a term of its own.
+/// The peak memory of a row group that is merged, weighed and encoded. Measured with a term of its own for every
+/// posting.
 const ROW_GROUP_BYTES: u64 = 120 << 20;
-/// What those cost that are read, wait and are written meanwhile.
+/// The memory of the row groups that are read, queued and written at the same time.
 const ROW_GROUPS_BESIDE_BYTES: u64 = 120 << 20;
-/// What a run costs while it is merged: a block, decoded, and the buffer it is read through.
+/// The memory of a run during a merge: a decoded block and the read buffer.
 const RUN_BYTES: u64 = 352 << 10;
 
 impl Memory {
-    /// The program, its stacks, and what an allocator holds back.
+    /// The program, its stacks, and the memory that an allocator holds back.
     const BASE_BYTES: u64 = 32 << 20;
-    /// Less is not enough for one row group.
+    /// The least budget: one row group.
     const LEAST_BYTES: u64 = 300_000_000;
 
     /// A budget of `bytes`.
     ///
     /// # Errors
-    /// Too little to work with.
+    /// The budget is too small.
     pub fn new(bytes: u64) -> Result<Self> {
         match bytes >= Self::LEAST_BYTES {
             true => Ok(Memory {
@@ -52,7 +52,7 @@ impl Memory {
         }
     }
 
-    /// Four fifths of what this machine can spare.
+    /// Four fifths of the available memory of this machine.
     pub fn available() -> Self {
         let bytes = available_bytes().unwrap_or(4 << 30) / 5 * 4;
         Memory {
@@ -63,7 +63,7 @@ impl Memory {
         }
     }
 
-    /// Holds at most so many bytes of inverted chunks: with 0 every chunk goes to scratch.
+    /// Holds at most `held_bytes` bytes of inverted chunks. With 0 every chunk goes to scratch.
     pub fn holding(self, held_bytes: u64) -> Self {
         Memory {
             held_bytes: Some(held_bytes),
@@ -71,7 +71,7 @@ impl Memory {
         }
     }
 
-    /// Merges at most so many runs at a time.
+    /// Merges at most `merged_runs` runs at a time.
     pub fn merging(self, merged_runs: usize) -> Self {
         Memory {
             merged_runs: Some(merged_runs.max(2)),
@@ -88,28 +88,28 @@ impl Memory {
         self.bytes - Self::BASE_BYTES
     }
 
-    /// What inverted chunks may take that are held in memory: merged and weighed they take four
-    /// times as much again.
+    /// The limit for inverted chunks that are held in memory. Merging and weighing take four times as much again.
     pub fn held_bytes(&self) -> u64 {
         self.held_bytes.unwrap_or(self.usable() / 5)
     }
 
-    /// Whether so much text surely does not stay in memory when it is inverted.
+    /// Whether `text_bytes` bytes of text are too large to stay in memory after inversion.
     pub fn spills(&self, text_bytes: u64) -> bool {
-        // 5 bytes a posting and the terms of each chunk: 0.55 of Cranfield and of generated text.
+        // An inverted chunk takes 5 bytes a posting, plus its terms: 0.55 bytes per byte of Cranfield and of generated
+        // text.
         text_bytes / 2 > self.held_bytes()
     }
 
-    /// The largest chunk with which `threads` threads and the queues between the stages stay within
-    /// the budget, inverted chunks that are held included.
+    /// The largest chunk within the budget, for `threads` threads, the queues between the stages and the inverted
+    /// chunks that are held.
     pub fn chunk_bytes(&self, threads: usize) -> u64 {
         let threads = threads as u64;
         let parts = threads * INVERTED_BYTES + BESIDE_INVERTED_BYTES;
         self.inverting_bytes() / parts
     }
 
-    /// The largest document, which is inverted alone: what the budget allows whatever its text, or, where
-    /// nobody asked for a budget, what it allows of usual text.
+    /// The largest document. It is inverted alone. With a given budget the limit holds for any text; without one it
+    /// holds for usual text.
     pub fn document_bytes(&self) -> usize {
         let each = match self.asked_for {
             true => INVERTED_BYTES + BESIDE_INVERTED_BYTES,
@@ -122,27 +122,27 @@ impl Memory {
         self.usable() / 4 * 3
     }
 
-    /// What sorting may take.
+    /// The memory for sorting.
     pub fn sorting_bytes(&self) -> u64 {
         self.usable() / 20 * 19
     }
 
-    /// What putting documents in another order may take.
+    /// The memory for reordering documents.
     pub fn reordering_bytes(&self) -> u64 {
         self.usable() / 2
     }
 
-    /// What may be in memory of the mapped files of an index.
+    /// The resident memory of the mapped files of an index.
     pub fn mapped_bytes(&self) -> u64 {
         self.usable() / 4
     }
 
-    /// What a pass over an index may take for ids, or for a few bytes of every document.
+    /// The memory of a pass over an index for ids, or for a few bytes of every document.
     pub fn per_document_bytes(&self) -> u64 {
         self.usable() / 2
     }
 
-    /// Tells whether `needed` bytes, which `what` takes, are more than [`Memory::per_document_bytes`].
+    /// Fails if `needed` bytes for `what` exceed [`Memory::per_document_bytes`].
     pub fn check_per_document(&self, needed: u64, what: &str) -> Result<()> {
         match needed <= self.per_document_bytes() {
             true => Ok(()),
@@ -153,29 +153,29 @@ impl Memory {
         }
     }
 
-    /// What the table of documents may take.
+    /// The memory for the table of documents.
     pub fn documents_bytes(&self) -> u64 {
         self.usable() / 5
     }
 
-    /// How many runs can be merged at a time.
+    /// The number of runs that can be merged at a time.
     pub fn merged_runs(&self) -> usize {
         let most = usize::try_from(self.merge_bytes() / RUN_BYTES);
         self.merged_runs
             .unwrap_or(most.map_or(usize::MAX, |runs| runs.max(2)))
     }
 
-    /// Of how many runs the terms can be merged, in the place of the table of documents too.
+    /// The number of runs whose terms can be merged at a time. The memory for the table of documents is used too.
     pub fn merged_terms(&self) -> usize {
         let bytes = self.merge_bytes() + self.documents_bytes();
         usize::try_from(bytes / RUN_BYTES).unwrap_or(usize::MAX)
     }
 
-    /// The buffer through which each of `runs` runs is read while they are merged.
+    /// The size of the read buffer of each of `runs` runs during a merge.
     pub fn read_buffer_bytes(&self, runs: usize) -> usize {
         const BLOCK_BYTES: u64 = 256 << 10;
         let share = (self.merge_bytes() / runs.max(1) as u64).saturating_sub(BLOCK_BYTES);
-        // Beyond a few megabytes no disk gets faster.
+        // Beyond a few megabytes a larger buffer makes no disk faster.
         share.clamp(64 << 10, 4 << 20) as usize
     }
 
@@ -183,12 +183,12 @@ impl Memory {
         self.usable() / 4
     }
 
-    /// How runs that take `run_bytes` each are weighed document by document: in the place of the
-    /// table of documents and of merging.
+    /// The stages that weigh runs of `run_bytes` each document by document. They use the memory for the table of
+    /// documents and for merging.
     pub fn rows_stages(&self, threads: usize, run_bytes: u64, overlap: bool) -> Stages {
         let share = self.documents_bytes() + self.merge_bytes();
         let most = usize::try_from(share / run_bytes.max(1)).unwrap_or(usize::MAX);
-        // Two are held where they are put into groups, besides those under way.
+        // Two more runs are held where entries are put into groups.
         let most = most.saturating_sub(2);
         Stages {
             threads: (most / 2).clamp(1, threads),
@@ -197,9 +197,8 @@ impl Memory {
         }
     }
 
-    /// How row groups are merged, weighed and encoded: on as many of `threads` threads as there is
-    /// memory for; with little, one row group is under way at a time. Each holds `held_bytes` of what
-    /// it comes from.
+    /// The stages that merge, weigh and encode row groups, on as many of `threads` threads as the memory allows. With
+    /// little memory one row group is in flight at a time. Each holds `held_bytes` of its source.
     pub fn encoding_stages(&self, threads: usize, held_bytes: u64, overlap: bool) -> Stages {
         let share = self.usable() - self.documents_bytes() - self.merge_bytes();
         let beside = ROW_GROUPS_BESIDE_BYTES + 3 * held_bytes;
@@ -213,7 +212,7 @@ impl Memory {
     }
 }
 
-/// The files that this process has mapped, as far as they are in memory.
+/// The resident memory of the files that this process has mapped.
 #[derive(Debug)]
 pub struct MappedFiles {
     #[cfg(target_os = "linux")]
@@ -221,7 +220,7 @@ pub struct MappedFiles {
 }
 
 impl MappedFiles {
-    /// None where the system does not tell.
+    /// None if the system does not tell.
     pub fn new() -> Option<Self> {
         #[cfg(target_os = "linux")]
         {
@@ -232,14 +231,14 @@ impl MappedFiles {
         None
     }
 
-    /// The bytes that are in memory; 0 where they cannot be read.
+    /// The resident bytes; 0 if they cannot be read.
     pub fn bytes(&self) -> u64 {
         #[cfg(target_os = "linux")]
         {
             use std::os::unix::fs::FileExt;
             let mut text = [0; 128];
             let length = self.counts.read_at(&mut text, 0).unwrap_or(0);
-            // Pages: all, those in memory, those of them that are mapped from files.
+            // Three page counts: all, resident, resident and mapped from files.
             let mapped = std::str::from_utf8(&text[..length]).ok();
             let mapped = mapped.and_then(|text| text.split(' ').nth(2)?.parse::<u64>().ok());
             mapped.unwrap_or(0) * rustix::param::page_size() as u64
@@ -249,7 +248,7 @@ impl MappedFiles {
     }
 }
 
-/// The memory that could be had without swapping; that of the control group where it is less.
+/// The memory available without swapping, or that of the control group if it is less.
 fn available_bytes() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let free = read("/proc/meminfo").and_then(|text| {

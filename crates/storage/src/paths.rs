@@ -1,4 +1,4 @@
-//! Paths for serde, as bytes: names of files need not be UTF-8.
+//! Paths for serde, as bytes: file names need not be UTF-8.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,10 +1,11 @@
 //! Input, computation and output at the same time: three stages with bounded queues between them.
 //!
-//! One thread reads, some compute, one writes, in the order of reading. No more than a fixed number
-//! of items is under way, so that the slowest stage alone sets the time and the memory is bounded.
+//! One thread reads, several compute, and one writes in the order of reading. The number of items in flight is fixed.
+//! So the slowest stage sets the time, and the memory is bounded.
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
@@ -12,26 +13,25 @@ use crossbeam_channel::bounded;
 
 use crate::error::Result;
 
-/// How the stages run.
+/// The configuration of the stages.
 #[derive(Debug, Clone, Copy)]
 pub struct Stages {
     /// The threads that compute.
     pub threads: usize,
-    /// Whether stages overlap. Otherwise as many items as there are threads are read, then
-    /// computed, then written, one after the other: for comparison.
+    /// Whether stages overlap. If not, one item per thread is read, then computed, then written: for comparison.
     pub overlap: bool,
-    /// Items under way beside those that are computed: read, waiting, being written.
+    /// Items in flight beside those that are computed: read, queued or being written.
     pub beside: usize,
 }
 
-/// Where the time of a pass went.
+/// The time of a pass by stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StageTimes {
     /// Items: chunks or batches.
     pub items: u64,
     /// The time that reading took.
     pub input: Duration,
-    /// The time that computing took, of all threads together, divided by their number.
+    /// The time that computing took: the sum over all threads, divided by their number.
     pub compute: Duration,
     /// The time that writing took.
     pub output: Duration,
@@ -39,11 +39,25 @@ pub struct StageTimes {
     pub wall: Duration,
 }
 
-/// What became of an item: a result, or a panic to be passed on.
+impl fmt::Display for StageTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} items in {:.3} s: reading {:.3} s, computing {:.3} s, writing {:.3} s",
+            self.items,
+            self.wall.as_secs_f64(),
+            self.input.as_secs_f64(),
+            self.compute.as_secs_f64(),
+            self.output.as_secs_f64()
+        )
+    }
+}
+
+/// The outcome of an item: a result, or a panic to be passed on.
 type Outcome<O> = std::result::Result<Result<O>, Box<dyn Any + Send>>;
 
 impl Stages {
-    /// Stages with `threads` threads; one item is read, one waits and one is written meanwhile.
+    /// Stages with `threads` threads. Meanwhile one item is read, one is queued and one is written.
     pub fn new(threads: usize, overlap: bool) -> Self {
         Stages {
             threads,
@@ -52,12 +66,12 @@ impl Stages {
         }
     }
 
-    /// Stages that overlap, with as many threads as the pool that this is called in.
+    /// Stages that overlap, with as many threads as the current pool.
     pub fn of_pool() -> Self {
         Stages::new(rayon::current_num_threads(), true)
     }
 
-    /// Items under way at most.
+    /// The most items in flight.
     pub fn in_flight(&self) -> usize {
         match self.overlap {
             true => self.threads + self.beside,
@@ -65,8 +79,7 @@ impl Stages {
         }
     }
 
-    /// Gives what `read` reads to the workers, and what they make of it to `write`, in the order
-    /// of reading.
+    /// Passes the items of `read` to the workers, and their results to `write` in the order of reading.
     ///
     /// # Errors
     /// The first error, in the order of reading: everything before it has been written.
@@ -80,7 +93,7 @@ impl Stages {
         let batch = if self.overlap { 1 } else { self.threads };
         let (return_token, tokens) = bounded(self.in_flight());
         for _ in 0..self.in_flight() {
-            // There is room for all.
+            // The queue has room for all tokens.
             let _ = return_token.send(());
         }
         let (todo, to_compute) = bounded::<(u64, I)>(self.in_flight());
@@ -112,7 +125,7 @@ impl Stages {
                         }
                         sequence += 1;
                     }
-                    // Where nobody takes them any more, the writer has stopped.
+                    // If the queue is closed, the writer has stopped.
                     if ready.drain(..).any(|item| todo.send(item).is_err()) {
                         break;
                     }
@@ -156,14 +169,14 @@ impl Stages {
                         }
                     }
                 }
-                // What is left of the last batch.
+                // The rest of the last batch.
                 while writer.write_next(&mut write)? {}
                 Ok(())
             };
             let result = take();
             times.items = writer.next;
             times.output = writer.busy;
-            // Nobody waits for a token or a place in a queue any more.
+            // Nobody waits for a token or a place in a queue after this point.
             drop((return_token, computed));
             times.input = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
             let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);

@@ -1,6 +1,6 @@
-//! Asking for memory ahead of its use.
+//! Cache prefetching.
 
-/// Has the cache line of `list[index]` fetched, where the processor can be asked to.
+/// Prefetches the cache line of `list[index]`, on processors that can.
 #[inline(always)]
 pub fn prefetch<T>(list: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

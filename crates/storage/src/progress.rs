@@ -1,4 +1,4 @@
-//! How far a long operation is, and the wish that it end.
+//! The progress of a long operation, and its cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ pub enum Stage {
     Merging,
     /// Writing the output; counted in postings or bytes.
     Writing,
-    /// Building the graph of documents by which they are put in order; counted in postings.
+    /// Building the graph of documents for reordering; counted in postings.
     Graph,
     /// Bisecting that graph; counted in documents.
     Bisecting,
@@ -40,24 +40,24 @@ const STAGES: [Stage; 8] = [
     Stage::Generating,
 ];
 
-/// One moment of a [`Progress`].
+/// A snapshot of a [`Progress`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Snapshot {
     /// The stage.
     pub stage: Stage,
-    /// The work done in this stage, in its unit.
+    /// The work done in this stage, in the stage's unit.
     pub done: u64,
     /// All the work of this stage; 0 while unknown.
     pub total: u64,
-    /// The bytes of input read since the beginning, as they are on disk.
+    /// The bytes of input read since the beginning, before decompression.
     pub bytes: u64,
     /// The documents read since the beginning.
     pub documents: u64,
 }
 
-/// How far a long operation is. Clones share one state: give one to the operation, keep another, and read
-/// [`snapshot`](Progress::snapshot) or [`cancel`](Progress::cancel) from any thread.
+/// The progress of a long operation. Clones share one state: give one to the operation and keep another. Any thread may
+/// read the [`snapshot`](Progress::snapshot) or [`cancel`](Progress::cancel).
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Arc<State>);
 
@@ -72,12 +72,12 @@ struct State {
 }
 
 impl Progress {
-    /// Nothing done yet.
+    /// The progress of an operation that has not begun.
     pub fn new() -> Self {
         Progress::default()
     }
 
-    /// This moment.
+    /// The current snapshot.
     pub fn snapshot(&self) -> Snapshot {
         let state = &self.0;
         Snapshot {
@@ -89,7 +89,7 @@ impl Progress {
         }
     }
 
-    /// Ends the operation soon: it gives [`Error::Cancelled`] and leaves nothing behind.
+    /// Ends the operation soon: it returns [`Error::Cancelled`] and leaves nothing behind.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
@@ -99,7 +99,7 @@ impl Progress {
         self.0.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Stops a long stage that has been cancelled.
+    /// Fails if the operation has been cancelled.
     ///
     /// # Errors
     /// [`Error::Cancelled`].
@@ -110,14 +110,14 @@ impl Progress {
         }
     }
 
-    /// Begins a stage with `total` units of work; 0 where this is unknown.
+    /// Begins a stage with `total` units of work; 0 if the total is unknown.
     pub fn begin(&self, stage: Stage, total: u64) {
         self.0.stage.store(stage as u8, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
         self.0.done.store(0, Ordering::Relaxed);
     }
 
-    /// Corrects the work of this stage.
+    /// Corrects the total work of this stage.
     pub fn set_total(&self, total: u64) {
         self.0.total.store(total, Ordering::Relaxed);
     }
@@ -127,13 +127,13 @@ impl Progress {
         self.0.done.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// Adds bytes of input, which are the unit of [`Stage::Reading`].
+    /// Adds bytes of input, the unit of [`Stage::Reading`].
     pub fn add_bytes(&self, bytes: u64) {
         self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.add(bytes);
     }
 
-    /// Takes back bytes that will be read again.
+    /// Subtracts bytes that will be read again.
     pub fn take_back_bytes(&self, bytes: u64) {
         self.0.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.0.done.fetch_sub(bytes, Ordering::Relaxed);

@@ -3,13 +3,13 @@
 /// A set of document numbers, and the rank of each in it.
 pub struct Ranks {
     bits: Vec<u64>,
-    /// For every word the members before it.
+    /// The number of members before every word.
     before: Vec<u32>,
     count: usize,
 }
 
 impl Ranks {
-    /// The set of all in `documents`, each below `limit`.
+    /// The set of `documents`, each below `limit`.
     pub fn new(documents: &[u32], limit: usize) -> Self {
         let mut bits = vec![0u64; limit.div_ceil(64)];
         for &document in documents {
@@ -18,7 +18,7 @@ impl Ranks {
         Ranks::of_bits(bits)
     }
 
-    /// The set of all below `limit` that are not in `documents`.
+    /// The set of all numbers below `limit` that are not in `documents`.
     pub fn without(documents: &[u32], limit: usize) -> Self {
         let mut bits = vec![u64::MAX; limit.div_ceil(64)];
         if let Some(last) = bits.last_mut().filter(|_| !limit.is_multiple_of(64)) {
@@ -58,13 +58,13 @@ impl Ranks {
         })
     }
 
-    /// Whether it is a member.
+    /// Whether `document` is a member.
     #[inline]
     pub fn contains(&self, document: u32) -> bool {
         self.bits[document as usize / 64] >> (document % 64) & 1 == 1
     }
 
-    /// The members below member `document`.
+    /// The number of members below member `document`.
     #[inline]
     pub fn rank(&self, document: u32) -> u32 {
         let word = document as usize / 64;

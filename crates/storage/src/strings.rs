@@ -1,4 +1,4 @@
-//! Many strings in one buffer: terms and document ids, without an allocation each.
+//! Many strings in one buffer: terms and document ids, without an allocation for each.
 
 /// A list of byte strings laid end to end.
 ///
@@ -30,10 +30,10 @@ impl Strings {
         }
     }
 
-    /// Strings that already stand end to end: `offsets[i]..offsets[i + 1]` is string `i`.
+    /// Strings from their concatenation: `offsets[i]..offsets[i + 1]` is string `i`.
     ///
     /// # Panics
-    /// When `offsets` do not begin at 0, ascend, and end with the bytes.
+    /// If `offsets` do not begin at 0, ascend, and end at the length of `bytes`.
     pub fn from_parts(bytes: Vec<u8>, offsets: Vec<u64>) -> Self {
         assert_eq!(offsets.first(), Some(&0), "offsets begin at 0");
         assert_eq!(offsets.last(), Some(&(bytes.len() as u64)));
@@ -59,14 +59,14 @@ impl Strings {
     /// String `index`, as bytes.
     ///
     /// # Panics
-    /// When there is no such string.
+    /// If `index` is out of range.
     #[inline]
     pub fn get(&self, index: usize) -> &[u8] {
-        // A `usize` offset was widened on the way in, so both fit again.
+        // The offsets were widened from `usize`, so both fit again.
         &self.bytes[self.offsets[index] as usize..self.offsets[index + 1] as usize]
     }
 
-    /// String `index` as text; terms and ids always are valid UTF-8.
+    /// String `index` as text; terms and ids are always valid UTF-8.
     pub fn text(&self, index: usize) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(self.get(index))
     }

@@ -1,4 +1,4 @@
-//! Numbers in as few bytes as they need: seven bits a byte, the low ones first.
+//! Numbers in as few bytes as possible: seven bits a byte, the low ones first.
 
 /// Adds `value` to `bytes`.
 #[inline]
@@ -10,8 +10,7 @@ pub fn push(mut value: u64, bytes: &mut Vec<u8>) {
     bytes.push(value as u8);
 }
 
-/// Takes the next number off the front of `bytes`; none where they end within it or it has more
-/// than 64 bits.
+/// Takes the next number off the front of `bytes`; none if they end within it, or if it has more than 64 bits.
 #[inline(always)]
 pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;

@@ -1,8 +1,8 @@
-//! Errors of the Parquet writer as errors of the system.
+//! Errors of the Parquet writer, as errors of the system.
 
 use parquet::errors::ParquetError;
 
-/// The system's error behind that of the Parquet writer, where there is one.
+/// The system's error behind an error of the Parquet writer, if any.
 pub fn into_io(error: ParquetError) -> std::io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

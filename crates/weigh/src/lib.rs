@@ -1,4 +1,4 @@
-//! From documents to BM25 weights: postings, lexicon, formulas, collections in memory and beyond, outputs.
+//! From documents to BM25 weights: postings, lexicon, formulas, collections in memory and on scratch, outputs.
 
 pub mod collection;
 pub mod dictionary;

@@ -1,4 +1,4 @@
-//! Postings: for every distinct term the documents it occurs in and how often.
+//! Postings: the documents of every distinct term, and the term's frequency in each.
 
 use tokapi_storage::strings::Strings;
 
@@ -36,7 +36,7 @@ impl Postings {
         self.offsets[term] as usize..self.offsets[term + 1] as usize
     }
 
-    /// Keeps only the postings whose entry in `keep` is true; terms stay, also without any.
+    /// Keeps only the postings whose entry in `keep` is true. Terms stay even without postings.
     pub(crate) fn retain(&mut self, keep: &[bool]) {
         let frequencies = self.frequencies.expand(0..self.len());
         let mut kept = Frequencies::default();
@@ -64,7 +64,7 @@ impl Postings {
     }
 }
 
-/// Term frequencies in one byte each; the rare large ones stand in a list beside.
+/// Term frequencies in one byte each; the rare large ones are in a separate list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frequencies {
     /// The frequency, or [`Frequencies::LARGE`].
@@ -95,7 +95,7 @@ impl Frequencies {
         self.small.is_empty()
     }
 
-    /// Adds one at the end.
+    /// Adds a frequency at the end.
     #[inline]
     pub fn push(&mut self, tf: u32) {
         match u8::try_from(tf) {
@@ -107,7 +107,7 @@ impl Frequencies {
         }
     }
 
-    /// Frequency `position`, in O(log of the large ones).
+    /// Frequency `position`. Costs O(log of the number of large ones).
     pub fn get(&self, position: usize) -> u32 {
         match self.small[position] {
             Self::LARGE => self.large[self.large_from(position)].1,
@@ -136,7 +136,7 @@ impl Frequencies {
         (&self.small[range.clone()], self.large_in(range))
     }
 
-    /// Puts frequencies together from bytes and large ones, as [`Frequencies::raw`] gives them.
+    /// Makes frequencies from bytes and large ones, as [`Frequencies::raw`] returns them.
     pub(crate) fn from_raw(small: Vec<u8>, large: Vec<(u64, u32)>) -> Self {
         debug_assert!(large.is_sorted());
         debug_assert!(

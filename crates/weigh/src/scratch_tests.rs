@@ -1,4 +1,4 @@
-//! Collections on scratch from within: damage, and tables that are not in memory.
+//! Collections on scratch, tested from within: damage, and tables that are not in memory.
 
 use std::fs;
 
@@ -104,11 +104,11 @@ fn merged_runs_are_gone_on_from_at_every_level() {
     };
     let expected = written(&external);
     assert!(external.runs.len() > 9);
-    // Each level merges what the one before has merged.
+    // Each level merges the runs of the level before.
     for most in [9, 4, 2] {
         external.memory = external.memory.merging(most);
         external.reduce().unwrap();
-        // As if killed now.
+        // As if the process were killed here.
         drop(external);
         external = built(folder.path(), &text, true);
         assert!(external.runs.len() <= most);
@@ -158,6 +158,6 @@ fn repeated_ids_are_found_in_any_number_of_passes() {
     let error = built.err().unwrap().to_string();
     let expected = "docs.tsv: document 10 of the input has the id `id0` of document 1";
     assert!(error.starts_with(expected), "{error}");
-    // An error that going on would meet again leaves nothing.
+    // An error that would occur again leaves nothing.
     assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0);
 }

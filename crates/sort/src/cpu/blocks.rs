@@ -1,18 +1,18 @@
-//! Which blocks belong to which bucket, where blocks are not moved.
+//! The blocks of each bucket, for blocks that stay in place.
 
 use super::distribute::Buffers;
 use super::word::{Digit, Word};
 
-/// Where the pairs of every bucket are.
+/// The places of the pairs of every bucket.
 pub(super) struct Blocks<'a, W> {
     blocks: &'a [W],
     buffers: &'a [Buffers<W>],
     stripe_words: usize,
-    /// The places of all blocks in their stripe, by value, then by stripe, in order.
+    /// The places of all blocks in their stripes, by value, then by stripe, in order.
     places: Vec<u32>,
-    /// Where in `places` those of each value and stripe end.
+    /// The end in `places` of each value and stripe.
     place_ends: Vec<usize>,
-    /// Where each bucket ends.
+    /// The end of each bucket.
     pub(super) ends: Vec<usize>,
 }
 
@@ -24,7 +24,7 @@ impl<'a, W: Word> Blocks<'a, W> {
         digit: Digit,
     ) -> Self {
         let block_words = buffers[0].block_words();
-        // How many blocks each value has in each stripe; then where they start; then where they end.
+        // The number of blocks of each value in each stripe; then their starts; then their ends.
         let mut places_of = vec![0; digit.values() * buffers.len()];
         let cell = |label: u16, stripe: usize| usize::from(label) * buffers.len() + stripe;
         for (stripe, of_stripe) in buffers.iter().enumerate() {
@@ -61,7 +61,7 @@ impl<'a, W: Word> Blocks<'a, W> {
         }
     }
 
-    /// How many pairs have this value.
+    /// The number of pairs with this value.
     pub(super) fn count(&self, value: usize) -> usize {
         let start = value.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.ends[value] - start

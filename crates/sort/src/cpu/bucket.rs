@@ -1,22 +1,22 @@
-//! The buckets of a partition in place, and the slots for blocks that lie within each.
+//! The buckets of a partition in place, and the block slots within each.
 
 use super::distribute::Buffers;
 use super::word::Word;
 
-/// A range of the keys, for all that have one value of a digit.
+/// A range of the keys, for all keys with one value of a digit.
 pub(super) struct Bucket {
     start: usize,
     pub(super) end: usize,
-    /// The slots that lie within are those from here to `last`.
+    /// The first slot that lies within the bucket; `last` ends them.
     first: usize,
     last: usize,
-    /// Those before this one are settled: their block stays, or another one is to come.
+    /// The first slot that is not settled. In a settled slot the block stays, or another one will come.
     free: usize,
-    /// Where the block is that found no slot.
+    /// The place of the block without a slot.
     pub(super) extra: Option<usize>,
 }
 
-/// The bucket of every value, from the number of its words.
+/// The bucket of every value, from its number of words.
 pub(super) fn buckets<W: Word>(buffers: &[&Buffers<W>], values: usize) -> Vec<Bucket> {
     let block_words = buffers[0].block_words();
     let mut counts = vec![0; values];
@@ -47,12 +47,12 @@ pub(super) fn buckets<W: Word>(buffers: &[&Buffers<W>], values: usize) -> Vec<Bu
 }
 
 impl Bucket {
-    /// Whether this slot lies within.
+    /// Whether the slot lies within the bucket.
     pub(super) fn has(&self, slot: usize) -> bool {
         (self.first..self.last).contains(&slot)
     }
 
-    /// The next slot within whose block does not stay.
+    /// The next slot of the bucket with a block that must move.
     pub(super) fn take(&mut self, stays: impl Fn(usize) -> bool) -> Option<usize> {
         while self.free < self.last && stays(self.free) {
             self.free += 1;
@@ -64,8 +64,7 @@ impl Bucket {
         })
     }
 
-    /// Puts words that are in no block where there is room: before and after the slots, then in slots
-    /// that no block went to.
+    /// Puts words outside of blocks into the gaps: before and after the slots, then into slots without a block.
     pub(super) fn fill_gaps<'a, W: Word>(
         &mut self,
         keys: &mut [W],

@@ -1,13 +1,13 @@
-//! Sorting many keys that differ in few bits: count every value, then write it as often.
+//! Sorting many keys that differ in few bits: count every value, then write it that many times.
 
 use rayon::prelude::*;
 
 use super::word::Word;
 
-/// The most bits that are counted: 512 KiB of counters stay in the second cache level.
+/// The most bits for counting: 512 KiB of counters stay in the second-level cache.
 const MAX_BITS: u32 = 16;
 
-/// The words that a thread takes at a time.
+/// The number of words that a thread takes at a time.
 const PIECE: usize = 1 << 18;
 
 /// Whether counting is the fastest way to sort `count` keys that differ in `bits` bits.
@@ -15,7 +15,7 @@ pub(super) fn pays(count: usize, bits: u32) -> bool {
     bits <= MAX_BITS && count >= 1 << bits
 }
 
-/// Sorts keys that differ in the lowest `bits` bits alone, on this thread.
+/// Sorts keys that differ only in the lowest `bits` bits, on this thread.
 pub(super) fn sort<W: Word>(keys: &mut [W], bits: u32, counts: &mut Vec<usize>) {
     counts.clear();
     counts.resize(1 << bits, 0);
@@ -24,7 +24,7 @@ pub(super) fn sort<W: Word>(keys: &mut [W], bits: u32, counts: &mut Vec<usize>) 
     fill(keys, 0, counts, bits);
 }
 
-/// The same on all threads.
+/// As [`sort`], on all threads.
 pub(super) fn sort_on_all_threads<W: Word>(keys: &mut [W], bits: u32) {
     let none = || vec![0usize; 1 << bits];
     let counted = keys.par_chunks(PIECE).fold(none, |mut counts, piece| {
@@ -48,7 +48,7 @@ fn count<W: Word>(keys: &[W], bits: u32, counts: &mut [usize]) {
     }
 }
 
-/// From the count of every value to where each ends.
+/// Turns the count of every value into the end of each.
 fn sum_up(counts: &mut [usize]) {
     let mut sum = 0;
     for count in counts {
@@ -57,14 +57,14 @@ fn sum_up(counts: &mut [usize]) {
     }
 }
 
-/// Overwrites `out`, which starts at the place `start` of the whole, with what belongs there.
+/// Overwrites `out` with its part of the result. `out` begins at place `start` of the whole.
 fn fill<W: Word>(out: &mut [W], start: usize, ends: &[usize], bits: u32) {
     let Some(&any) = out.first() else { return };
     let mut value = ends.partition_point(|&end| end <= start);
     let mut at = 0;
     while at < out.len() {
         let end = (ends[value] - start).min(out.len());
-        // Fewer than 2^16 values.
+        // There are at most 2^16 values.
         out[at..end].fill(any.with_low(bits, value as u16));
         at = end;
         value += 1;

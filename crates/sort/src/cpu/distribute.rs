@@ -1,36 +1,36 @@
-//! The first half of a partition: words go to the buffer of their digit, and every full buffer
-//! leaves as a block of words that share a digit.
+//! The first half of a partition: words go to the buffer of their digit, and every full buffer is written as a block of
+//! words with the same digit.
 //!
-//! Blocks are left one after the other, in the order in which they filled up, so that reading and
-//! writing memory is sequential however many digits there are. What becomes of the blocks differs:
-//! [`permute`](super::permute) moves them within the keys, [`pairs`](super::pairs) collects them.
+//! Blocks are written one after the other, in the order in which they fill up. So memory is read and written
+//! sequentially for any number of digits. The next step differs: [`permute`](super::permute) moves the blocks within
+//! the keys, and [`pairs`](super::pairs) collects them.
 
 use super::word::{Digit, Word};
 
-/// The most values that a digit may have here: a line of each buffer must fit the first cache levels.
+/// The most values of a digit: one cache line of each buffer must fit into the first cache levels.
 pub(super) const MAX_VALUES: usize = 1 << 10;
 
-/// Where words come from and where blocks of them go.
+/// The source of words and the destination of their blocks.
 pub(super) trait Stripe<W> {
-    /// How many words there are.
+    /// The number of words.
     fn count(&self) -> usize;
 
     /// The words from `at` on, up to eight.
     fn read(&self, at: usize) -> ([W; GROUP], usize);
 
-    /// Takes a full block. Every word in it has been read.
+    /// Takes a full block. Every word in it has been read before.
     fn write(&mut self, block: &[W]);
 }
 
-/// How many words are read at once.
+/// The number of words that are read at once.
 pub(super) const GROUP: usize = 8;
 
-/// A buffer for every value of a digit, and what was written from them.
+/// A buffer for every value of a digit, and the list of written blocks.
 pub(super) struct Buffers<W> {
     words: Vec<W>,
-    /// Where the next word of every value goes.
+    /// The place of the next word of every value.
     next: Box<[u32; MAX_VALUES]>,
-    /// The value of every block that was written, in order.
+    /// The value of every written block, in order.
     pub(super) labels: Vec<u16>,
     block_words: usize,
 }
@@ -45,7 +45,7 @@ impl<W: Word> Buffers<W> {
         }
     }
 
-    /// Empties the buffers for another digit with `values` values.
+    /// Empties the buffers for a digit with `values` values.
     ///
     /// `block_words` is a power of two.
     pub(super) fn reset(&mut self, values: usize, block_words: usize) {
@@ -56,13 +56,13 @@ impl<W: Word> Buffers<W> {
             self.words.resize(values * block_words, W::default());
         }
         for (value, next) in self.next[..values].iter_mut().enumerate() {
-            // Buffers of all values are a few megabytes.
+            // The buffers of all values together take a few megabytes.
             *next = (value * block_words) as u32;
         }
     }
 
-    /// Takes all words of `stripe`. Afterwards every one is in a block that was written, or in
-    /// [`rest`](Self::rest); both keep the order of words with the same value.
+    /// Takes all words of `stripe`. Afterwards every word is in a written block or in [`rest`](Self::rest). Both keep
+    /// the order of words with the same value.
     #[inline(never)]
     pub(super) fn distribute(&mut self, stripe: &mut impl Stripe<W>, digit: Digit) {
         debug_assert!(digit.values() <= MAX_VALUES);
@@ -89,20 +89,20 @@ impl<W: Word> Buffers<W> {
         }
     }
 
-    /// How many words a block has.
+    /// The number of words in a block.
     pub(super) fn block_words(&self) -> usize {
         self.block_words
     }
 
-    /// The words with this value that did not fill a block.
+    /// The words with this value outside of full blocks.
     pub(super) fn rest(&self, value: usize) -> &[W] {
         &self.words[value * self.block_words..self.next[value] as usize]
     }
 }
 
-/// Keys whose blocks are written over the front of themselves.
+/// Keys whose blocks overwrite the front of the keys themselves.
 ///
-/// A block is written only when its words have been read, so it never reaches words that have not.
+/// A block is written only after its words have been read, so it never overwrites unread words.
 pub(super) struct InPlace<'a, W> {
     keys: &'a mut [W],
     written: usize,
@@ -132,7 +132,7 @@ impl<W: Word> Stripe<W> for InPlace<'_, W> {
     }
 }
 
-/// The first words, up to [`GROUP`] of them, and how many.
+/// The first words, at most [`GROUP`], and their number.
 #[inline(always)]
 pub(super) fn read_group<W: Word>(words: &[W]) -> ([W; GROUP], usize) {
     match words.first_chunk() {

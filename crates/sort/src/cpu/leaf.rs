@@ -1,19 +1,18 @@
-//! Sorting words that fit a cache: radix sort from the lowest digit up, and counting.
+//! Sorting words that fit into a cache: radix sort from the lowest digit, with counting.
 
 use super::word::{Word, varying_bits};
 
-/// What a leaf may have at most, in bytes. Measured on 22 bits of u32: 2.5 ns a key up to 256 KiB,
-/// 3.0 at 1.5 MiB, 5.6 at 4 MiB.
+/// The most bytes of a leaf. Measured on 22 bits of u32: 2.5 ns a key up to 256 KiB, 3.0 at 1.5 MiB, 5.6 at 4 MiB.
 pub(super) const LEAF_BYTES: usize = 2 << 20;
 
-/// Up to here the standard library's sort is taken.
+/// Up to this number of words the standard library's sort is used.
 const SMALL: usize = 128;
 
-/// From here on, counting 2 x 2048 values pays; below, digits of 8 bits do better.
+/// From this number of words on, counting 2 x 2048 values is faster than digits of 8 bits.
 pub(super) const WIDE: usize = 4096;
 
-/// Sorts `words` by the `bits` bits from `low` on, all those above being equal; stable unless `low`
-/// is 0. `other` is at least as long, its contents are lost.
+/// Sorts `words` by the `bits` bits from `low` on; all higher bits are equal. The sort is stable unless `low` is 0.
+/// `other` is at least as long, and its content is lost.
 pub(super) fn sort<W: Word>(words: &mut [W], other: &mut [W], low: u32, bits: u32) {
     if words.len() <= SMALL {
         return sort_small(words, low);
@@ -27,7 +26,7 @@ pub(super) fn sort<W: Word>(words: &mut [W], other: &mut [W], low: u32, bits: u3
         1..=16 => two_passes::<W, 256>(words, other, low),
         17..=22 if wide => two_passes::<W, 2048>(words, other, low),
         17..=24 => three_passes(words, other, low),
-        // The highest bits tell most words apart; where they do not, the rest is sorted.
+        // The highest bits separate most words. The others are sorted by the remaining bits.
         bits => {
             let shift = low + bits - if wide { 22 } else { 16 };
             match wide {
@@ -46,12 +45,12 @@ fn sort_small<W: Word>(words: &mut [W], low: u32) {
     }
 }
 
-/// Sorts words that are in order by the bits from `shift` on by those from `low` on.
+/// Takes words in order by the bits from `shift` on, and sorts them by the bits from `low` on.
 fn finish<W: Word>(words: &mut [W], other: &mut [W], low: u32, shift: u32) {
     let mut at = 1;
     while at < words.len() {
         if words[at].key(low) < words[at - 1].key(low) {
-            // Out of order: sort all that share the higher bits.
+            // Out of order: sort all words with the same higher bits.
             let shared = words[at].key(shift);
             let before = words[..at].iter().rev();
             let start = at - before.take_while(|word| word.key(shift) == shared).count();
@@ -64,7 +63,7 @@ fn finish<W: Word>(words: &mut [W], other: &mut [W], low: u32, shift: u32) {
     }
 }
 
-/// Sorts by twice as many bits from `shift` on as `VALUES` takes.
+/// Sorts by two digits of `VALUES` values each, from bit `shift` on.
 #[inline(never)]
 fn two_passes<W: Word, const VALUES: usize>(words: &mut [W], other: &mut [W], shift: u32) {
     let second = shift + VALUES.ilog2();
@@ -92,7 +91,8 @@ fn three_passes<W: Word>(words: &mut [W], other: &mut [W], shift: u32) {
     words.copy_from_slice(other);
 }
 
-/// One pass: `from` to `to`, which is as long, by a digit that occurs as often as `counts` says; stable.
+/// One stable pass from `from` to `to`, which has the same length. `counts` holds the frequency of every value of the
+/// digit.
 #[inline(always)]
 fn scatter<W: Word, const VALUES: usize>(
     from: &[W],

@@ -1,9 +1,9 @@
-//! Sorting pairs by key, stable: the same steps as for keys, through a buffer of their own size.
+//! Sorting pairs by key, stable: the same steps as for keys, through a buffer of the pairs' size.
 //!
-//! A pair is one word on the way, the key above the payload. [`distribute`](super::distribute)
-//! writes blocks into the buffer; each bucket's blocks, which keep their order, are then collected
-//! by the thread that sorts it, and go back as keys and payloads. A bucket that does not fit a cache
-//! goes back as it is, and is sorted in the same way when the buffer is free.
+//! During the sort a pair is one word, the key above the payload. [`distribute`](super::distribute) writes blocks into
+//! the buffer. The thread that sorts a bucket collects its blocks, which keep their order, and writes them back as keys
+//! and payloads. A bucket that does not fit into a cache is written back unsorted, and is sorted in the same way when
+//! the buffer is free.
 
 use std::slice::ChunksExactMut;
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ pub(super) trait Pair: Word {
     /// A key, or a payload.
     type Half: Word;
 
-    /// How many bits the payload has.
+    /// The number of bits of the payload.
     const LOW: u32;
 
     fn new(key: Self::Half, payload: Self::Half) -> Self;
@@ -43,7 +43,7 @@ macro_rules! pair {
 
             #[inline(always)]
             fn halves(self) -> ($half, $half) {
-                // The payload is what the cast leaves.
+                // The cast keeps the payload.
                 ((self >> Self::LOW) as $half, self as $half)
             }
         }
@@ -53,9 +53,9 @@ macro_rules! pair {
 pair!(u64, u32);
 pair!(u128, u64);
 
-/// The bytes for pairs of `bytes` in all.
+/// The buffer size for pairs of `bytes` bytes in all.
 pub(super) fn scratch_bytes(threads: u64, bytes: u64) -> u64 {
-    // 6 bytes a block of at least 1 KiB.
+    // 6 bytes per block of at least 1 KiB.
     bytes + bytes / 64 + threads * (BUFFER_BYTES + 2 * LEAF_BYTES) as u64 + (1 << 20)
 }
 
@@ -83,7 +83,7 @@ impl<W> Default for Pairs<W> {
 }
 
 impl<W: Pair> Pairs<W> {
-    /// Sorts both slices, which are equally long, by key.
+    /// Sorts both slices by key. They have the same length.
     pub(super) fn sort(
         &mut self,
         keys: &mut [W::Half],
@@ -105,14 +105,14 @@ impl<W: Pair> Pairs<W> {
             return;
         }
         if self.blocks.len() < keys.len() {
-            // The old memory goes first. New memory comes as zeros, which no thread has to write.
+            // The old memory is freed first. New memory comes as zeros, which no thread has to write.
             self.blocks = Vec::new();
             self.blocks = vec![W::default(); keys.len()];
         }
         self.sort_unordered(keys, payloads, progress);
     }
 
-    /// Sorts pairs that are not in order. Ends early when cancelled.
+    /// Sorts pairs that are not in order. Ends early if cancelled.
     fn sort_unordered(
         &mut self,
         keys: &mut [W::Half],
@@ -138,7 +138,7 @@ impl<W: Pair> Pairs<W> {
         let buckets = Mutex::new(values.zip(columns));
         let large = Mutex::new(Vec::new());
         leaves.par_iter_mut().for_each(|leaf| {
-            // A thread that panics takes the others with it, so no lock is poisoned.
+            // A panic of one thread ends all threads, so no lock is poisoned.
             while !progress.is_cancelled()
                 && let Some(bucket) = { buckets.lock().expect("no panic").next() }
             {
@@ -166,7 +166,7 @@ impl<W: Pair> Pairs<W> {
         }
     }
 
-    /// Writes all pairs into blocks by `digit` of the key, a stripe a thread; returns how long stripes are.
+    /// Writes all pairs into blocks by `digit` of the key, one stripe per thread. Returns the length of stripes.
     fn distribute(&mut self, keys: &[W::Half], payloads: &[W::Half], digit: Digit) -> usize {
         let stripe_words = keys.len().div_ceil(self.buffers.len());
         let block_words = super::block_words::<W>(stripe_words, digit);
@@ -194,7 +194,7 @@ impl<W: Pair> Pairs<W> {
     }
 }
 
-/// Pairs that are read as two slices and written as blocks elsewhere.
+/// Pairs that are read from two slices and written as blocks elsewhere.
 struct Columns<'a, W: Pair> {
     keys: &'a [W::Half],
     payloads: &'a [W::Half],
@@ -230,7 +230,7 @@ impl<W: Pair> Leaf<W> {
         }
     }
 
-    /// Sorts the pairs that are here by the lowest `bits` of the key, and writes them out.
+    /// Sorts these pairs by the lowest `bits` bits of the key, and writes them out.
     fn sort_into(&mut self, keys: &mut [W::Half], payloads: &mut [W::Half], bits: u32) {
         if self.other.len() < self.pairs.len() {
             self.other = vec![W::default(); self.pairs.len().next_power_of_two()];

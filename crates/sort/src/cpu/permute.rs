@@ -1,15 +1,14 @@
 //! The second half of a partition in place: blocks go to the bucket of their digit.
 //!
-//! After [`distribute`](super::distribute) the keys are blocks of one digit each, in slots of the
-//! same size, and rests in the buffers. Which bucket every slot lies in is known, so the slot that
-//! each block goes to can be told before anything moves. Following a block to its slot, the block
-//! that was there to its own, and so on gives chains; a chain is walked from its end, so that each
-//! slot is free when it is written, and every block is copied once. Long chains are cut into
-//! pieces, whose first block is set aside, so that threads can walk pieces at the same time
-//! without waiting for each other, whatever the keys are.
+//! After [`distribute`](super::distribute) the keys are blocks of one digit each, in slots of the same size; the rest
+//! of the words is in the buffers. The bucket of every slot is known, so the target slot of each block is known before
+//! anything moves. A block goes to its slot, the block there to its own slot, and so on: a chain. A chain is walked
+//! from its end, so each slot is free when it is written, and every block is copied once. Long chains are cut into
+//! pieces, and the first block of each piece is set aside. So threads walk pieces at the same time without waiting for
+//! each other, for any keys.
 //!
-//! The idea of blocks is that of IPS4o (Axtmann, Witt, Ferizovic, Sanders, ESA 2017), where threads
-//! agree on slots with atomic counters while they move blocks.
+//! The blocks are an idea of IPS4o (Axtmann, Witt, Ferizovic, Sanders, ESA 2017). There, threads agree on slots with
+//! atomic counters while they move blocks.
 
 use rayon::prelude::*;
 
@@ -17,28 +16,28 @@ use super::bucket::{Bucket, buckets};
 use super::distribute::Buffers;
 use super::word::{Digit, Word};
 
-/// A slot that no block goes to, a block that goes nowhere.
+/// A slot without an incoming block, or a block without a target.
 const NONE: u32 = u32::MAX;
 
-/// Blocks a thread moves in one go.
+/// The number of blocks in a piece of a chain.
 const PIECE_BLOCKS: usize = 1024;
 
-/// How to move the blocks of a partition; kept for its memory.
+/// The moves of a partition's blocks. Kept for its memory.
 pub(super) struct Permutation<W> {
-    /// The slot that the block of each slot goes to.
+    /// The target slot of the block in each slot.
     targets: Vec<u32>,
-    /// Whether a block goes to this slot.
+    /// Whether a block goes to each slot.
     taken: Vec<bool>,
     /// All chains, one after the other, each from its first slot to its last.
     chains: Vec<u32>,
-    /// Blocks that have no slot in their bucket, as its borders do not fall between slots.
+    /// Blocks without a slot in their bucket, because bucket borders do not coincide with slots.
     extra: Vec<W>,
 }
 
 /// A part of a chain: the block of every slot goes to the next one in `slots`.
 struct Piece<'a, W> {
     slots: &'a [u32],
-    /// The block of the first slot, where another piece or this one overwrites it.
+    /// The block of the first slot, if this or another piece overwrites it.
     first: Option<Vec<W>>,
 }
 
@@ -52,10 +51,10 @@ impl<W: Word> Permutation<W> {
         }
     }
 
-    /// Ends the partition of `keys`, which were distributed by `digit` in stripes of `stripe_words`,
-    /// each with buffers of its own; returns where the bucket of each of the digit's values ends.
+    /// Finishes the partition of `keys`, which were distributed by `digit` in stripes of `stripe_words`, each with its
+    /// own buffers. Returns the end of the bucket of each value.
     ///
-    /// A stripe is a multiple of a block. With `parallel`, on all threads.
+    /// A stripe is a multiple of a block. With `parallel`, runs on all threads.
     pub(super) fn apply(
         &mut self,
         keys: &mut [W],
@@ -81,7 +80,7 @@ impl<W: Word> Permutation<W> {
         buckets.into_iter().map(|bucket| bucket.end).collect()
     }
 
-    /// Gives every block that is not in its bucket a slot there.
+    /// Assigns a slot in its bucket to every block outside of it.
     fn assign(
         &mut self,
         keys: &[W],
@@ -105,7 +104,7 @@ impl<W: Word> Permutation<W> {
                 }
                 match bucket.take(|slot| label(buffers, stripe_slots, slot) == Some(value)) {
                     Some(free) => {
-                        // Keys beyond 2^32 slots would be terabytes.
+                        // More than 2^32 slots of keys would be terabytes.
                         self.targets[slot] = free as u32;
                         self.taken[free] = true;
                     }
@@ -122,13 +121,13 @@ impl<W: Word> Permutation<W> {
         }
     }
 
-    /// Lists the chains; returns where each ends, and whether it leads back to its start.
+    /// Lists the chains. Returns the end of each, and whether it is a cycle.
     ///
-    /// A chain that leads back has its first slot again as its last.
+    /// A cycle has its first slot again as its last.
     fn follow(&mut self) -> Vec<(usize, bool)> {
         self.chains.clear();
         let mut ends = Vec::new();
-        // Chains that start where no block comes to, first; what is then left leads back.
+        // First the chains that start at a slot without an incoming block. The remaining ones are cycles.
         for cyclic in [false, true] {
             for start in 0..self.targets.len() {
                 if self.targets[start] == NONE || (self.taken[start] && !cyclic) {
@@ -154,7 +153,7 @@ impl<W: Word> Permutation<W> {
         let mut start = 0;
         for &(end, cyclic) in ends {
             let chain = &self.chains[start..end];
-            // Neighbouring pieces share a slot: the last of one is the first of the next.
+            // Neighbouring pieces share a slot: the last slot of one is the first of the next.
             for at in (0..chain.len() - 1).step_by(PIECE_BLOCKS) {
                 let slots = &chain[at..(at + PIECE_BLOCKS + 1).min(chain.len())];
                 let set_aside = cyclic || at > 0;
@@ -171,7 +170,7 @@ impl<W: Word> Permutation<W> {
                 .iter()
                 .for_each(|piece| piece.walk(keys, block_words));
         }
-        // Every slot is written by one piece alone, which is given it.
+        // Only one piece writes each slot, so the slot is given to it.
         let slots = keys.chunks_exact_mut(block_words).map(Some);
         let mut slots: Vec<Option<&mut [W]>> = slots.collect();
         let mut owned = Vec::with_capacity(self.chains.len());
@@ -218,7 +217,7 @@ impl<W: Word> Piece<'_, W> {
     }
 }
 
-/// The value of the block in this slot, if there is a block.
+/// The value of the block in this slot, if any.
 fn label<W>(buffers: &[&Buffers<W>], stripe_slots: usize, slot: usize) -> Option<usize> {
     let labels = &buffers.get(slot / stripe_slots)?.labels;
     labels.get(slot % stripe_slots).map(|&label| label.into())

@@ -1,25 +1,25 @@
-//! The words that are sorted, of 32, 64 or 128 bits, and the digits in them.
+//! The words to sort, of 32, 64 or 128 bits, and their digits.
 
 use std::fmt::Debug;
 
-/// An item that is moved as a whole: a key, or a key above its payload.
+/// An item that moves as a whole: a key, or a key above its payload.
 pub(super) trait Word: Copy + Ord + Send + Sync + Default + Debug + 'static {
-    /// The bits from `shift` on; those that do not fit are lost.
+    /// The bits from `shift` on; bits that do not fit are lost.
     fn above(self, shift: u32) -> usize;
 
-    /// The bits in which the two differ.
+    /// The bits in which two words differ.
     fn differing(self, other: Self) -> Self;
 
-    /// The bits that either has.
+    /// The bits that are set in either word.
     fn union(self, other: Self) -> Self;
 
-    /// This word with its lowest `bits` replaced by `value`, which has no others.
+    /// This word with its lowest `bits` bits replaced by `value`, which has no higher bits.
     fn with_low(self, bits: u32, value: u16) -> Self;
 
-    /// How many bits are needed to write this word.
+    /// The number of bits up to the highest set bit.
     fn bit_length(self) -> u32;
 
-    /// This word without the `low` lowest bits, to compare by.
+    /// This word without its `low` lowest bits, for comparisons.
     fn key(self, low: u32) -> Self;
 }
 
@@ -62,7 +62,7 @@ word!(u32);
 word!(u64);
 word!(u128);
 
-/// A digit of a word: `bits` of them from `shift` on.
+/// A digit of a word: `bits` bits from `shift` on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Digit {
     pub(super) shift: u32,
@@ -70,19 +70,19 @@ pub(super) struct Digit {
 }
 
 impl Digit {
-    /// How many values it has.
+    /// The number of values of the digit.
     pub(super) fn values(self) -> usize {
         1 << self.bits
     }
 
-    /// Its value in `word`.
+    /// The value of the digit in `word`.
     #[inline(always)]
     pub(super) fn of<W: Word>(self, word: W) -> usize {
         word.above(self.shift) & (self.values() - 1)
     }
 }
 
-/// How many low bits of these words are not those of `first`.
+/// The number of low bits in which any of these words differs from `first`.
 pub(super) fn varying_bits<'a, W: Word + 'a>(
     first: W,
     words: impl IntoIterator<Item = &'a W>,

@@ -1,4 +1,4 @@
-//! Every number survives its way through text; what is none is refused.
+//! Every number survives its way through text; anything else is refused.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn lines(key_type: KeyType) -> Lines<'static> {
     }
 }
 
-/// The keys of a text, of whichever width.
+/// The keys of a text, of either width.
 fn read(key_type: KeyType, text: &str) -> Result<Vec<u64>> {
     let (mut narrow, mut wide) = (Vec::new(), Vec::new());
     match key_type.word_bytes() {

@@ -1,8 +1,8 @@
-//! Checksummed frames: how every scratch file is laid out.
+//! Checksummed frames: the layout of every scratch file.
 //!
-//! A file begins with a header: a magic number and the stamp of its job. Frames follow, each behind
-//! its length and its checksum, which covers the stamp, the place in the file, the length and the
-//! content: a frame that is damaged, or that belongs to another place or job, is never taken for good.
+//! A file begins with a header: a magic number and the stamp of its job. Frames follow. Each begins with its length and
+//! its checksum. The checksum covers the stamp, the place in the file, the length and the content. So a damaged frame,
+//! or a frame of another place or job, is always detected.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"tokapi\x012";
-/// Bytes before the first frame.
+/// The bytes before the first frame.
 pub const HEADER_BYTES: u64 = 16;
-/// Bytes of a frame beside its content.
+/// The bytes of a frame beside its content.
 pub const FRAME_BYTES: usize = 8;
 
-/// The first bytes of a file of the job that `stamp` stands for.
+/// The header of a file of the job with this stamp.
 pub fn header(stamp: u64) -> [u8; HEADER_BYTES as usize] {
     let mut header = [0; HEADER_BYTES as usize];
     header[..8].copy_from_slice(MAGIC);
@@ -28,14 +28,14 @@ pub fn header(stamp: u64) -> [u8; HEADER_BYTES as usize] {
     header
 }
 
-/// Adds to `bytes`, which stand at `base` in their file, a frame whose content `fill` adds.
+/// Appends a frame to `bytes`, which begin at `base` in their file. `fill` adds the content.
 pub fn push(stamp: u64, base: u64, bytes: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
     bytes.extend_from_slice(&[0; FRAME_BYTES]);
     fill(bytes);
     let content = &bytes[start + FRAME_BYTES..];
-    // Contents are made in pieces of far less than 2^32 bytes, a single huge term or id excepted,
-    // which the reader of the corpus bounds by the memory.
+    // Contents are pieces of far less than 2^32 bytes. A single huge term or id is an exception; the reader of the
+    // corpus bounds it by the memory.
     let length = content.len() as u32;
     let checksum = checksum(stamp, base + start as u64, length, content);
     bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -51,23 +51,23 @@ fn checksum(stamp: u64, at: u64, length: u32, content: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// A file of frames that is being written, front to back.
+/// A file of frames that is written front to back.
 pub struct FrameWriter {
     path: PathBuf,
     file: File,
     stamp: u64,
     buffer: Vec<u8>,
-    /// Where the buffer goes.
+    /// The place of the buffer in the file.
     base: u64,
 }
 
 impl FrameWriter {
     const BUFFER_BYTES: usize = 1 << 20;
 
-    /// Creates the file, which carries the stamp of its job.
+    /// Creates the file with the stamp of its job.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn create(path: PathBuf, stamp: u64) -> Result<Self> {
         let file = File::create(&path).map_err(scratch(&path))?;
         Ok(FrameWriter {
@@ -79,7 +79,7 @@ impl FrameWriter {
         })
     }
 
-    /// Where the next frame will stand.
+    /// The place of the next frame.
     pub fn at(&self) -> u64 {
         self.base + self.buffer.len() as u64
     }
@@ -102,7 +102,7 @@ impl FrameWriter {
         Ok(())
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     pub fn finish(mut self) -> Result<FrameFile> {
         self.flush()?;
         Ok(FrameFile {
@@ -112,7 +112,7 @@ impl FrameWriter {
         })
     }
 
-    /// Ends the file, and waits until it is on disk.
+    /// Finishes the file, and waits until it is on disk.
     pub fn finish_on_disk(mut self) -> Result<FrameFile> {
         self.flush()?;
         self.file.sync_data().map_err(scratch(&self.path))?;
@@ -120,23 +120,23 @@ impl FrameWriter {
     }
 }
 
-/// A whole file of frames.
+/// A finished file of frames.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameFile {
     #[serde(with = "crate::paths")]
-    /// Its place.
+    /// The path.
     pub path: PathBuf,
     /// The stamp of its job.
     pub stamp: u64,
-    /// Its bytes, header included.
+    /// Its length in bytes, header included.
     pub length: u64,
 }
 
 impl FrameFile {
-    /// Checks that the file is there, whole, and of this job.
+    /// Checks that the file exists, is whole, and belongs to this job.
     ///
     /// # Errors
-    /// It is not.
+    /// The file is missing, truncated, or of another job.
     pub fn check(&self) -> Result<()> {
         let file = File::open(&self.path).map_err(scratch(&self.path))?;
         let length = file.metadata().map_err(scratch(&self.path))?.len();
@@ -165,7 +165,7 @@ impl FrameFile {
         })
     }
 
-    /// Reads the frames in `from..to`, where `from` is where a frame begins, `buffer_bytes` at a time.
+    /// Reads the frames in `from..to`, `buffer_bytes` at a time. A frame begins at `from`.
     pub fn read(&self, from: u64, to: u64, buffer_bytes: usize) -> FrameReader {
         FrameReader {
             file: self.clone(),
@@ -177,7 +177,7 @@ impl FrameFile {
         }
     }
 
-    /// The error that the file is damaged.
+    /// The error for a damaged file.
     pub fn corrupt(&self, what: &str) -> Error {
         Error::Damaged {
             path: self.path.clone(),
@@ -186,14 +186,14 @@ impl FrameFile {
     }
 }
 
-/// A file of frames that stays open: frames are read in any order, by any number of threads.
+/// A file of frames that stays open. Any number of threads read frames in any order.
 pub struct OpenFrames {
     file: FrameFile,
     open: File,
 }
 
 impl OpenFrames {
-    /// The content of the frame that stands in `range`, read into `buffer`.
+    /// Reads the frame in `range` into `buffer` and returns its content.
     ///
     /// # Errors
     /// The file cannot be read, or the frame is damaged.
@@ -221,22 +221,22 @@ impl OpenFrames {
     }
 }
 
-/// Frames, one after the other.
+/// A reader of frames, one after the other.
 ///
-/// The file is opened for every buffer and closed again: any number can be read at the same time.
+/// The file is opened for every buffer and closed again, so any number of files can be read at the same time.
 pub struct FrameReader {
     file: FrameFile,
-    /// Where the next bytes are read from.
+    /// The place of the next read.
     at: u64,
     end: u64,
     buffer: Vec<u8>,
-    /// The bytes of the buffer that have been given.
+    /// The bytes of the buffer that have been consumed.
     used: usize,
     buffer_bytes: usize,
 }
 
 impl FrameReader {
-    /// Where the next frame stands in the file.
+    /// The place of the next frame in the file.
     pub fn at(&self) -> u64 {
         self.at - (self.buffer.len() - self.used) as u64
     }
@@ -289,7 +289,7 @@ impl FrameReader {
         self.buffer.drain(..self.used);
         self.used = 0;
         let wanted = (count.max(self.buffer_bytes) - left) as u64;
-        // No more than `count` or a buffer, either of which is a usize.
+        // At most `count` or a buffer, both of which are a usize.
         let wanted = wanted.min(self.end - self.at) as usize;
         self.buffer.resize(left + wanted, 0);
         let path = &self.file.path;
@@ -301,7 +301,7 @@ impl FrameReader {
     }
 }
 
-/// Makes an [`Error::Scratch`] of what the system said about `path`.
+/// Makes an [`Error::Scratch`] for `path` from the system's error.
 pub fn scratch(path: &Path) -> impl Fn(io::Error) -> Error + Copy {
     move |source| Error::Scratch {
         path: path.to_path_buf(),

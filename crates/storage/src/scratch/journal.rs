@@ -1,4 +1,4 @@
-//! The journal of a job: what has been done, one checked line each, on disk before it counts.
+//! The journal of a job: a checked line for every finished step, on disk before the step counts.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,18 +8,17 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 
-/// An open journal; nobody else can open it meanwhile.
+/// An open journal. No other process can open it meanwhile.
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
 }
 
 impl Journal {
-    /// Opens the journal at `path` or begins it. Gives the entries that it has; what a crash left
-    /// of a last one is cut off.
+    /// Opens the journal at `path`, or creates it. Returns its entries. A last entry that a crash has torn is removed.
     ///
     /// # Errors
-    /// Another process has it open; it cannot be read; an entry that is not the last is damaged.
+    /// Another process has it open; it cannot be read; an entry before the last is damaged.
     pub(super) fn open(path: &Path) -> Result<(Self, Vec<Value>)> {
         let failed = |source| Error::Scratch {
             path: path.to_path_buf(),
@@ -52,7 +51,7 @@ impl Journal {
         for line in text.split_inclusive(|&byte| byte == b'\n') {
             match entry(line) {
                 Some(entry) => entries.push(entry),
-                // The last one may be torn, and is then as if it had never been.
+                // A torn last entry is dropped.
                 None if good + line.len() == text.len() => break,
                 None => {
                     return Err(Error::Damaged {
@@ -72,7 +71,7 @@ impl Journal {
         Ok((Journal { path, file }, entries))
     }
 
-    /// Where it is.
+    /// The path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -140,7 +139,7 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[at] ^= 4;
             std::fs::write(&path, &damaged).unwrap();
-            // A line end that is gone joins two entries: the first error may then be the last line.
+            // Without its line end an entry joins the next one. The first error may then be the last line.
             let opened = Journal::open(&path).map(|(_, found)| found);
             assert!(!opened.is_ok_and(|found| found.len() == 3), "at {at}");
         }

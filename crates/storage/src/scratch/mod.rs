@@ -1,8 +1,8 @@
-//! Scratch space: the files of a job that is larger than the memory.
+//! Scratch space: the files of a job that is larger than memory.
 //!
-//! Every scratch folder gets a folder of the job's name. All files in it carry the job's stamp and
-//! are checked when they are read (`frames.rs`). What has been done stands in a journal in the first
-//! folder; an interrupted job continues from there. At the end everything is removed.
+//! Every scratch folder gets a subfolder named after the job. All files in it carry the job's stamp and are checked
+//! when they are read (`frames.rs`). A journal in the first folder lists the finished steps, and an interrupted job
+//! continues from there. At the end everything is removed.
 
 pub mod frames;
 mod journal;
@@ -19,23 +19,23 @@ use crate::error::{Error, Result};
 use frames::{FrameFile, FrameWriter, scratch};
 use journal::Journal;
 
-/// Where a job puts what does not fit into memory.
+/// The folders for data that does not fit into memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScratchOptions {
-    /// One folder on each disk to use; beside the output where there is none.
+    /// One folder on each disk to use; beside the output if empty.
     pub folders: Vec<PathBuf>,
     /// Whether an interrupted job is continued.
     pub resume: bool,
 }
 
-/// A job as its journal knows it.
+/// The identity of a job in its journal.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// What tells it from others: the output's path.
+    /// The name that identifies the job: the output's path.
     pub name: String,
-    /// What must be the same when it is continued.
+    /// The options that must be the same when the job continues.
     pub terms: Value,
-    /// A file that is read, if any, and the folder that is written to: the disks that are busy.
+    /// A file that is read, if any. Its disk is busy, and so is the output's.
     pub input: Option<PathBuf>,
     /// The folder of the output.
     pub output: PathBuf,
@@ -43,7 +43,7 @@ pub struct Job {
 
 /// The open scratch space of a job.
 pub struct Scratch {
-    /// The job's own folders, the best place for runs first.
+    /// The job's folders, the best disk for runs first.
     disks: Vec<Disk>,
     stamp: u64,
     journal: Journal,
@@ -70,15 +70,15 @@ impl Job {
         roots.iter().map(|root| root.join(&name)).collect()
     }
 
-    /// Whether an interrupted run of the job has left something.
+    /// Whether an interrupted run of the job has left files.
     pub fn is_begun(&self, options: &ScratchOptions) -> bool {
         self.folders(options)[0].join(JOURNAL).exists()
     }
 
-    /// Tells before the work begins whether an interrupted job is in the way.
+    /// Checks before the work begins that no interrupted job blocks this one.
     ///
     /// # Errors
-    /// It is, and is not to be continued; a scratch folder does not exist.
+    /// An interrupted job exists and is not to be continued; a scratch folder does not exist.
     pub fn check(&self, options: &ScratchOptions) -> Result<()> {
         for folder in &options.folders {
             if !folder.is_dir() {
@@ -105,12 +105,12 @@ fn interrupted(folder: &Path) -> Error {
 }
 
 impl Scratch {
-    /// Opens the scratch space of `job`. Gives it with what an interrupted run of the job, if it is
-    /// to be continued, has put into the journal.
+    /// Opens the scratch space of `job`. Returns it with the journal entries of the interrupted run that is continued,
+    /// if any.
     ///
     /// # Errors
-    /// A folder that cannot be written to; an interrupted run that is not to be continued, or was
-    /// one of another input or other options; another process that does the same job.
+    /// A folder cannot be written to; an interrupted run exists and is not to be continued, or had another input or
+    /// other options; another process does the same job.
     pub fn open(job: &Job, options: &ScratchOptions) -> Result<(Self, Vec<Value>)> {
         let folders = job.folders(options);
         let mut disks = Vec::new();
@@ -141,7 +141,10 @@ impl Scratch {
         };
         let input = job.input.as_deref().map(device);
         order(&mut disks, input, device(&job.output));
-        log::info!("scratch: {disks:?}, {} journal entries", entries.len());
+        for disk in &disks {
+            log::info!("scratch folder: {}", disk.folder.display());
+        }
+        log::info!("journal: {} entries", entries.len());
         let scratch = Scratch {
             disks,
             stamp,
@@ -151,17 +154,17 @@ impl Scratch {
         Ok((scratch, entries))
     }
 
-    /// The stamp that all files of the job carry.
+    /// The stamp of all files of the job.
     pub fn stamp(&self) -> u64 {
         self.stamp
     }
 
-    /// Adds to the journal.
+    /// Adds an entry to the journal.
     pub fn append(&mut self, entry: &Value) -> Result<()> {
         self.journal.append(entry)
     }
 
-    /// A new name in the best place for runs; where some are read, on another disk than `read`.
+    /// A new name on the best disk for runs. If a run is read meanwhile, that is another disk than the one of `read`.
     pub fn new_path(&self, kind: &str, read: Option<&Path>) -> PathBuf {
         let read = read.map(device);
         let disk = self.disks.iter().find(|disk| Some(disk.device) != read);
@@ -175,7 +178,7 @@ impl Scratch {
         }
     }
 
-    /// A new file of frames, in the place that [`Scratch::new_path`] finds.
+    /// A new file of frames at [`Scratch::new_path`].
     pub fn create(&self, kind: &str, read: Option<&Path>) -> Result<FrameWriter> {
         FrameWriter::create(self.new_path(kind, read), self.stamp)
     }
@@ -196,13 +199,13 @@ impl Scratch {
         })
     }
 
-    /// Removes every file that is not one of `kept`: what an interrupted run left half done.
+    /// Removes every file that is not in `kept`: the unfinished files of an interrupted run.
     pub fn remove_others(&self, kept: &[&Path]) {
         for disk in &self.disks {
             let files = fs::read_dir(&disk.folder).into_iter().flatten().flatten();
             for file in files.map(|file| file.path()) {
                 if file.file_name() != Some(JOURNAL.as_ref()) && !kept.contains(&file.as_path()) {
-                    // What cannot be removed is in nobody's way.
+                    // A file that cannot be removed does no harm.
                     let _ = fs::remove_file(file);
                 }
             }
@@ -211,7 +214,7 @@ impl Scratch {
 
     /// Removes everything: the job is done, or cannot be continued.
     pub fn remove(&self) {
-        // The journal first: what is left without one is not continued, but removed with the next job.
+        // The journal goes first. Files without a journal are not continued, and the next job removes them.
         let _ = fs::remove_file(self.journal.path());
         for disk in &self.disks {
             let _ = fs::remove_dir_all(&disk.folder);
@@ -219,7 +222,7 @@ impl Scratch {
     }
 }
 
-/// The device that a path, or the nearest folder above it, is on; 0 where that is not known.
+/// The device of a path, or of the nearest existing folder above it; 0 if unknown.
 fn device(path: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     path.ancestors()
@@ -234,8 +237,8 @@ fn device(path: &Path) -> u64 {
         .map_or(0, |metadata| metadata.dev())
 }
 
-/// Puts the best disk for runs first: one that neither serves the input nor the output; else one
-/// that does not serve the input.
+/// Puts the best disk for runs first: one that serves neither the input nor the output, or else one that does not serve
+/// the input.
 fn order(disks: &mut [Disk], input: Option<u64>, output: u64) {
     disks.sort_by_key(|disk| (Some(disk.device) == input, disk.device == output));
 }
@@ -248,7 +251,7 @@ fn new_stamp(folder: &Path) -> u64 {
     (hasher.finish() >> 11) | 1
 }
 
-/// Tells in what a job that was begun differs from the one that is to be continued.
+/// Checks that a job to be continued has the options that it began with. The error names the difference.
 fn differs(begun: &Value, now: &Value, folder: &Path) -> Result<()> {
     if begun == now {
         return Ok(());

@@ -1,11 +1,10 @@
-//! Least squares for a handful of coefficients, some of which must not be negative.
+//! Least squares for a few coefficients, some of which must not be negative.
 
-/// The coefficients of `columns` that come nearest to `values`, in relative error: times are as
-/// noisy as they are long. A coefficient whose flag in `non_negative` is set is 0 or more.
+/// The coefficients of `columns` that fit `values` best. The error is relative, because the noise of a time grows with
+/// the time. A coefficient with its flag in `non_negative` set is 0 or more.
 ///
-/// With so few columns every choice of them can be tried: of those whose fit keeps to the signs, the
-/// best is the optimum under that constraint. Columns that the values cannot tell apart are left
-/// out, later ones first.
+/// There are so few columns that every subset is tried. The best fit among those with allowed signs is the optimum
+/// under the constraint. Columns that the values cannot tell apart are left out, later ones first.
 pub(super) fn least_squares<const N: usize>(
     columns: &[[f64; N]],
     values: &[f64],
@@ -27,7 +26,7 @@ pub(super) fn least_squares<const N: usize>(
         }
         let allowed = |column: &usize| !non_negative[*column] || coefficients[*column] >= 0.0;
         let error = error(columns, values, &weights, &coefficients);
-        // Not for the sake of rounding: earlier columns come first.
+        // A gain from rounding alone does not count: earlier columns come first.
         if chosen.iter().all(allowed) && error < best.1 * (1.0 - 1e-9) - 1e-18 {
             best = (coefficients, error);
         }
@@ -35,7 +34,7 @@ pub(super) fn least_squares<const N: usize>(
     best.0
 }
 
-/// One over each value; those near 0 count as a thousandth of the largest.
+/// The inverse of each value. Values near 0 count as a thousandth of the largest.
 fn weights(values: &[f64]) -> Vec<f64> {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let least = (largest / 1000.0).max(f64::MIN_POSITIVE);
@@ -57,8 +56,8 @@ fn error<const N: usize>(
     squares.sum()
 }
 
-/// The least squares of the chosen columns alone, by QR (Gram and Schmidt, twice for the digits that
-/// once loses); none where they depend on each other.
+/// The least squares of the chosen columns alone, by QR (Gram-Schmidt, applied twice for precision); none if the
+/// columns are linearly dependent.
 fn solve<const N: usize>(
     columns: &[[f64; N]],
     values: &[f64],
@@ -139,7 +138,7 @@ mod tests {
     #[test]
     fn what_must_not_be_negative_is_left_out() {
         let columns = rows(&[1e6, 2e6, 5e6, 1e7, 3e7, 1e8]);
-        // Falls as chunks grow, as log c cannot.
+        // The values fall as chunks grow; log c cannot.
         let values = [1.0, 0.9, 0.8, 0.7, 0.65, 0.6];
         let fitted = least_squares(&columns, &values, [false, true, true]);
         assert!(fitted[1] > 0.0 && fitted[2] == 0.0, "{fitted:?}");
@@ -152,7 +151,7 @@ mod tests {
         let fitted = least_squares(&columns, &[2.0, 1.0], [false, true, true]);
         assert!(error(&columns, &[2.0, 1.0], &[1.0; 2], &fitted) < 1e-12);
         assert_eq!(least_squares::<3>(&[], &[], [false; 3]), [0.0; 3]);
-        // One size says nothing of how times grow.
+        // One size tells nothing about growth.
         let columns = rows(&[1e6, 1e6, 1e6]);
         let fitted = least_squares(&columns, &[2.0, 2.0, 2.0], [false; 3]);
         assert!((fitted[0] - 2.0).abs() < 1e-12 && fitted[1..] == [0.0; 2]);

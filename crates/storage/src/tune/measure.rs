@@ -1,9 +1,9 @@
-//! Chunk sizes tried on a real job.
+//! Measurements of chunk sizes on a real job.
 
 use crate::error::Result;
 use crate::pipeline::StageTimes;
 
-/// Where the time of one run of a job went.
+/// The times of one run of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     /// The chunk size.
@@ -21,22 +21,22 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Whether others used so much of the machine that the run says little.
+    /// Whether other processes used too much of the machine for a valid measurement.
     pub fn is_disturbed(&self) -> bool {
         self.others > 0.1
     }
 }
 
-/// Which chunk sizes are tried.
+/// The chunk sizes to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// The smallest.
     pub least: u64,
     /// The largest.
     pub most: u64,
-    /// Whether those between the sizes of the fit are tried too, to see how well it predicts them.
+    /// Whether sizes between those of the fit are tried too, to check the prediction.
     pub sweep: bool,
-    /// How often each is tried.
+    /// The number of runs of each size.
     pub repeats: u32,
 }
 
@@ -49,12 +49,11 @@ pub struct Size {
     pub fitted: bool,
 }
 
-/// Sizes that the constants are fitted to: a few more than a stage has coefficients.
+/// The number of sizes for the fit: a few more than a stage has coefficients.
 const FITTED: u32 = 7;
 
 impl Plan {
-    /// The sizes, ascending by a constant factor; those of the fit are the same in a sweep, which
-    /// has 13.
+    /// The sizes, ascending by a constant factor. A sweep has 13 sizes, among them those of the fit.
     pub fn sizes(&self) -> Vec<Size> {
         let steps = 2 * (FITTED - 1);
         let (least, most) = (self.least.max(1), self.most.max(self.least).max(1));
@@ -69,26 +68,25 @@ impl Plan {
         sizes
     }
 
-    /// Tries every size as often as planned ([`fastest`]).
+    /// Measures every size as often as planned ([`fastest`]).
     ///
     /// # Errors
-    /// The first of `run`.
+    /// The first error of `run`.
     pub fn measure(&self, run: impl FnMut(u64) -> Result<Measured>) -> Result<Vec<Measured>> {
         let sizes: Vec<u64> = self.sizes().iter().map(|size| size.chunk_bytes).collect();
         fastest(&sizes, self.repeats, run)
     }
 }
 
-/// The fastest of `repeats` runs of each size by `run`, which has been warmed up: whatever else the
-/// machine does makes runs slower only.
+/// The fastest of `repeats` runs of each size by `run`, after a warm-up. Other load on the machine only makes runs
+/// slower.
 ///
-/// A machine that does other work is slow for seconds or minutes. So all sizes are tried once before
-/// any is tried again, and neighbours in size far from each other: what is slow for a while makes
-/// single runs slow, of sizes all over, rather than all runs of a few sizes. Sizes of which every run
-/// was disturbed are tried again, up to as many times in all as were asked for.
+/// A machine with other load is slow for seconds or minutes. So all sizes are tried once before any is tried again, and
+/// neighbours in size are tried far apart in time. A slow period then hits single runs of many sizes, not all runs of a
+/// few sizes. If every run of a size was disturbed, the size is tried again, at most `repeats` times more.
 ///
 /// # Errors
-/// The first of `run`.
+/// The first error of `run`.
 pub fn fastest(
     sizes: &[u64],
     repeats: u32,
@@ -115,7 +113,7 @@ pub fn fastest(
     Ok(fastest.into_iter().flatten().collect())
 }
 
-/// A step with which all of `count` places are visited, about the golden section of them.
+/// A step that visits all of `count` places, near their golden section.
 fn stride(count: usize) -> usize {
     let divides_both =
         |stride: usize, by: usize| stride.is_multiple_of(by) && count.is_multiple_of(by);

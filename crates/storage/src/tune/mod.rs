@@ -1,9 +1,8 @@
-//! How large chunks should be: measured on a sample, fitted to a cost model, predicted.
+//! The best chunk size: measured on a sample, fitted to a cost model, predicted.
 //!
-//! Small chunks cost their overhead often, large ones leave the caches and let stages wait for each
-//! other. Where the best size lies depends on the machine, its disks and the engine, so a few sizes
-//! are tried on the real job ([`Plan`]), the constants of the model ([`Model`]) are fitted to what each
-//! stage took, and kept ([`Store`]).
+//! Small chunks have a large overhead. Large chunks exceed the caches, and stages wait for each other. The best size
+//! depends on the machine, its disks and the engine. So a few sizes are measured on the real job ([`Plan`]), the
+//! constants of a model ([`Model`]) are fitted to the times of the stages, and the constants are stored ([`Store`]).
 
 mod fit;
 mod load;

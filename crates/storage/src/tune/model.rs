@@ -6,55 +6,52 @@
 //! t(c) = constant + per_chunk / c + repeated / sqrt(c) + growth g(c)
 //! ```
 //!
-//! - `constant` is what every byte costs, and `per_chunk` what every chunk costs, large or small: a
-//!   run to open, a flush, a launch. These two are all there is to input and output: I1 + I2 / c.
-//! - g(c) is how computing a chunk grows faster than the chunk: log c where it is sorted by merging,
-//!   (log c)^2 by a bitonic network, nothing by radix ([`Growth`]). Inverting is a log c too: the
-//!   tables and what is grouped by them leave one cache after the other.
-//! - `repeated` is for what is repeated in every chunk that has it: the terms. By Heaps' law c bytes
-//!   have about sqrt(c) distinct terms, so the n / c runs of n bytes have n / sqrt(c) of them, and
-//!   each is sorted, written, read and merged. Without this term neither 1 / c nor log c meets the
-//!   global pass: of generated text it computes 3.4, 2.1, 1.5 and 1.2 s with chunks of 1, 3.4, 7.6 and
-//!   17 MB, and 1.1 s with 128 MB. Sorting numbers has no such term.
+//! - `constant` is the cost of every byte, and `per_chunk` the cost of every chunk of any size: a run to open, a flush,
+//!   a launch. Input and output have these two terms alone: I1 + I2 / c.
+//! - g(c) is the growth of the computation with the chunk: log c for merge sort, (log c)^2 for a bitonic network, none
+//!   for radix sort ([`Growth`]). Inversion has a log c too: its tables outgrow one cache after the other.
+//! - `repeated` is the cost of terms, which every chunk repeats. By Heaps' law c bytes have about sqrt(c) distinct
+//!   terms. So the n / c runs of n bytes have n / sqrt(c) terms, and each is sorted, written, read and merged. Without
+//!   this term neither 1 / c nor log c fits the global pass: for generated text it computes 3.4, 2.1, 1.5 and 1.2 s
+//!   with chunks of 1, 3.4, 7.6 and 17 MB, and 1.1 s with 128 MB. Sorting numbers has no such term.
 //!
-//! A pass takes as long as its slowest stage, and what the others cannot do meanwhile: fill the
-//! pipeline and drain it ([`PassPrediction::of`]). The job takes both passes and the rest: what is
-//! done between and after them.
+//! A pass takes as long as its slowest stage, plus the time to fill and drain the pipeline ([`PassPrediction::of`]).
+//! The job takes both passes and the rest: the work between and after them.
 
 use super::Measured;
 use super::fit::least_squares;
 use crate::pipeline::StageTimes;
 
-/// How the time to compute a byte grows with the chunk that it is in.
+/// The growth of the time per byte with the chunk size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// Not at all: radix sort.
+    /// None: radix sort.
     Constant,
-    /// As log c: merge sort, inverting.
+    /// log c: merge sort, inversion.
     Log,
-    /// As (log c)^2: bitonic sort.
+    /// (log c)^2: bitonic sort.
     LogSquared,
 }
 
-/// What kind of work a pass is.
+/// The kind of work of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// How computing grows.
+    /// The growth of the computation.
     pub growth: Growth,
-    /// Whether there are terms, which every chunk repeats.
+    /// Whether the input has terms, which every chunk repeats.
     pub terms: bool,
 }
 
 /// The constants of a stage, in seconds for every byte of input.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stage {
-    /// Whatever the chunks.
+    /// Independent of the chunk size.
     pub constant: f64,
-    /// For every chunk, rather than every byte.
+    /// Per chunk.
     pub per_chunk: f64,
-    /// Times 1 / sqrt(c).
+    /// The factor of 1 / sqrt(c).
     pub repeated: f64,
-    /// Times g(c).
+    /// The factor of g(c).
     pub growth: f64,
 }
 
@@ -65,11 +62,11 @@ pub struct PassModel {
     pub growth: Growth,
     /// Reading.
     pub input: Stage,
-    /// Computing, of all threads together, divided by their number.
+    /// Computing: the sum over all threads, divided by their number.
     pub compute: Stage,
     /// Writing.
     pub output: Stage,
-    /// Not a time but a count: the items that go through the pipeline.
+    /// Not a time but a count: the items of the pipeline.
     pub items: Stage,
 }
 
@@ -84,7 +81,7 @@ pub struct Model {
     pub local: PassModel,
     /// The global pass.
     pub global: PassModel,
-    /// What belongs to no stage.
+    /// The time outside of the stages.
     pub rest: Stage,
 }
 
@@ -108,7 +105,7 @@ pub struct Prediction {
     pub local: PassPrediction,
     /// The global pass.
     pub global: PassPrediction,
-    /// What belongs to no stage.
+    /// The time outside of the stages.
     pub rest: f64,
     /// The whole job.
     pub total: f64,
@@ -125,10 +122,10 @@ impl Growth {
 }
 
 impl Stage {
-    /// Fits seconds (or items) for so many bytes in chunks of so many.
+    /// Fits seconds (or items), each for a number of bytes in chunks of a given size.
     ///
-    /// Chunks cost something, growth is growth: those coefficients are not negative. The constant
-    /// is free beside log c, of which it takes the unit, and not negative alone.
+    /// The coefficients of chunks and of growth are not negative. The constant is free beside log c, because it absorbs
+    /// the unit of c; without log c it is not negative.
     fn fit(growth: Growth, terms: bool, measured: &[(f64, f64, f64)]) -> Stage {
         let row = |&(bytes, chunk, _): &(f64, f64, f64)| {
             let repeated = if terms { 1.0 / chunk.sqrt() } else { 0.0 };
@@ -152,18 +149,17 @@ impl Stage {
             + self.per_chunk / chunk
             + self.repeated / chunk.sqrt()
             + self.growth * growth.at(chunk);
-        // Outside of what was measured a line may go below nothing.
+        // Outside of the measured range the line may fall below zero.
         bytes * each.max(0.0)
     }
 }
 
 impl PassPrediction {
-    /// A pass of `items` items on `threads` threads, of which the stages take so long.
+    /// A pass of `items` items on `threads` threads, from the times of its stages.
     ///
-    /// While the slowest stage works the others do too, but it has nothing to do before the first
-    /// item has come to it, and the others have something left when its last is gone. The threads
-    /// that compute do not end together: on average half of all but one are idle for one item more,
-    /// and with fewer items than threads some never have one.
+    /// The stages overlap while the slowest one works. But that stage idles until the first item reaches it, and the
+    /// other stages have work left after its last item. The computing threads do not end together: on average half of
+    /// all but one idle for the time of one item. With fewer items than threads some threads never work.
     pub fn of([input, compute, output]: [f64; 3], items: f64, threads: u64) -> Self {
         let (items, threads) = (items.max(1.0), threads.max(1) as f64);
         let (first_read, one_computed, last_written) =
@@ -182,7 +178,7 @@ impl PassPrediction {
         }
     }
 
-    /// What the pass would take, by the times that its stages have taken.
+    /// The prediction for a pass from its measured stage times.
     fn of_times(times: &StageTimes, threads: u64) -> Self {
         let stages = [times.input, times.compute, times.output].map(|time| time.as_secs_f64());
         PassPrediction::of(stages, times.items as f64, threads)
@@ -219,7 +215,7 @@ impl PassModel {
 }
 
 impl Model {
-    /// Fits the constants to what was measured with `threads` threads.
+    /// Fits the constants to measurements with `threads` threads.
     pub fn fit(measured: &[Measured], threads: u64, local: Shape, global: Shape) -> Self {
         let sizes = || measured.iter().map(|run| run.chunk_bytes);
         let rest = measured.iter().map(|run| {
@@ -252,8 +248,8 @@ impl Model {
         }
     }
 
-    /// The chunk size between `least` and `most` with which `bytes` of input take least time, among
-    /// those that are a 32nd of an octave apart; the smallest of equals.
+    /// The best chunk size between `least` and `most` for `bytes` of input, to a 32nd of an octave; the smallest of
+    /// equals.
     pub fn best(&self, bytes: u64, least: u64, most: u64) -> u64 {
         let least = least.clamp(1, most.max(1));
         let octaves = (most as f64 / least as f64).log2();

@@ -1,4 +1,4 @@
-//! Where constants are kept: one JSON file a user, an entry for every machine and engine.
+//! The store of constants: one JSON file per user, with an entry for every machine and engine.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::{Growth, Model, PassModel, Stage};
 use crate::error::{Error, Result};
 use crate::whole::Staged;
 
-/// The constants of all machines and engines that a file keeps.
+/// A file with the constants of all machines and engines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     path: PathBuf,
@@ -21,8 +21,8 @@ impl Store {
         Store { path: path.into() }
     }
 
-    /// That of the user: what `TOKAPI_TUNE` names, else `tokapi/tune.json` in the folder for
-    /// configurations; none where no such folder is known.
+    /// The user's file: the path in `TOKAPI_TUNE`, or else `tokapi/tune.json` in the folder for configurations; none if
+    /// that folder is unknown.
     pub fn of_user() -> Option<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if let Some(path) = variable("TOKAPI_TUNE") {
@@ -50,7 +50,7 @@ impl Store {
         self.entries().remove(&key(name, threads))
     }
 
-    /// Keeps an entry `name` for `threads` threads on this machine, beside those of others.
+    /// Stores an entry `name` for `threads` threads on this machine. Other entries stay.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -58,7 +58,7 @@ impl Store {
         self.insert(key(name, threads), entry)
     }
 
-    /// Keeps the constants of `engine` on this machine, beside those of others.
+    /// Stores the constants of `engine` on this machine. Other entries stay.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -79,7 +79,7 @@ impl Store {
         staged.commit()
     }
 
-    /// What the file has; nothing where there is none, or it is damaged.
+    /// The entries of the file; none if it is missing or damaged.
     fn entries(&self) -> Map<String, Value> {
         let text = match std::fs::read(&self.path) {
             Ok(text) => text,
@@ -98,8 +98,7 @@ impl Store {
     }
 }
 
-/// A machine is told by its name and the threads that work on it: as many as it has cores, unless
-/// the user wants others.
+/// The key of an engine on this machine: the machine's name, and the number of threads, by default that of the cores.
 fn key(engine: &str, threads: u64) -> String {
     format!("{}, {threads} threads, {engine}", host_name())
 }

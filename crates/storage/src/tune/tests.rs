@@ -1,4 +1,4 @@
-//! Laws of the model, and what the store keeps.
+//! Laws of the model, and of the store.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn known() -> Model {
     }
 }
 
-/// A run of which every stage took as long as `model` says, times `noise`.
+/// A run with the stage times of `model`, times `noise`.
 fn run_of(model: &Model, bytes: u64, chunk_bytes: u64, mut noise: impl FnMut() -> f64) -> Measured {
     let whole = model.predict(bytes, chunk_bytes);
     let mut times = |pass: &PassPrediction, items: f64| StageTimes {
@@ -142,7 +142,7 @@ fn twice_the_input_takes_twice_as_long_but_for_filling_and_draining() {
         assert_eq!(two.local.compute, 2.0 * one.local.compute);
         assert_eq!(two.rest, 2.0 * one.rest);
         assert!((two.total / one.total - 2.0).abs() < 1e-3);
-        // The fewer chunks, the more of the time nothing overlaps.
+        // The fewer the chunks, the larger the part of the time without overlap.
         let few = model.predict(1 << 28, chunk);
         assert!(few.total > one.total / 4096.0);
     }
@@ -183,7 +183,7 @@ fn the_best_size_is_that_of_least_time() {
             .sizes()
             {
                 let chunk = size.chunk_bytes.clamp(least.min(most), most);
-                // The grid is fine, not infinitely so.
+                // The grid is fine, but finite.
                 assert!(seconds <= model.predict(bytes, chunk).total * 1.001);
             }
         }
@@ -247,7 +247,7 @@ fn what_was_disturbed_is_tried_again_but_not_for_ever() {
     let run = |chunk| {
         runs += 1;
         size = size.max(chunk);
-        // The largest is never left alone, the others from their second run on.
+        // The largest size is always disturbed, the others from their second run on.
         let others = if runs <= 7 || chunk == size { 0.5 } else { 0.0 };
         Ok(Measured {
             others,

@@ -1,4 +1,4 @@
-//! Files and folders that appear under their final name when they are whole, or not at all.
+//! Files and folders that appear under their final name whole, or not at all.
 
 mod staged;
 mod streamed;

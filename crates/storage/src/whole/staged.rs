@@ -1,4 +1,4 @@
-//! Files and folders that appear under their final name whole or not at all.
+//! Files and folders that appear under their final name whole, or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,23 +8,23 @@ use super::temporary::{TemporaryFile, TemporaryFolder};
 use crate::error::{Error, Result};
 use crate::pipeline::StageTimes;
 
-/// A file being written: under a temporary name beside its final one, until it is whole.
+/// A file that is written under a temporary name beside its final one, until it is whole.
 ///
-/// Dropped before [`Staged::commit`], it leaves nothing; killed, it leaves a file that the next attempt to write the
-/// same removes. A link is followed: its target is replaced. What takes the place of a file has its permissions, and its
-/// owner and group where the system lets it.
-/// Standard output (`-`), pipes and devices cannot be renamed over and are written as they are.
+/// If it is dropped before [`Staged::commit`], it leaves nothing. If the process is killed, it leaves a temporary file,
+/// which the next writer of the same path removes. A link is followed: its target is replaced. The new file gets the
+/// permissions of the old one, and its owner and group if the system permits. Standard output (`-`), pipes and devices
+/// cannot be renamed over, so they are written directly.
 pub struct Staged {
     path: PathBuf,
     file: Destination,
-    /// Where the time went that it took to write it, if a pipeline did.
+    /// The times of the pipeline that wrote it, if any.
     pub times: StageTimes,
 }
 
 enum Destination {
     Temporary {
         file: TemporaryFile,
-        /// The final name behind all links.
+        /// The final name, links resolved.
         target: PathBuf,
     },
     Direct(File),
@@ -32,7 +32,7 @@ enum Destination {
 }
 
 impl Staged {
-    /// Begins to write what will be `path`.
+    /// Begins to write the file `path`.
     ///
     /// # Errors
     /// The folder does not exist or cannot be written to; the path is a folder.
@@ -45,12 +45,12 @@ impl Staged {
         })
     }
 
-    /// Tells before the work begins whether `path` can be written.
+    /// Checks before the work begins that `path` can be written.
     ///
     /// # Errors
     /// As [`Staged::create`].
     pub fn check(path: &Path) -> Result<()> {
-        // The reader of a pipe would take an end for the end.
+        // Opening a pipe here would end it for its reader.
         let special = fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
         match special {
             true => Ok(()),
@@ -63,7 +63,7 @@ impl Staged {
         &self.path
     }
 
-    /// The name until it is whole; the final one where there is no other.
+    /// The temporary name; the final one if there is no temporary one.
     pub fn temporary(&self) -> &Path {
         match &self.file {
             Destination::Temporary { file, .. } => file.path(),
@@ -71,7 +71,7 @@ impl Staged {
         }
     }
 
-    /// The error that writing failed with `source`.
+    /// The error for a failed write with cause `source`.
     pub fn failed(&self, source: io::Error) -> Error {
         Error::writing(&self.path)(source)
     }
@@ -79,16 +79,16 @@ impl Staged {
     /// Puts the file under its final name once it is on disk.
     ///
     /// # Errors
-    /// The disk is full, the folder is gone.
+    /// The disk is full; the folder is gone.
     pub fn commit(self) -> Result<()> {
         self.sync()?;
         self.rename()
     }
 
-    /// Writes past the cache of the system from now on, or through it again.
+    /// Turns writing past the system's cache on or off.
     ///
     /// # Errors
-    /// It cannot be passed by.
+    /// The system does not support it.
     pub(super) fn pass_by_cache(&self, pass: bool) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if let Destination::Temporary { file, .. } = &self.file {
@@ -103,7 +103,7 @@ impl Staged {
         }
     }
 
-    /// Waits until what has been written is on disk.
+    /// Waits until the written bytes are on disk.
     pub fn sync(&self) -> Result<()> {
         match &self.file {
             Destination::Temporary { file, .. } => {
@@ -113,10 +113,10 @@ impl Staged {
         }
     }
 
-    /// As [`Staged::commit`], without waiting for the disk: for what can be made again.
+    /// As [`Staged::commit`], without waiting for the disk: for files that can be made again.
     ///
     /// # Errors
-    /// As [`Staged::commit`], but for what the system notices only later.
+    /// As [`Staged::commit`], except for errors that the system reports later.
     pub fn rename(mut self) -> Result<()> {
         unless_closed(self.flush()).map_err(|source| self.failed(source))?;
         let Self { path, file, .. } = self;
@@ -140,7 +140,7 @@ impl Destination {
             Ok(metadata) if !metadata.is_file() => {
                 Ok(Destination::Direct(File::options().write(true).open(path)?))
             }
-            // A name that there cannot be, or a folder that nobody may look into.
+            // An invalid name, or a folder without permission.
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => {
                 let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
@@ -169,7 +169,7 @@ impl Write for Staged {
     }
 }
 
-/// Only files can be gone back in; pipes and standard output give an error.
+/// Only files can seek; pipes and standard output give an error.
 impl Seek for Staged {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         match &mut self.file {
@@ -180,20 +180,20 @@ impl Seek for Staged {
     }
 }
 
-/// A folder being filled under a temporary name beside its final one, as [`Staged`] is for a file.
+/// A folder that is filled under a temporary name beside its final one, as [`Staged`] is for a file.
 ///
-/// Dropped before it is renamed, it vanishes with all that is in it.
+/// If it is dropped before it is renamed, it is removed with all its files.
 pub struct StagedFolder {
     path: PathBuf,
     temporary: TemporaryFolder,
 }
 
 impl StagedFolder {
-    /// Begins to fill what will be the folder `path`, which is new or empty.
+    /// Begins to fill the folder `path`, which is new or empty.
     ///
     /// # Errors
-    /// [`Error::Usage`] when something is there; [`Error::Write`] when the folder around it does not exist or cannot be
-    /// written to.
+    /// [`Error::Usage`] if the folder is not empty; [`Error::Write`] if its parent does not exist or cannot be written
+    /// to.
     pub fn create(path: &Path) -> Result<Self> {
         let occupied = match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_some(),
@@ -211,7 +211,7 @@ impl StagedFolder {
         })
     }
 
-    /// Where the files go until the folder is whole.
+    /// The folder for the files, until it is renamed.
     pub fn temporary(&self) -> &Path {
         self.temporary.path()
     }
@@ -226,7 +226,7 @@ impl StagedFolder {
     }
 }
 
-/// The result, where a reader that has closed its end of a pipe is no failure: it has what it wanted.
+/// Turns the error of a closed pipe into success: its reader has all it wanted.
 pub fn unless_closed(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -6,17 +6,16 @@ use memmap2::MmapMut;
 
 use super::Staged;
 
-/// Bytes that are written at a time: a multiple of every disk's blocks.
+/// The size of a write: a multiple of the block size of every disk.
 const BUFFER_BYTES: usize = 4 << 20;
-/// From here on the cache is passed by. What is larger is seldom read again while it is still there,
-/// and copying it costs more than all else that is done to write it.
+/// From this size on, writes go past the cache. Larger files are seldom read while they are still cached, and the copy
+/// costs more than the rest of the write.
 const CACHED_BYTES: u64 = 512 << 20;
 
-/// Writes an output front to back, past the cache of the system once it is large, where the file
-/// system can do that.
+/// Writes an output front to back. A large output goes past the system's cache, if the file system supports that.
 pub struct Streamed<'a> {
     staged: &'a mut Staged,
-    /// Begins at a page, as the system wants it.
+    /// Aligned to a page, as the system requires.
     buffer: MmapMut,
     filled: usize,
     written: u64,
@@ -27,7 +26,7 @@ pub struct Streamed<'a> {
 enum Cache {
     Used,
     PassedBy,
-    /// It cannot be passed by.
+    /// The system does not support writing past it.
     Needed,
 }
 
@@ -46,7 +45,7 @@ impl<'a> Streamed<'a> {
         })
     }
 
-    /// Writes what is left in the buffer.
+    /// Writes the rest of the buffer.
     pub fn finish(mut self) -> io::Result<()> {
         self.use_cache(Cache::Used)?;
         self.staged.write_all(&self.buffer[..self.filled])?;
@@ -72,7 +71,7 @@ impl<'a> Streamed<'a> {
         while from < BUFFER_BYTES {
             match self.staged.write(&self.buffer[from..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                // The rest of a block cannot be written for itself.
+                // The rest of a block cannot be written alone.
                 Ok(written) => {
                     from += written;
                     if !from.is_multiple_of(4096) {
@@ -106,7 +105,7 @@ impl Write for Streamed<'_> {
         Ok(taken)
     }
 
-    /// Only [`finish`](Streamed::finish) writes what does not fill the buffer.
+    /// Only [`finish`](Streamed::finish) writes a partly filled buffer.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -123,7 +122,7 @@ mod tests {
             let path = folder.path().join("file");
             let mut staged = Staged::create(&path).unwrap();
             let mut streamed = Streamed::new(&mut staged).unwrap();
-            // As if so much had been written before.
+            // As if this many bytes had been written before.
             streamed.written = CACHED_BYTES - BUFFER_BYTES as u64;
             let bytes: Vec<u8> = (0..3 * BUFFER_BYTES + extra)
                 .map(|n| (n / 7) as u8)

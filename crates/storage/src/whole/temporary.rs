@@ -1,7 +1,7 @@
-//! Temporary names: made beside the final one, held by a lock while somebody writes, removed where nobody does.
+//! Temporary names: made beside the final one, locked while in use, removed when abandoned.
 //!
-//! A process that is killed leaves its temporary file or folder, and its lock ends with it. So whoever writes the same
-//! next can tell what is left from what is being written, and removes it.
+//! A killed process leaves its temporary file or folder, and its lock ends with it. So the next writer of the same path
+//! can tell abandoned files from files in use, and removes the abandoned ones.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, TryLockError};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::{NamedTempFile, TempDir};
 
-/// A file under a temporary name, which is removed unless it is renamed.
+/// A file under a temporary name. It is removed unless it is renamed.
 pub(super) struct TemporaryFile {
     /// Locked for as long as it is open.
     file: NamedTempFile,
@@ -19,18 +19,19 @@ pub(super) struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// A new file beside `target`, with the permissions of what is there. Removes what others have left of it.
+    /// A new file beside `target`, with the permissions of the existing file. Removes abandoned temporary files of
+    /// `target`.
     pub fn create(target: &Path) -> io::Result<Self> {
         let folder = existing_folder_of(target)?;
         remove_left_over(target);
         let replaced = fs::metadata(target).ok();
-        // Nobody else reads it before it has the permissions that it is to have.
+        // Until the permissions are set, only the owner can read it.
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         let prefix = prefix(target);
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).suffix(SUFFIX);
         loop {
-            // Errors of this have no temporary name in them.
+            // These errors do not hold the temporary name.
             let file = builder.make_in(folder, |path| create_new(path, mode))?;
             if !is_held(file.as_file(), file.path()) {
                 continue;
@@ -55,14 +56,14 @@ impl TemporaryFile {
         self.file.as_file_mut()
     }
 
-    /// Puts it in the place of `target`.
+    /// Renames it to `target`.
     pub fn rename(self, target: &Path) -> io::Result<()> {
         let renamed = self.file.persist(target);
         renamed.map(drop).map_err(|error| error.error)
     }
 }
 
-/// A folder under a temporary name, which is removed with all that is in it unless it is renamed.
+/// A folder under a temporary name. It is removed with all its files unless it is renamed.
 pub(super) struct TemporaryFolder {
     folder: TempDir,
     /// The folder itself, locked.
@@ -71,7 +72,8 @@ pub(super) struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// A new folder beside `target`, with the permissions of what is there. Removes what others have left of it.
+    /// A new folder beside `target`, with the permissions of the existing one. Removes abandoned temporary folders of
+    /// `target`.
     pub fn create(target: &Path) -> io::Result<Self> {
         let around = existing_folder_of(target)?;
         if let Err(error) = fs::metadata(target)
@@ -87,12 +89,12 @@ impl TemporaryFolder {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         loop {
-            // Without the temporary name, which the error has.
+            // Strips the temporary name off the error.
             let folder = builder.tempdir_in(around);
             let folder = folder.map_err(|error| io::Error::from(error.kind()))?;
             let lock = match File::open(folder.path()) {
                 Ok(lock) => lock,
-                // Taken for left over before it could be locked.
+                // Another process removed it before it could be locked.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
@@ -114,10 +116,10 @@ impl TemporaryFolder {
         self.folder.path()
     }
 
-    /// Puts it in the place of `target`, which is empty or not there.
+    /// Renames it to `target`, which is empty or missing.
     pub fn rename(self, target: &Path) -> io::Result<()> {
         fs::rename(self.folder.path(), target)?;
-        // The folder has moved: there is nothing to remove under the temporary name.
+        // The folder has moved: nothing is left under the temporary name.
         let _ = self.folder.keep();
         Ok(())
     }
@@ -134,18 +136,18 @@ fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whether what has just been made under a temporary name is ours: locked, and not taken for left over before.
+/// Whether a new temporary file is ours: locked, and not removed by another process before.
 fn is_held(file: &File, path: &Path) -> bool {
     match file.try_lock() {
         Ok(()) => fs::symlink_metadata(path).is_ok(),
         Err(TryLockError::WouldBlock) => false,
-        // Where there are no locks nobody takes anything for left over.
+        // Without locks nobody removes a file as abandoned.
         Err(TryLockError::Error(_)) => true,
     }
 }
 
-/// Gives a file the mode of another, and its owner and group where the system lets it. Where the group is another, it may
-/// do no more than everybody.
+/// Gives a file the mode of another, and its owner and group if the system permits. If the group differs, it gets only
+/// the permissions of everybody.
 fn keep_permissions(file: &File, of: &Metadata) {
     #[cfg(unix)]
     {
@@ -163,7 +165,7 @@ fn keep_permissions(file: &File, of: &Metadata) {
         if now.map_or(true, |(_, group)| group != of.gid()) {
             mode = mode & !0o070 | (mode & (mode << 3) & 0o070);
         }
-        // Some file systems know no modes.
+        // Some file systems have no modes.
         let _ = file.set_permissions(PermissionsExt::from_mode(mode));
     }
     #[cfg(not(unix))]
@@ -173,12 +175,12 @@ fn keep_permissions(file: &File, of: &Metadata) {
 /// The temporary names in use.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the temporary files of all outputs that are being written: for a program that ends
-/// here and now because of a signal, and so drops nothing.
+/// Removes the temporary files of all outputs that are being written: for a program that a signal ends without dropping
+/// them.
 pub fn remove_unfinished() {
     let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for path in unfinished.iter() {
-        // What cannot be removed stays: there is nobody left to tell.
+        // A file that cannot be removed stays: there is nobody to report to.
         let _ = match path.is_dir() {
             true => fs::remove_dir_all(path),
             false => fs::remove_file(path),
@@ -204,10 +206,10 @@ impl Drop for Listed {
     }
 }
 
-/// Removes what killed processes have left of their attempts to write `path`.
+/// Removes abandoned temporary files of `path`.
 pub fn remove_left_over(path: &Path) {
     for (left, _lock) in abandoned(path) {
-        // What cannot be removed is in nobody's way.
+        // A file that cannot be removed does no harm.
         let _ = match left.is_dir() {
             true => fs::remove_dir_all(&left),
             false => fs::remove_file(&left),
@@ -215,7 +217,7 @@ pub fn remove_left_over(path: &Path) {
     }
 }
 
-/// What killed processes have left of their attempts to write `path`.
+/// The abandoned temporary files of `path`.
 pub fn left_over(path: &Path) -> Vec<PathBuf> {
     abandoned(path).map(|(left, _)| left).collect()
 }
@@ -231,7 +233,7 @@ fn abandoned(path: &Path) -> impl Iterator<Item = (PathBuf, File)> {
             .as_encoded_bytes()
             .strip_prefix(prefix.as_encoded_bytes())?
             .strip_suffix(SUFFIX.as_bytes())?;
-        // Whoever opens a pipe waits.
+        // Opening a pipe would wait.
         let kind = entry.file_type().ok()?;
         let is_ours = random.len() == RANDOM_BYTES && random.iter().all(u8::is_ascii_alphanumeric);
         if !is_ours || !(kind.is_file() || kind.is_dir()) {
@@ -243,26 +245,26 @@ fn abandoned(path: &Path) -> impl Iterator<Item = (PathBuf, File)> {
     })
 }
 
-/// Waits until the names in the folder of `path` are on disk, where the system can do that.
+/// Waits until the names in the folder of `path` are on disk, if the system supports that.
 pub fn sync_folder(path: &Path) {
     let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
 }
 
-/// How temporary names end.
+/// The suffix of temporary names.
 const SUFFIX: &str = ".tmp";
-/// What `tempfile` makes up for a name.
+/// The length of the random part of a name, by `tempfile`.
 const RANDOM_BYTES: usize = 6;
 
-/// How the temporary names of what will be `path` begin.
+/// The prefix of the temporary names of `path`.
 fn prefix(path: &Path) -> OsString {
-    /// Leaves room for what makes the name a temporary one: most systems allow 255 bytes.
+    /// Leaves room for the temporary parts of the name: most systems allow 255 bytes.
     const NAME_CHARACTERS: usize = 50;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().take(NAME_CHARACTERS).collect();
     format!(".{name}.tokapi-").into()
 }
 
-/// The folder that `path` stands in.
+/// The parent folder of `path`.
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -270,10 +272,10 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The folder that `path` stands in.
+/// The parent folder of `path`.
 ///
 /// # Errors
-/// There is none, and what to do.
+/// It does not exist; the error tells what to do.
 fn existing_folder_of(path: &Path) -> io::Result<&Path> {
     let folder = folder_of(path);
     match fs::metadata(folder) {

@@ -1,21 +1,21 @@
 //! Cutting a chunk's text into raw terms, 64 bytes at a time.
 //!
-//! Every block of 64 bytes becomes a word of 64 bits that tell which bytes belong to terms. Where
-//! neighbouring bits differ a term starts or ends; these positions, the *edges*, are all that
-//! leaves this file: they alternate start, end, start, end. Equal to splitting the text at every
-//! character that is not a term character and leaving out what is empty.
+//! A block of 64 bytes becomes a word of 64 bits, one bit per byte: whether the byte belongs to a term. Where
+//! neighbouring bits differ, a term starts or ends. These positions, the *edges*, are the only output of this file;
+//! they alternate start, end, start, end. The result equals splitting the text at every character that is not a term
+//! character, and dropping empty pieces.
 
 use super::word::Class;
 
 /// Bytes classified at a time.
 const BLOCK: usize = 64;
 
-/// What becomes of characters beyond ASCII.
+/// The class of characters beyond ASCII.
 #[derive(Clone, Copy)]
 pub(crate) enum High {
-    /// They all belong to terms, so that nothing need be decoded.
+    /// They all belong to terms, so nothing is decoded.
     Term,
-    /// Those of the class do.
+    /// Those of the class belong to terms.
     Told(&'static Class),
 }
 
@@ -30,12 +30,12 @@ pub struct Cutter {
     high: High,
 }
 
-/// Where the classification of a text stands between two segments.
+/// The state of the classification between two segments.
 #[derive(Clone, Copy, Default)]
 pub struct State {
     /// Whether the last byte belonged to a term.
     inside: bool,
-    /// The bytes at the start of the next block that belong to a character already classified.
+    /// The bytes at the start of the next block that belong to the last character of this one.
     spill: u64,
 }
 
@@ -55,8 +55,8 @@ impl Cutter {
 
     /// Appends to `edges` every edge in `text[from..to]`, as offsets from `from`.
     ///
-    /// `to - from` is a multiple of 64, and `text` goes on for at least 4 bytes if it ends within
-    /// a character. A term that runs past `to` has its end among the edges of the next segment.
+    /// `to - from` is a multiple of 64. If `text` ends within a character, at least 4 more bytes follow. A term that
+    /// runs past `to` has its end among the edges of the next segment.
     pub fn edges(
         &self,
         text: &[u8],
@@ -120,7 +120,7 @@ impl Cutter {
         }
     }
 
-    /// The bytes of a block that are ASCII and in terms, and those beyond ASCII.
+    /// The ASCII bytes of a block that belong to terms, and the bytes beyond ASCII.
     fn classify(&self, block: &[u8; BLOCK]) -> (u64, u64) {
         let (mut bits, mut high) = (0, 0);
         for (i, &byte) in block.iter().enumerate() {
@@ -132,8 +132,8 @@ impl Cutter {
         (bits, high)
     }
 
-    /// As [`Cutter::classify`]: the low nibble selects the set of high nibbles that make a term
-    /// byte with it, the high nibble its bit in that set; beyond ASCII the shuffle gives 0.
+    /// As [`Cutter::classify`]. The low nibble selects the set of high nibbles with which it forms a term byte; the
+    /// high nibble selects its bit in that set. For bytes beyond ASCII the shuffle gives 0.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     #[inline]
@@ -167,11 +167,11 @@ impl Cutter {
     }
 }
 
-/// Appends `offset` plus the place of every one in `bits`.
+/// Appends `offset` plus the position of every set bit of `bits`.
 #[inline(always)]
 fn push_ones(mut bits: u64, offset: u32, places: &mut Vec<u32>) {
-    /// Places found at a time, needed or not: a loop that ends on the last one is mispredicted
-    /// in every block.
+    /// Positions found per step, needed or not. A loop that ends at the last set bit would be mispredicted in every
+    /// block.
     const STEP: usize = 8;
     let count = bits.count_ones() as usize;
     let mut found = [0; BLOCK];
@@ -184,7 +184,7 @@ fn push_ones(mut bits: u64, offset: u32, places: &mut Vec<u32>) {
     places.extend_from_slice(&found[..count]);
 }
 
-/// Whether the processor has what [`Cutter::edges_avx2`] is compiled for.
+/// Whether the processor has the features that [`Cutter::edges_avx2`] is compiled for.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn has_vector_unit() -> bool {
@@ -196,8 +196,8 @@ fn has_vector_unit() -> bool {
 #[cfg(target_arch = "x86_64")]
 const HIGH_NIBBLE: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// Decodes the characters beyond ASCII that start in the block at `at`: which of its bytes belong
-/// to terms, and which bytes of the next block do as the rest of a character of this one.
+/// Decodes the characters beyond ASCII that start in the block at `at`. Returns the bytes of the block that belong to
+/// terms, and the bytes of the next block that continue a term's character of this one.
 #[cold]
 fn decode(text: &[u8], at: usize, high: u64, class: &Class) -> (u64, u64) {
     let mut padded = [0; WINDOW];
@@ -209,14 +209,14 @@ fn decode(text: &[u8], at: usize, high: u64, class: &Class) -> (u64, u64) {
     let mut member: u128 = 0;
     let mut rest = high;
     while rest != 0 {
-        // Below 64, as the compiler learns here.
+        // Below 64: the remainder tells the compiler so.
         let i = rest.trailing_zeros() % 64;
         let (code_point, length) = character(window, i as usize);
         let bytes = (1u128 << length) - 1;
         if class.has(code_point) {
             member |= bytes << i;
         }
-        // The low half: what is beyond the block is not in `rest`.
+        // The low half: `rest` holds no bits beyond the block.
         rest &= !((bytes << i) as u64);
     }
     // The low and the high half of the 128 bits.
@@ -226,8 +226,8 @@ fn decode(text: &[u8], at: usize, high: u64, class: &Class) -> (u64, u64) {
 /// A block and the rest of its last character.
 const WINDOW: usize = BLOCK + 3;
 
-/// The code point of the character at byte `at` of a block, and its bytes; none and 1 in the middle of
-/// a character. The text is valid UTF-8.
+/// The code point of the character at byte `at` of a block, and its length; none and 1 within a character. The text is
+/// valid UTF-8.
 #[inline(always)]
 fn character(window: &[u8; WINDOW], at: usize) -> (u32, u32) {
     let rest = |i: usize| u32::from(window[at + i] & 0x3f);

@@ -6,28 +6,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{fold, word};
 
-/// How text is cut into terms, and what is one term however it is spelled.
+/// How text is cut into terms, and which spellings are one term.
 ///
-/// The order and the stored names are part of the format of indexes and of jobs: `unicode` was the
-/// name of [`Cut::Python`] once, and means it wherever it is stored.
+/// The order and the stored names are part of the format of indexes and jobs. `unicode` is the former name of
+/// [`Cut::Python`], and still means it in stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cut {
-    /// By byte classes: ASCII letters and digits and every byte of a multi-byte character are
-    /// kept, ASCII letters lower-cased.
+    /// Cuts by byte classes. ASCII letters and digits and all bytes of multi-byte characters are kept; ASCII letters
+    /// are lower-cased.
     Plain,
-    /// Runs of what the regular expression `\w+` matches in Python: letters, numbers and the
-    /// underscore, but no marks; lower-cased.
+    /// Runs that the regular expression `\w+` matches in Python: letters, numbers and the underscore, but no marks;
+    /// lower-cased.
     #[serde(alias = "unicode")]
     Python,
-    /// Runs of anything but white space, as they are.
+    /// Runs of anything but white space, unchanged.
     Whitespace,
     /// Words with their marks: runs of letters, marks, numbers and connectors such as the
     /// underscore, lower-cased and composed to NFC.
     ///
-    /// These are the word characters of UTS 18, and numbers such as ² and ½ too. Join controls, soft
-    /// hyphens and variation selectors do not part words and are left out of terms. ς is σ. A mark
-    /// without a character before it is dropped.
+    /// These are the word characters of UTS 18, plus numbers such as ² and ½. Join controls, soft hyphens and variation
+    /// selectors do not separate words, and are removed from terms. ς becomes σ. A mark without a character before it
+    /// is dropped.
     #[default]
     #[serde(rename = "unicode-nfc")]
     Unicode,
@@ -37,7 +37,7 @@ impl Cut {
     /// All of them.
     pub const ALL: [Cut; 4] = [Cut::Plain, Cut::Python, Cut::Whitespace, Cut::Unicode];
 
-    /// Whether `c` belongs to terms rather than between them.
+    /// Whether `c` is a term character.
     pub(super) fn is_term_char(self, c: char) -> bool {
         match self {
             Cut::Plain => c.is_ascii_alphanumeric() || !c.is_ascii(),
@@ -47,14 +47,13 @@ impl Cut {
         }
     }
 
-    /// Whether a term can begin with `c`: not with a mark that has no character to stand on, nor with
-    /// what is not seen.
+    /// Whether a term can begin with `c`. A mark without a base character cannot, nor can an invisible character.
     pub(super) fn begins_term(self, c: char) -> bool {
         let hangs = self == Cut::Unicode && (word::is_mark(c) || word::is_ignorable(c));
         self.is_term_char(c) && !hangs
     }
 
-    /// The one spelling of `raw`; `None` where nothing of it is seen.
+    /// The folded spelling of `raw`; `None` if no visible character remains.
     pub(super) fn fold(self, raw: &str) -> Option<Cow<'_, str>> {
         Some(match self {
             Cut::Whitespace => Cow::Borrowed(raw),
@@ -65,7 +64,7 @@ impl Cut {
         })
     }
 
-    /// Its name in descriptions.
+    /// The name in descriptions.
     pub(super) fn name(self) -> &'static str {
         match self {
             Cut::Plain => "Plain",

@@ -1,14 +1,13 @@
-//! One spelling for what reads the same: words in lower case, composed.
+//! One spelling for equivalent texts: words in lower case, composed.
 //!
-//! Text may have é as one character or as e and a mark, and both must be one term. Words are
-//! lower-cased character by character and then composed to NFC: in this order, since T̈ has no
-//! character of its own, but ẗ has. ς becomes σ wherever it stands, as in Unicode's case folding, so
-//! that a term depends on no context. Characters that are not seen are left out, and so are marks
-//! without a character to stand on: ≠ may be spelled as = and a mark, and the mark must not begin
-//! the word behind it.
+//! Text may hold é as one character or as e and a mark. Both must be one term. Words are lower-cased character by
+//! character, and then composed to NFC. The order matters: T̈ has no character of its own, but ẗ has. ς becomes σ
+//! everywhere, as in Unicode's case folding, so that a term depends on no context. Invisible characters are removed,
+//! and so are marks without a base character: ≠ may be spelled as = and a mark, and the mark must not begin the next
+//! word.
 //!
-//! The tests try all characters: canonically equivalent words fold to the same bytes, and folding
-//! twice changes nothing.
+//! The tests try all characters. Canonically equivalent words fold to the same bytes, and folding twice changes
+//! nothing.
 
 use std::borrow::Cow;
 
@@ -16,7 +15,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::word::{FOLDED, is_ignorable, is_mark};
 
-/// The one spelling of `raw`, a run of word characters; `None` where nothing of it is seen.
+/// The folded spelling of `raw`, a run of word characters; `None` if no visible character remains.
 pub(super) fn fold(raw: &str) -> Option<Cow<'_, str>> {
     if is_folded(raw) {
         return Some(Cow::Borrowed(raw));
@@ -33,7 +32,7 @@ pub(super) fn fold(raw: &str) -> Option<Cow<'_, str>> {
     (!folded.is_empty()).then_some(Cow::Owned(folded))
 }
 
-/// Whether `raw` is folded; may say no where it is.
+/// Whether `raw` is surely folded; may be false for a folded word.
 fn is_folded(raw: &str) -> bool {
     !raw.starts_with(is_mark)
         && raw.chars().all(|c| FOLDED.has(c.into()))
@@ -79,13 +78,13 @@ mod tests {
         }
     }
 
-    /// The laws that make equivalent texts equal, for every character there is; a text is made of
-    /// characters, and so they hold for texts.
+    /// The laws that make equivalent texts equal, for every character. A text consists of characters, so the laws hold
+    /// for texts.
     #[test]
     fn every_character_is_folded_as_its_decomposition_is() {
         for c in '\0'..=char::MAX {
             let (whole, apart) = (c.to_string(), nfd(&c.to_string()));
-            // Cutting: a decomposition is all of a word, or has only marks that are.
+            // Cutting: a decomposition belongs to words as a whole, or only its marks do.
             match is_unicode(c) {
                 true => assert!(apart.chars().all(is_unicode), "{c:?}"),
                 false => assert!(
@@ -103,7 +102,7 @@ mod tests {
             assert!(!FOLDED.has(c.into()) || lower && !is_ignorable(c), "{c:?}");
             let ignorable = is_ignorable(c);
             assert!(apart.chars().all(|d| is_ignorable(d) == ignorable), "{c:?}");
-            // Folding, alone and behind a letter.
+            // Folding, alone and after a letter.
             for before in ["", "a"] {
                 let (whole, apart) = (format!("{before}{whole}"), format!("{before}{apart}"));
                 assert_eq!(folded(&whole), folded(&apart), "{c:?}");

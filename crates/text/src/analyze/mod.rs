@@ -1,10 +1,9 @@
 //! From a document's text to its terms.
 //!
-//! An analyzer first *cuts* text into raw terms: maximal runs of term characters, told by a table
-//! of classes (`cut.rs`), so that every engine cuts the same terms. It then *normalizes* raw terms:
-//! lower case and one spelling (`fold.rs`), length limits, stop words, stemming. The second step
-//! depends on the raw term alone, so engines take it once per distinct raw term, not once per
-//! occurrence.
+//! An analyzer first *cuts* text into raw terms: maximal runs of term characters. A table of classes decides
+//! (`cut.rs`), so every engine cuts the same terms. The analyzer then *normalizes* raw terms: lower case and one
+//! spelling (`fold.rs`), length limits, stop words, stemming. The second step depends on the raw term alone, so engines
+//! apply it once per distinct raw term, not once per occurrence.
 
 pub mod cut;
 mod cuts;
@@ -25,19 +24,19 @@ pub use stemmers::{Language, STEMMERS};
 pub use stop_words::StopWords;
 use tokapi_storage::error::{Error, Result};
 
-/// What an [`Analyzer`] does.
+/// The options of an [`Analyzer`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnalyzerOptions {
     /// How text is cut.
     pub cut: Cut,
-    /// Terms to drop, compared after both are lower-cased and spelled as [`Cut`] says, and before
-    /// stemming.
+    /// The terms to drop. Both sides are lower-cased and folded as [`Cut`] says before they are compared; stemming
+    /// comes after.
     pub stop_words: StopWords,
     /// The Snowball stemmer, by a name from [`STEMMERS`].
     pub stemmer: Option<String>,
-    /// Drops terms of fewer characters, counted before stemming.
+    /// Terms of fewer characters are dropped; counted before stemming.
     pub min_length: Option<usize>,
-    /// Drops terms of more characters, counted before stemming.
+    /// Terms of more characters are dropped; counted before stemming.
     pub max_length: Option<usize>,
 }
 
@@ -54,8 +53,8 @@ pub struct Analyzer {
 }
 
 impl AnalyzerOptions {
-    /// Drops the stop words that are spelled as no term is. Earlier versions kept them as they were
-    /// given, so that they had no effect; the terms of such an index are those without them.
+    /// Drops the stop words that no term can match by their spelling. Earlier versions stored stop words as given, so
+    /// these had no effect; the terms of such an index are those without them.
     pub fn drop_idle_stop_words(&mut self) {
         if let StopWords::These(words) = &mut self.stop_words {
             words.retain(|word| self.cut.fold(word).is_some_and(|folded| folded == **word));
@@ -70,7 +69,7 @@ impl Default for Analyzer {
 }
 
 impl From<Cut> for Analyzer {
-    /// An analyzer that cuts, and drops and stems nothing.
+    /// An analyzer that cuts only; it neither drops nor stems.
     fn from(cut: Cut) -> Self {
         Analyzer {
             cut,
@@ -90,7 +89,7 @@ impl From<&Analyzer> for Analyzer {
 }
 
 impl Analyzer {
-    /// Options by which it can be made again, without any file.
+    /// Options that build the same analyzer again, without any file.
     pub fn options(&self) -> AnalyzerOptions {
         let words = self.stop_words.iter();
         let words = words.map(|word| String::from_utf8_lossy(word).into_owned());
@@ -108,13 +107,13 @@ impl Analyzer {
         }
     }
 
-    /// What it does, in words: the same for two analyzers only if they cut the same terms.
+    /// A description in words. Two analyzers have the same one only if they give the same terms.
     pub fn description(&self) -> String {
         self.description_as(self.cut.name())
     }
 
-    /// The same for journals, in which [`Cut::Python`] has kept its first name: jobs that were begun
-    /// under it can be resumed.
+    /// The description for journals. It keeps the first name of [`Cut::Python`], so that jobs begun under that name can
+    /// be resumed.
     pub fn journal_description(&self) -> String {
         self.description_as(match self.cut {
             Cut::Python => "Unicode",
@@ -177,7 +176,7 @@ impl Analyzer {
         raw.filter_map(|(_, raw)| self.normalize(raw).map(Cow::into_owned))
     }
 
-    /// The raw terms of `text` in order, each with the byte that it starts at.
+    /// The raw terms of `text` in order, each with its byte offset.
     pub fn raw_terms<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> + 'a {
         let mut rest = text;
         std::iter::from_fn(move || {
@@ -190,7 +189,7 @@ impl Analyzer {
         })
     }
 
-    /// Whether `c` belongs to terms rather than between them.
+    /// Whether `c` is a term character.
     pub fn is_term_char(&self, c: char) -> bool {
         self.cut.is_term_char(c)
     }
@@ -209,7 +208,7 @@ impl Analyzer {
     /// The term that raw term `raw` becomes; `None` drops it.
     pub fn normalize<'a>(&self, raw: &'a str) -> Option<Cow<'a, str>> {
         let lower = self.cut.fold(raw)?;
-        // Bytes bound characters, so the exact count is rarely needed.
+        // The byte length bounds the character count, so the exact count is rarely needed.
         let too_short = || lower.len() < self.min_length || lower.chars().count() < self.min_length;
         if (self.min_length > 1 && too_short())
             || (lower.len() > self.max_length && lower.chars().count() > self.max_length)
@@ -223,7 +222,7 @@ impl Analyzer {
                 let stem = stemmer.stem(&lower);
                 match stem {
                     stem if stem == lower => Some(lower),
-                    // A stemmer that leaves nothing would make a term without a name.
+                    // An empty stem would make a term without a name, so the word stays.
                     stem if stem.is_empty() => Some(lower),
                     stem => Some(Cow::Owned(stem.into_owned())),
                 }
@@ -231,7 +230,7 @@ impl Analyzer {
         }
     }
 
-    /// Whether [`Analyzer::normalize`] gives back every ASCII term in lower case as it is.
+    /// Whether [`Analyzer::normalize`] leaves every ASCII term in lower case unchanged.
     pub fn keeps_folded_ascii(&self) -> bool {
         self.stop_words.is_empty()
             && self.stemmer.is_none()
@@ -239,17 +238,17 @@ impl Analyzer {
             && self.max_length == usize::MAX
     }
 
-    /// Whether [`Analyzer::normalize`] may give an ASCII term in lower case another name.
+    /// Whether [`Analyzer::normalize`] may rename an ASCII term in lower case.
     pub fn stems(&self) -> bool {
         self.stemmer.is_some()
     }
 
-    /// Whether terms with characters beyond ASCII may get another name by their spelling alone.
+    /// Whether folding may rename terms with characters beyond ASCII.
     pub fn folds_beyond_ascii(&self) -> bool {
         matches!(self.cut, Cut::Python | Cut::Unicode)
     }
 
-    /// The classes of characters by which engines cut.
+    /// The table of character classes for cutting.
     pub fn cutter(&self) -> cut::Cutter {
         let high = match self.cut {
             Cut::Plain => cut::High::Term,
@@ -339,7 +338,7 @@ mod tests {
         }
     }
 
-    /// Indexes, journals and jobs have them.
+    /// These names are stored in indexes, journals and jobs.
     #[test]
     fn stored_names_mean_what_they_meant() {
         for (number, cut, name) in [

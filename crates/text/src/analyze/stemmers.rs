@@ -50,7 +50,7 @@ pub const STEMMERS: [(&str, Language); 36] = [
 /// The language of this name.
 ///
 /// # Errors
-/// There is no stemmer for it.
+/// There is no such stemmer.
 pub(super) fn language(name: &str) -> Result<Language> {
     STEMMERS
         .iter()

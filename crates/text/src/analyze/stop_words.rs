@@ -15,7 +15,7 @@ const ENGLISH: [&str; 33] = [
     "they", "this", "to", "was", "will", "with",
 ];
 
-/// Which terms an analyzer drops.
+/// The terms that an analyzer drops.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StopWords {
@@ -26,15 +26,15 @@ pub enum StopWords {
     English,
     /// The lines of a file, one term each; empty lines and lines that begin with `#` are skipped.
     File(PathBuf),
-    /// These.
+    /// The given terms.
     These(Vec<String>),
 }
 
 impl StopWords {
-    /// The set of stop words, spelled as the terms of `cut` are.
+    /// The set of stop words, folded as the terms of `cut` are.
     ///
     /// # Errors
-    /// A file that cannot be read or is not UTF-8.
+    /// The file cannot be read or is not UTF-8.
     pub(super) fn load(&self, cut: Cut) -> Result<HashSet<Box<[u8]>>> {
         let set = |words: &mut dyn Iterator<Item = &str>| {
             let words = words.filter_map(|word| cut.fold(word));
@@ -56,7 +56,7 @@ impl StopWords {
                     },
                     what: "stop words are not valid UTF-8; convert the file".into(),
                 })?;
-                // Editors of some systems begin a file with this mark.
+                // Some editors begin a file with a byte order mark.
                 let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
                 let words = text.lines().map(str::trim);
                 Ok(set(

@@ -1,8 +1,8 @@
-//! Classes of characters, as a bit per character.
+//! Classes of characters, as one bit per character.
 //!
-//! The `\w` of regular expressions differs between languages, and here are two. That of Python's
-//! `re`, which BM25 tools and published runs are made with, has letters, numbers of every kind and
-//! the underscore, but no combining marks: it cuts हिन्दी into three. That of UTS 18 has marks.
+//! The `\w` of regular expressions differs between languages; here are two variants. Python's `re` is the one behind
+//! BM25 tools and published runs. It has letters, numbers of every kind and the underscore, but no combining marks, so
+//! it cuts हिन्दी into three. The `\w` of UTS 18 has marks.
 
 use std::sync::LazyLock;
 
@@ -11,26 +11,26 @@ use regex_syntax::hir::{Class as HirClass, HirKind};
 /// A set of characters, one bit per code point.
 pub(crate) struct Class(Vec<u64>);
 
-/// What `\w` matches in Python.
+/// The characters that `\w` matches in Python.
 pub(super) static PYTHON: LazyLock<Class> = LazyLock::new(|| Class::new(r"[\p{L}\p{N}_]"));
 
-/// The word characters of UTS 18 (alphabetic, marks, decimal numbers, connectors, join controls),
-/// with the other numbers that `\w` has in Python (² and ½, so that H₂O is one word), and the soft
-/// hyphen, which stands where a word may be hyphenated.
+/// The word characters of UTS 18 (alphabetic, marks, decimal numbers, connectors, join controls). Added are the other
+/// numbers that `\w` has in Python (² and ½, so that H₂O is one word), and the soft hyphen, a possible hyphenation
+/// point within a word.
 pub(super) static UNICODE: LazyLock<Class> =
     LazyLock::new(|| Class::new(r"[\p{Alphabetic}\p{M}\p{N}\p{Pc}\p{Join_Control}\u{AD}]"));
 
-/// All but white space.
+/// All characters but white space.
 pub(super) static DARK: LazyLock<Class> = LazyLock::new(|| Class::new(r"\P{White_Space}"));
 
 /// Combining marks.
 pub(super) static MARKS: LazyLock<Class> = LazyLock::new(|| Class::new(r"\p{M}"));
 
-/// What is not seen: join controls, the soft hyphen, variation selectors, fillers.
+/// Invisible characters: join controls, the soft hyphen, variation selectors, fillers.
 pub(super) static IGNORABLE: LazyLock<Class> =
     LazyLock::new(|| Class::new(r"\p{Default_Ignorable_Code_Point}"));
 
-/// Characters of words that are seen, and that folding leaves as they are unless they compose.
+/// Visible word characters that folding leaves unchanged unless they compose.
 pub(super) static FOLDED: LazyLock<Class> = LazyLock::new(|| {
     Class::new(
         r"[[\p{Alphabetic}\p{M}\p{N}\p{Pc}]--\p{Changes_When_Lowercased}--\p{Default_Ignorable_Code_Point}--ς]",
@@ -38,7 +38,7 @@ pub(super) static FOLDED: LazyLock<Class> = LazyLock::new(|| {
 });
 
 impl Class {
-    /// What the regular expression `class` matches, by the tables of the `regex` family.
+    /// The class that the regular expression `class` matches, by the tables of the `regex` crates.
     fn new(class: &str) -> Self {
         let mut bits = vec![0; 0x11_0000 / 64];
         let class = regex_syntax::parse(class).expect("a constant expression");
@@ -52,7 +52,7 @@ impl Class {
         Class(bits)
     }
 
-    /// Whether the character of this code point is in it.
+    /// Whether the class has the character of this code point.
     #[inline]
     pub(crate) fn has(&self, code_point: u32) -> bool {
         let word = self.0.get(code_point as usize / 64);
@@ -75,7 +75,7 @@ pub(super) fn is_mark(c: char) -> bool {
     MARKS.has(c.into())
 }
 
-/// Whether `c` is not seen.
+/// Whether `c` is invisible.
 pub(super) fn is_ignorable(c: char) -> bool {
     IGNORABLE.has(c.into())
 }

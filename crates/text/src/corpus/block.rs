@@ -1,4 +1,4 @@
-//! A block: the raw bytes of whole records, and how to turn them into a chunk.
+//! A block: the raw bytes of whole records, and their conversion to a chunk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::small::SmallFile;
 use super::{cells, json, jsonl, rows, terms, text, trec, tsv};
 use tokapi_storage::error::Result;
 
-/// Raw records, perhaps of several files, in input order. Reused from one fill to the next.
-/// Stored elsewhere, it names the files that are not read yet.
+/// Raw records, possibly of several files, in input order. A block is reused from one fill to the next. A serialized
+/// block names the files that are not read yet.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Block {
     pub(super) records: Records,
     sequence: u64,
-    /// Files that are read when the block is parsed, behind all other records.
+    /// Files that are read when the block is parsed. They follow all other records.
     small: Vec<SmallFile>,
     small_bytes: usize,
 }
@@ -32,22 +32,22 @@ impl Block {
         self.records.len() + self.small_bytes
     }
 
-    /// The bytes that are read when the block is parsed.
+    /// The number of bytes that are read when the block is parsed.
     pub(super) fn unread_bytes(&self) -> usize {
         self.records.unread_bytes() + self.small_bytes
     }
 
-    /// Whether there is nothing in it: no records, and nothing left out.
+    /// Whether the block has no records and no skipped documents.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && !self.has_small()
     }
 
-    /// The place of this block among all of its corpus.
+    /// The number of this block in its corpus.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// The place of its first record, in words.
+    /// The place of the first record, in words.
     pub fn place(&self) -> String {
         let place = self.records.segments.first().map(|first| {
             let number = first.first();
@@ -60,10 +60,10 @@ impl Block {
         place.or_else(small).unwrap_or_else(|| "nothing".into())
     }
 
-    /// Reads the records that have been left to the thread that parses them.
+    /// Reads the records that were left to the parsing thread.
     ///
     /// # Errors
-    /// A file that cannot be read, where errors stop.
+    /// A file cannot be read, and errors stop.
     pub fn load(&mut self) -> Result<()> {
         self.records.load()?;
         self.small_bytes = 0;
@@ -74,11 +74,10 @@ impl Block {
         Ok(())
     }
 
-    /// Turns the records into documents, which replace those in `chunk`. Gives the documents that were left out.
+    /// Turns the records into documents, which replace those in `chunk`. Returns the skipped documents.
     ///
     /// # Errors
-    /// The first record that does not follow its format, where errors stop; a file that cannot be
-    /// read.
+    /// The first malformed record, if errors stop; a file cannot be read.
     pub fn parse(&mut self, chunk: &mut Chunk) -> Result<Skipped> {
         chunk.clear();
         self.load()?;
@@ -88,7 +87,7 @@ impl Block {
         if let [only] = &records.segments[..]
             && only.origin.layout.format() == Some(Format::Terms)
         {
-            // The text is its own chunk: nothing need be copied.
+            // The chunk takes the text over, so nothing is copied.
             std::mem::swap(&mut chunk.text, &mut records.bytes);
             chunk.files.push((0, Arc::clone(&only.origin.path)));
             let mut sink = Sink {
@@ -111,16 +110,15 @@ impl Block {
             }
         }
         chunk.finish();
-        // A file that cannot be read further ends behind its records.
+        // A file that cannot be read further ends after its records.
         skipped.append(std::mem::take(&mut records.skipped));
         Ok(skipped)
     }
 
-    /// Gives the lines of the records as they are, but for empty ones, and their file to `each`.
-    /// Gives the lines that were left out.
+    /// Passes every non-empty line of the records, unchanged, and its file to `each`. Returns the skipped lines.
     ///
     /// # Errors
-    /// An error of `each`; a line that is not text, where errors stop; a file that cannot be read.
+    /// An error of `each`; a line is not text, and errors stop; a file cannot be read.
     pub fn lines(&mut self, mut each: impl FnMut(&str, &Path) -> Result<()>) -> Result<Skipped> {
         self.load()?;
         let mut skipped = Skipped::default();
@@ -160,7 +158,7 @@ impl Block {
         self.small_bytes = 0;
     }
 
-    /// Whether it ends with files that are not read yet.
+    /// Whether the block ends with files that are not read yet.
     pub(super) fn has_small(&self) -> bool {
         !self.small.is_empty()
     }
@@ -177,7 +175,7 @@ impl Block {
         }
     }
 
-    /// The bytes that may still be added.
+    /// The number of bytes that still fit.
     pub(super) fn room(&self) -> usize {
         self.records.room().saturating_sub(self.small_bytes)
     }
@@ -205,7 +203,7 @@ fn parse(
         Format::Trec => trec::parse(segment, bytes, options, sink),
         Format::Text => text::parse(segment, bytes, sink),
         Format::Terms => terms::parse(segment, bytes, sink),
-        // CSV without a header is not opened, and Parquet is decoded to rows.
+        // CSV without a header is rejected before, and Parquet is decoded to rows.
         Format::Csv | Format::Parquet => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of tables of text, which become documents.
+//! Rows of text tables, turned into documents.
 
 use super::csv;
 use super::segment::{NOT_UTF8, Segment, Sink};
@@ -8,7 +8,7 @@ use tokapi_storage::error::Result;
 const OPEN_QUOTE: &str = "a quoted cell does not end: a quote is missing, or the file is cut off; mend or fetch it again";
 
 impl Table {
-    /// Adds the document that a row holds, or tells why there is none.
+    /// Adds the document of a row, or returns the reason why there is none.
     fn push(&self, cells: &[&[u8]], sink: &mut Sink<'_>) -> std::result::Result<(), String> {
         if cells.len() != self.width {
             return Err(format!(
@@ -44,7 +44,7 @@ impl Table {
     }
 }
 
-/// Parses lines of tab-separated cells: there are no quotes.
+/// Parses lines of tab-separated cells without quotes.
 pub(super) fn parse_tsv(
     table: &Table,
     segment: &Segment,

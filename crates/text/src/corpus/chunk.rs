@@ -1,4 +1,4 @@
-//! A chunk: a bounded piece of the collection, one text buffer with the documents' spans and ids.
+//! A chunk: a bounded piece of the collection, in one text buffer with the documents' spans and ids.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,25 +6,25 @@ use std::sync::Arc;
 use super::value::{FieldValue, ValueType};
 use tokapi_storage::strings::Strings;
 
-/// Bytes that follow the last document in a chunk's buffer, so that a term can be loaded as one
-/// 16-byte word wherever it starts, and text be classified 64 bytes at a time.
+/// The bytes after the last document in a chunk's buffer. They allow loading a term as one 16-byte word at any
+/// position, and classifying text 64 bytes at a time.
 pub(crate) const PADDING: usize = 64;
 
 /// Whole documents, their text in one buffer.
 ///
-/// Invariants: spans ascend and do not touch: at least one byte, a white space, stands between
-/// two documents; the text of every document is valid UTF-8; 64 spaces end the buffer.
+/// Invariants: spans ascend and do not touch, with at least one white space between two documents; the text of every
+/// document is valid UTF-8; 64 spaces end the buffer.
 #[derive(Debug, Clone, Default)]
 pub struct Chunk {
-    /// The text of all documents, with 64 spaces behind.
+    /// The text of all documents, followed by 64 spaces.
     pub text: Vec<u8>,
-    /// Where the text of every document lies.
+    /// The span of every document's text.
     pub spans: Vec<Span>,
-    /// The external ids; an empty one stands for the document's number in the whole input.
+    /// The external ids. An empty id stands for the document's number in the whole input.
     pub ids: Strings,
     /// The files of the documents, each with the number of its first document here.
     pub files: Vec<(usize, Arc<Path>)>,
-    /// What the documents have in the fields that were asked for.
+    /// The values of the kept fields.
     pub(crate) values: Values,
 }
 
@@ -32,9 +32,9 @@ pub struct Chunk {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
     values: Strings,
-    /// The field of every value, by its place among those that were asked for.
+    /// The field of every value, as its index among the kept fields.
     fields: Vec<u32>,
-    /// One past the last value of every document, up to the last that has one.
+    /// One past the last value of every document, up to the last document with a value.
     ends: Vec<usize>,
 }
 
@@ -45,17 +45,17 @@ impl Values {
         self.ends.clear();
     }
 
-    /// Adds a value of field `field` of document `document`, the one that comes next in the chunk; where it is no string,
-    /// behind the mark of its type.
+    /// Adds a value of field `field` of document `document`, the next one in the chunk. A value that is not a string
+    /// begins with the mark of its type.
     pub(crate) fn push(&mut self, document: usize, field: usize, value: &[u8]) {
         self.ends.resize(document, self.values.len());
         self.values.push(value);
-        // Fields are named one by one: far fewer than 2^32.
+        // Fields are named one by one, so there are far fewer than 2^32.
         self.fields.push(field as u32);
         self.ends.push(self.values.len());
     }
 
-    /// The values of a document, fields in the order in which they were given.
+    /// The values of a document, in the order of the kept fields.
     pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = FieldValue<'_>> + Clone {
         let end = |document: usize| self.ends.get(document).copied();
         let start = document.checked_sub(1).map_or(Some(0), end);
@@ -71,7 +71,7 @@ impl Values {
     }
 }
 
-/// Where a document's text lies in its chunk.
+/// The span of a document's text in its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The first byte.
@@ -81,7 +81,7 @@ pub struct Span {
 }
 
 impl Chunk {
-    /// Builds a chunk from documents given as (id, text).
+    /// Builds a chunk from documents, each as (id, text).
     pub fn from_documents<'a>(documents: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut chunk = Chunk::default();
         for (id, text) in documents {
@@ -101,8 +101,8 @@ impl Chunk {
         self.spans.is_empty()
     }
 
-    /// The id of document `index`; empty where the format has none, which stands for the
-    /// document's number in the whole input.
+    /// The id of document `index`. It is empty if the format has no ids, and then stands for the document's number in
+    /// the whole input.
     pub fn id(&self, index: usize) -> &[u8] {
         self.ids.get(index)
     }
@@ -113,19 +113,19 @@ impl Chunk {
         &self.text[start..end]
     }
 
-    /// What document `index` has in the fields that were asked for, one field after the other.
+    /// The values of document `index` in the kept fields, field after field.
     pub fn values(&self, index: usize) -> impl Iterator<Item = FieldValue<'_>> + Clone {
         self.values.of(index)
     }
 
-    /// The file that document `index` stands in.
+    /// The file of document `index`.
     pub fn file(&self, index: usize) -> &Path {
         let after = self.files.partition_point(|(first, _)| *first <= index);
         let file = after.checked_sub(1).map(|place| &self.files[place].1);
         file.map_or(Path::new(""), |path| path)
     }
 
-    /// Makes the chunk empty; its buffers are kept.
+    /// Empties the chunk; its buffers are kept.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
@@ -142,7 +142,7 @@ impl Chunk {
         self.end_document(start);
     }
 
-    /// Ends a document: its id has been added, its text is the buffer from `start` on.
+    /// Ends a document: its id has been added, and its text begins at `start`.
     pub(crate) fn end_document(&mut self, start: usize) {
         let end = self.text.len();
         self.spans.push(Span { start, end });

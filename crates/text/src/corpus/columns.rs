@@ -1,22 +1,22 @@
-//! The names under which ids and texts are found: of fields, columns and header cells alike.
+//! The names of ids and texts, for fields, columns and header cells alike.
 
 use super::options::CorpusOptions;
 
-/// The names of the id, the first that is there, where none is given.
+/// The default names of the id; the first one present is taken.
 pub(super) const IDS: [&str; 3] = ["id", "_id", "docno"];
-/// The names of the text where none are given: the first alone, or else the others together.
+/// The default names of the text: the first alone, or else the others together.
 pub(super) const TEXTS: [&str; 3] = ["contents", "title", "text"];
 
-/// The most names that an error lists.
+/// The most names in an error.
 const LISTED: usize = 20;
 
-/// The columns of a table that hold a document.
+/// The columns of a table with the id and the text.
 pub(super) struct Columns {
     pub id: usize,
     pub texts: Vec<usize>,
 }
 
-/// The columns of the id and the text among `names`, or what is missing.
+/// Finds the columns of the id and the text among `names`. The error tells which one is missing.
 pub(super) fn find(names: &[String], options: &CorpusOptions) -> Result<Columns, String> {
     let find = |name: &str| names.iter().position(|known| known == name);
     let id = match &options.id_field {
@@ -43,9 +43,9 @@ pub(super) fn find(names: &[String], options: &CorpusOptions) -> Result<Columns,
     Ok(Columns { id, texts })
 }
 
-/// Says that there is no column `wanted` among `names`.
+/// The error for a column `wanted` that is not among `names`.
 pub(super) fn missing(wanted: &str, names: &[String]) -> String {
-    /// Characters of a name that are shown.
+    /// The number of characters shown of a name.
     const SHOWN: usize = 60;
     let short = |name: &String| match name.char_indices().nth(SHOWN) {
         None => name.clone(),

@@ -1,13 +1,13 @@
-//! CSV as RFC 4180 has it: cells may be quoted, and then hold commas, quotes and line ends.
+//! CSV by RFC 4180: cells may be quoted, and quoted cells may hold commas, quotes and line ends.
 //!
-//! `csv-core` cuts rows into cells, on any thread. [`State`] finds where rows end, front to back,
-//! by the same rules: whether a line's end is within quotes is known only from all that is before.
+//! `csv-core` cuts rows into cells, on any thread. [`State`] finds the ends of rows front to back, by the same rules:
+//! whether a line end is quoted depends on all bytes before it.
 
 use csv_core::ReadRecordResult;
 
 use super::format::PEEK_BYTES;
 
-/// Where in a row a byte stands.
+/// The state of a row at a byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum State {
     /// At the beginning of a cell.
@@ -17,12 +17,12 @@ pub(super) enum State {
     Bare,
     /// Between quotes.
     Quoted,
-    /// Behind a quote that ends a cell, or is the first of two that stand for one.
+    /// After a quote that ends a cell, or that is the first of an escaped pair.
     Quote,
 }
 
 impl State {
-    /// Goes on over `bytes`. Gives one past the last end of a row in them.
+    /// Scans `bytes`. Returns one past the last end of a row in them.
     pub fn last_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let (mut at, mut last) = (0, None);
         while at < bytes.len() {
@@ -55,7 +55,7 @@ impl State {
 pub(super) struct Rows<'a> {
     reader: csv_core::Reader,
     bytes: &'a [u8],
-    /// Where the next row begins.
+    /// The beginning of the next row.
     pub at: usize,
     cells: Vec<u8>,
     ends: Vec<usize>,
@@ -65,7 +65,7 @@ impl<'a> Rows<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         let mut reader = csv_core::Reader::new();
         let (mut cells, mut ends) = (vec![0; 1 << 12], vec![0; 64]);
-        // A byte order mark is part of a row here; the reader drops it at the very beginning.
+        // A byte order mark is part of a row here. The reader drops it at the very beginning of a file.
         reader.read_record(b"\n", &mut cells, &mut ends);
         Rows {
             reader,
@@ -76,7 +76,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Where the next row begins, and the number of its cells.
+    /// The beginning of the next row, and the number of its cells.
     pub fn next(&mut self) -> Option<(usize, usize)> {
         while let Some(b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
@@ -99,7 +99,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The cells of the row that [`Rows::next`] has found, which has `count`.
+    /// The `count` cells of the row that [`Rows::next`] found.
     pub fn cells(&self, count: usize) -> impl Iterator<Item = &[u8]> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let spans = starts.zip(&self.ends[..count]);
@@ -107,7 +107,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The names in the first row, and the bytes up to its end; none where it is not whole text.
+/// The names in the first row, and the bytes up to its end; none if the row is incomplete or not text.
 pub(super) fn header(start: &[u8]) -> Option<(Vec<String>, usize)> {
     let mut rows = Rows::new(start);
     let (_, count) = rows.next()?;
@@ -115,7 +115,7 @@ pub(super) fn header(start: &[u8]) -> Option<(Vec<String>, usize)> {
     let names = rows.cells(count).map(name).collect::<Option<_>>()?;
     let mut state = State::default();
     let ends_line = state.last_end(&start[..rows.at]).is_some();
-    // A row that ends with the file is whole; one that goes on behind what was looked at is not.
+    // A row that ends with the file is whole. A row that goes on beyond the peeked bytes is not.
     let ends_file = (start.len() as u64) < PEEK_BYTES && state != State::Quoted;
     (ends_line || ends_file).then_some((names, rows.at))
 }

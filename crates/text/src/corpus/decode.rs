@@ -1,4 +1,4 @@
-//! Opening an input: counted, decompressed, its format told.
+//! Opening an input: its bytes counted and decompressed, its format detected.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -13,24 +13,24 @@ use super::recognise::recognise;
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
-/// What is read from the system at a time.
+/// The size of a read.
 const READ_BYTES: usize = 1 << 18;
 
-/// What a stream of Zstandard begins with.
+/// The first bytes of a Zstandard stream.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// What a stream of gzip begins with.
+/// The first bytes of a gzip stream.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// The bytes of an input, decompressed, and the format they seem to be in.
+/// The decompressed bytes of an input, and their likely format.
 pub(super) struct Decoded {
     pub reader: Reader,
     pub format: Format,
     pub compressed: bool,
-    /// The first bytes, which the reader gives again.
+    /// The first bytes, which the reader returns again.
     pub start: Vec<u8>,
 }
 
-/// The error that reading from `path` failed with `source`, `at` bytes into what is decompressed.
+/// The error for a failed read of `path` with cause `source`, `at` bytes into the decompressed data.
 pub(super) fn failed(path: &Path, compressed: bool, at: u64, source: io::Error) -> Error {
     let path = path.to_path_buf();
     match compressed {
@@ -47,7 +47,7 @@ pub(super) fn failed(path: &Path, compressed: bool, at: u64, source: io::Error) 
     }
 }
 
-/// Opens `input`; gzip and zstd are told from the first bytes, whatever the name.
+/// Opens `input`. gzip and zstd are detected by the first bytes, not by the name.
 pub(super) fn open(input: &Input, options: &CorpusOptions, progress: &Progress) -> Result<Decoded> {
     let unread = |source| failed(&input.path, false, 0, source);
     let damaged = |source| failed(&input.path, true, 0, source);
@@ -60,7 +60,7 @@ pub(super) fn open(input: &Input, options: &CorpusOptions, progress: &Progress) 
         inner: file,
         progress: progress.clone(),
     };
-    // Folders of many small files are common: no more room than the file needs.
+    // Folders of many small files are common, so the buffer is no larger than the file.
     let capacity = match input.bytes {
         0 => READ_BYTES,
         bytes => usize::try_from(bytes)
@@ -96,7 +96,7 @@ pub(super) fn open(input: &Input, options: &CorpusOptions, progress: &Progress) 
     };
     let reader = match file {
         Some(file) => {
-            // What was looked at is read again.
+            // The peeked bytes are read again.
             let seen = input.bytes.min(PEEK_BYTES);
             progress.take_back_bytes(seen);
             let at = if bom { 3 } else { 0 };
@@ -113,7 +113,7 @@ pub(super) fn open(input: &Input, options: &CorpusOptions, progress: &Progress) 
     })
 }
 
-/// The bytes of `raw`, decompressed if they are compressed, and whether they are.
+/// The bytes of `raw`, decompressed if they are compressed, and whether they were.
 fn decompress(
     raw: impl Read + Send + 'static,
     capacity: usize,
@@ -125,7 +125,7 @@ fn decompress(
     } else if start.starts_with(&ZSTD) {
         let raw = BufReader::with_capacity(capacity, raw);
         let mut decoder = zstd::Decoder::with_buffer(raw)?;
-        // Dumps are packed with windows of up to 2 GiB (`zstd --long=31`).
+        // Some dumps are compressed with windows of up to 2 GiB (`zstd --long=31`).
         decoder.window_log_max(31)?;
         Ok((Box::new(decoder), true))
     } else {
@@ -133,10 +133,10 @@ fn decompress(
     }
 }
 
-/// What the compressed file `path` holds, in a nameless file in `folder`; none where it is not compressed.
+/// Decompresses the file `path` into a nameless file in `folder`; none if it is not compressed.
 ///
 /// # Errors
-/// The file cannot be read, or is damaged; the other cannot be written.
+/// The file cannot be read, or is damaged; the new file cannot be written.
 pub fn unpack(path: &Path, folder: &Path) -> Result<Option<File>> {
     let unread = |source| failed(path, false, 0, source);
     let file = File::open(path).map_err(unread)?;
@@ -160,8 +160,8 @@ pub fn unpack(path: &Path, folder: &Path) -> Result<Option<File>> {
     }
 }
 
-/// The first bytes of `reader`, as many as tell a format, and a reader that gives them again. A
-/// failure on the way is found again behind what came before it.
+/// The first bytes of `reader`, enough to detect a format, and a reader that returns them again. An error on the way is
+/// returned again after the bytes before it.
 fn peek(mut reader: impl Read + Send + 'static) -> (Vec<u8>, Box<dyn Read + Send>) {
     let mut start = Vec::new();
     let failure = (&mut reader).take(PEEK_BYTES).read_to_end(&mut start).err();

@@ -1,6 +1,6 @@
 //! Documents from memory: an iterator that is read as an input, row by row.
 //!
-//! The thread that fills blocks pulls the iterator; no more of it is held than the blocks that are under way.
+//! The thread that fills blocks pulls the iterator. No more documents are held than those of the blocks in flight.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -19,19 +19,19 @@ use super::value::ValueType;
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
-/// The name under which errors call documents from memory.
+/// The name of documents from memory in errors.
 pub(super) const NAME: &str = "documents";
 
 /// A document in memory.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Document {
-    /// The id, which no other document has.
+    /// The id, unique among all documents.
     pub id: String,
     /// The text that becomes terms.
     pub text: String,
-    /// Names of fields and their values; a field may have several. Only the fields that the corpus keeps are used
-    /// ([`CorpusOptions::fields`]).
+    /// Names of fields and their values. A field may have several values. Only the fields that the corpus keeps are
+    /// used ([`CorpusOptions::fields`]).
     pub fields: Vec<(String, Value)>,
 }
 
@@ -115,7 +115,7 @@ impl Document {
         Ok(())
     }
 
-    /// The document as a line, which [`Document::of_line`] reads.
+    /// The document as a line for [`Document::of_line`].
     pub(super) fn line(&self) -> String {
         let fields = self.fields.iter().map(|(name, value)| {
             let (kind, text) = value.typed();
@@ -144,31 +144,31 @@ impl Document {
     }
 }
 
-/// Where documents come from.
+/// The source of documents.
 enum Documents {
     Iterator(Box<dyn Iterator<Item = Result<Document>> + Send>),
     Channel(Receiver<Document>),
 }
 
-/// The end of a channel that gives documents to a corpus ([`Corpus::channel`](super::Corpus::channel)). The corpus ends
-/// when all clones have been dropped.
+/// The sending end of a channel to a corpus ([`Corpus::channel`](super::Corpus::channel)). The corpus ends when all
+/// clones have been dropped.
 #[derive(Debug, Clone)]
 pub struct DocumentSender(Sender<Document>);
 
 impl DocumentSender {
-    /// Gives a document to the corpus; waits while the corpus is behind.
+    /// Sends a document to the corpus. Waits while the channel is full.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] if the corpus is not read any more.
+    /// [`Error::Cancelled`] if nobody reads the corpus any more.
     pub fn send(&self, document: Document) -> Result<()> {
         self.0.send(document).map_err(|_| Error::Cancelled)
     }
 }
 
-/// The documents of an iterator or a channel that is being read.
+/// An iterator or a channel of documents that is being read.
 pub(super) struct DocumentSource {
     documents: Documents,
-    /// The number of the next document, from 1 on.
+    /// The number of the next document, from 1.
     next: u64,
 }
 
@@ -182,9 +182,9 @@ impl DocumentSource {
         }
     }
 
-    /// The documents that a channel gives.
+    /// A channel: its sender, and the source of its documents.
     pub(super) fn channel() -> (DocumentSender, Self) {
-        /// Documents that wait in the channel.
+        /// The capacity of the channel, in documents.
         const WAITING: usize = 256;
         let (sender, receiver) = bounded(WAITING);
         let source = DocumentSource {
@@ -194,7 +194,7 @@ impl DocumentSource {
         (DocumentSender(sender), source)
     }
 
-    /// The documents that stand in the file `path`, a line each.
+    /// The documents of the file `path`, one per line.
     pub(super) fn spooled(path: &Path) -> Result<Self> {
         let unread = |path: &Path| {
             let path = path.to_path_buf();
@@ -217,7 +217,7 @@ impl DocumentSource {
     /// # Errors
     /// An error of the iterator; `progress` is cancelled.
     pub(super) fn next(&mut self, progress: &Progress) -> Result<Option<Document>> {
-        /// After this time without a document, it is seen whether the work is cancelled.
+        /// After this time without a document, cancellation is checked.
         const PATIENCE: Duration = Duration::from_millis(50);
         loop {
             progress.check()?;
@@ -232,7 +232,7 @@ impl DocumentSource {
         }
     }
 
-    /// Adds documents to `records` until it is full; false at the end.
+    /// Adds documents to `records` until it is full; returns false at the end.
     pub(super) fn read_into(&mut self, records: &mut Records, progress: &Progress) -> Result<bool> {
         let options = Arc::clone(&records.options);
         let (mut start, mut first) = (records.bytes.len(), self.next);
@@ -270,7 +270,7 @@ impl DocumentSource {
     }
 }
 
-/// Marks the rows from `start` on, of which document `first` is the first.
+/// Marks the rows from `start` on. The first is document `first`.
 fn add(records: &mut Records, start: usize, first: u64) {
     let origin = Origin {
         path: Arc::from(Path::new(NAME)),

@@ -1,12 +1,12 @@
-//! Where records end: at a mark in the text, or where quotes and brackets before tell.
+//! The ends of records: at a mark in the text, or found by the quotes and brackets before.
 
 use super::format::Format;
 use super::{csv, json};
 
-/// What is known at the end of a record about the text behind.
+/// The state at the end of a record that the text after it depends on.
 #[derive(Clone, Copy)]
 pub(super) enum Ends {
-    /// A mark ends a record, whatever is before.
+    /// A mark ends a record, regardless of the text before.
     Marks(Format),
     Csv(csv::State),
     Json(json::State),
@@ -21,8 +21,8 @@ impl Ends {
         }
     }
 
-    /// One past the end of the last whole record in `bytes`, and what is known there. The first
-    /// `searched` bytes have been gone over, and hold no end.
+    /// One past the end of the last whole record in `bytes`, and the state there. The first `searched` bytes have been
+    /// scanned and hold no end.
     pub fn last(&mut self, bytes: &[u8], searched: usize) -> Option<(usize, Ends)> {
         match self {
             Ends::Marks(format) => {
@@ -40,7 +40,7 @@ impl Ends {
         }
     }
 
-    /// Whether an array has no end yet.
+    /// Whether an array is still open.
     pub fn is_open(&self) -> bool {
         matches!(self, Ends::Json(state) if state.in_array())
     }

@@ -1,4 +1,4 @@
-//! Files that are no documents in any format that is read, by their first bytes and names.
+//! Files in formats that cannot be read, recognised by their first bytes and names.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ const EXPORT: &str = "export it as JSONL, CSV or Parquet";
 const CONVERT: &str = "convert it to JSONL, or name the format `text` to take it as one document";
 const ENCODING: &str = "convert it to UTF-8";
 
-/// First bytes, the name of what begins with them, and what to do.
+/// First bytes, the name of the format, and advice.
 const SIGNATURES: [(&[u8], &str, &str); 24] = [
     (
         b"PK\x03\x04",
@@ -47,7 +47,7 @@ const SIGNATURES: [(&[u8], &str, &str); 24] = [
     (b"\xfe\xff", "UTF-16", ENCODING),
 ];
 
-/// Endings of names, what such files are, and what to do.
+/// Suffixes of names, the kind of the files, and advice.
 const NAMES: [(&[&str], &str, &str); 6] = [
     (&["warc"], "WARC", CONVERT),
     (&["xml"], "XML", CONVERT),
@@ -61,7 +61,7 @@ const NAMES: [(&[&str], &str, &str); 6] = [
     ),
 ];
 
-/// Whether `start` begins with `word` in upper or lower case.
+/// Whether `start` begins with `word`, ignoring case.
 pub(super) fn begins_with(start: &[u8], word: &[u8]) -> bool {
     let start = start.get(..word.len());
     start.is_some_and(|start| start.eq_ignore_ascii_case(word))
@@ -71,7 +71,7 @@ fn looks_like(what: &str, advice: &str) -> Result<(), String> {
     Err(format!("looks like {what}, which is not read: {advice}"))
 }
 
-/// Refuses bytes that are not text, whatever the file is called.
+/// Refuses bytes that are not text, whatever the file's name.
 pub(super) fn binary(start: &[u8]) -> Result<(), String> {
     if let Some((_, what, advice)) = SIGNATURES.iter().find(|known| start.starts_with(known.0)) {
         return looks_like(what, advice);
@@ -85,7 +85,7 @@ pub(super) fn binary(start: &[u8]) -> Result<(), String> {
     if start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
         return looks_like("an image", EXTRACT);
     }
-    // Without a byte order mark: every second byte of plain letters is zero.
+    // UTF-16 without a byte order mark: every second byte of plain letters is zero.
     let pairs = start.chunks_exact(2).take(64);
     let of_ascii = |zero: usize| {
         pairs.len() > 3
@@ -99,7 +99,7 @@ pub(super) fn binary(start: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Refuses text that is marked up in a way that is not understood.
+/// Refuses text in unsupported markup.
 pub(super) fn markup(start: &[u8]) -> Result<(), String> {
     let trimmed = start.trim_ascii_start();
     if start.starts_with(b"WARC/") {
@@ -113,7 +113,7 @@ pub(super) fn markup(start: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Refuses files by their names, where the bytes do not tell.
+/// Refuses files by their names if the bytes are inconclusive.
 pub(super) fn named(path: &Path) -> Result<(), String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! The formats of documents, and where their records end.
+//! The formats of documents, and the ends of their records.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use tokapi_storage::compress::stem;
 
-/// The first bytes of an input, which tell its format; the header of a table stands in them.
+/// The first bytes of an input, by which its format is detected. The header of a table must fit in them.
 pub(super) const PEEK_BYTES: u64 = 1 << 16;
 
-/// How documents stand in a file.
+/// The format of documents in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// One JSON object a line.
     Jsonl,
-    /// JSON objects in an array, or one after another, over any number of lines.
+    /// JSON objects in an array, or one after another, on any number of lines.
     Json,
     /// `id<TAB>text`, one document a line; or columns by name, if the first line names an id and a text.
     Tsv,
@@ -31,7 +31,21 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file's name tells, compression suffixes aside.
+    /// The name of the format, for logs.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Format::Jsonl => "JSON Lines",
+            Format::Json => "JSON",
+            Format::Tsv => "TSV",
+            Format::Csv => "CSV",
+            Format::Trec => "TREC",
+            Format::Parquet => "Parquet",
+            Format::Text => "plain text",
+            Format::Terms => "terms",
+        }
+    }
+
+    /// The format that a file's name tells, ignoring the suffix of a compression.
     pub fn of_name(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         let (_, extension) = stem(&name).rsplit_once('.')?;
@@ -47,10 +61,10 @@ impl Format {
         }
     }
 
-    /// One past the end of the last whole record in `bytes`, whose first `searched` bytes are
-    /// known to hold no end of one; `None` when there is none.
+    /// One past the end of the last whole record in `bytes`; `None` if there is none. The first `searched` bytes are
+    /// known to hold no end.
     pub(super) fn last_record_end(self, bytes: &[u8], searched: usize) -> Option<usize> {
-        // An end may stand across the border of what has been searched.
+        // An end may cross the border of the searched bytes.
         let from = searched.saturating_sub(8);
         match self {
             Format::Jsonl | Format::Tsv => {
@@ -58,17 +72,17 @@ impl Format {
             }
             Format::Terms => {
                 let last = last_of(&bytes[from..], b"\n\n", b"\n\r\n");
-                // An empty line that is the first of all ends an empty document.
+                // An empty line at the very beginning ends an empty document.
                 let end = behind_empty_lines(bytes, last.map_or(0, |end| from + end));
                 (end > 0).then_some(end)
             }
             Format::Trec => last_of(&bytes[from..], b"</DOC>", b"</doc>").map(|end| from + end),
-            // Told front to back, or not at all.
+            // Found front to back, or never.
             Format::Csv | Format::Json | Format::Text | Format::Parquet => None,
         }
     }
 
-    /// As [`Format::last_record_end`], where `bytes` may begin within a record.
+    /// As [`Format::last_record_end`], for `bytes` that may begin within a record.
     pub(super) fn last_record_end_within(self, bytes: &[u8]) -> Option<usize> {
         match self {
             Format::Terms => {
@@ -79,7 +93,7 @@ impl Format {
     }
 }
 
-/// The place behind all empty lines from `end` on, each of which ends an empty document.
+/// The place after all empty lines from `end` on. Each of them ends an empty document.
 fn behind_empty_lines(bytes: &[u8], mut end: usize) -> usize {
     while let Some(length) = empty_line(&bytes[end..]) {
         end += length;
@@ -87,7 +101,7 @@ fn behind_empty_lines(bytes: &[u8], mut end: usize) -> usize {
     end
 }
 
-/// The length of the empty line that `bytes` begin with, if they do.
+/// The length of the empty line at the beginning of `bytes`, if any.
 pub(super) fn empty_line(bytes: &[u8]) -> Option<usize> {
     match bytes {
         [b'\n', ..] => Some(1),
@@ -96,7 +110,7 @@ pub(super) fn empty_line(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// One past the last place of `usual` or `other`, the second sought only behind the first.
+/// One past the last place of `usual` or `other`; `other` is searched only after the last `usual`.
 fn last_of(bytes: &[u8], usual: &[u8], other: &[u8]) -> Option<usize> {
     let first = memchr::memmem::rfind(bytes, usual).map(|at| at + usual.len());
     let behind = first.unwrap_or(0);

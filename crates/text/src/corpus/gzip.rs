@@ -1,10 +1,10 @@
-//! gzip: members one after another, and zeros behind them, with which tapes and disks fill blocks.
+//! gzip: members one after another, and trailing zeros, which pad blocks on tapes and disks.
 
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// What all members hold.
+/// A reader of the content of all members.
 pub(super) struct Members<R> {
     /// None at the end.
     member: Option<GzDecoder<R>>,
@@ -36,7 +36,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Passes over zeros; whether something else follows.
+/// Skips zeros; returns whether something else follows.
 fn has_more(raw: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let bytes = raw.fill_buf()?;
@@ -65,7 +65,7 @@ mod tests {
             encoder.finish().unwrap()
         };
         let read = |bytes: &[u8]| {
-            // A small buffer, so that members and zeros stand across its border.
+            // A small buffer, so that members and zeros cross its border.
             let mut text = String::new();
             let raw = io::BufReader::with_capacity(7, bytes);
             Members::new(raw).read_to_string(&mut text).map(|_| text)

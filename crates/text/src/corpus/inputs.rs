@@ -1,4 +1,4 @@
-//! From what the user names to the list of files.
+//! From the paths of the user to the list of files.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -10,13 +10,13 @@ use tokapi_storage::error::{Error, Result};
 pub struct Input {
     /// The path; `-` is standard input.
     pub path: PathBuf,
-    /// Its size, 0 where it has none: standard input, pipes, devices.
+    /// The size; 0 if unknown: standard input, pipes, devices.
     pub bytes: u64,
-    /// What it holds, where that is in memory already.
+    /// The content, if it is in memory already.
     pub(super) memory: Option<bytes::Bytes>,
-    /// The file that it has been put into, where it could be read but once.
+    /// The file into which an input that can be read only once was copied.
     pub(super) spooled: Option<PathBuf>,
-    /// Whether that file holds documents that came from memory.
+    /// Whether that file holds documents from memory.
     pub(super) holds_documents: bool,
 }
 
@@ -33,15 +33,15 @@ impl Input {
         }
     }
 
-    /// The file that is opened to read it.
+    /// The file to open.
     pub(super) fn file(&self) -> &Path {
         self.spooled.as_deref().unwrap_or(&self.path)
     }
 
-    /// Whether what it holds is gone when it has been read.
+    /// Whether it can be read only once.
     pub(super) fn is_read_once(&self) -> bool {
         let is_kept = self.memory.is_some() || self.spooled.is_some();
-        // A file that is not there is told when it is opened.
+        // A missing file is reported when it is opened.
         let is_pipe = || std::fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file());
         !is_kept && (self.is_stdin() || is_pipe())
     }
@@ -51,32 +51,32 @@ impl Input {
         self.memory.is_none() && self.path == Path::new("-")
     }
 
-    /// Its name, size and time of change, as they are now.
+    /// The name, size and time of change at this moment.
     pub fn description(&self) -> String {
         let metadata = std::fs::metadata(self.file()).ok();
         let metadata = metadata.filter(|metadata| metadata.is_file());
         let size = metadata.as_ref().map_or(0, |metadata| metadata.len());
         let time = metadata.and_then(|metadata| metadata.modified().ok());
         let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        // Links are not followed: that takes several calls a file, and size and time tell enough.
+        // Links are not resolved: that takes several system calls a file, and size and time are enough.
         let path = std::path::absolute(&self.path);
         let path = path.as_ref().unwrap_or(&self.path).display();
         let time = time.unwrap_or_default().as_nanos();
         format!("{path} {size} {time}")
     }
 
-    /// Whether it can be opened again and read from any place.
+    /// Whether it can be opened again and read from any position.
     pub(super) fn is_seekable(&self) -> bool {
         self.memory.is_none() && self.bytes > 0
     }
 }
 
-/// Every file that `paths` name, in the order given; those of a folder or glob in path order.
+/// Every file of `paths`, in the given order; those of a folder or glob in path order.
 pub(super) fn expand<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for path in paths {
         let path = path.as_ref().to_path_buf();
-        // A name that is not UTF-8 is that of a file, not a pattern.
+        // A name that is not UTF-8 is a file, not a pattern.
         let pattern = path.to_str().filter(|name| name.contains(['*', '?', '[']));
         if path == Path::new("-") {
             inputs.push(Input {
@@ -109,7 +109,7 @@ pub(super) fn expand<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Input>> {
     Ok(inputs)
 }
 
-/// Adds a file, or all files below a folder; what begins with a dot there is left out.
+/// Adds a file, or all files below a folder except hidden ones (names that begin with a dot).
 fn add(path: PathBuf, inputs: &mut Vec<Input>) -> Result<()> {
     match std::fs::metadata(&path) {
         Err(source) => Err(Error::Read { path, source }),
@@ -136,14 +136,14 @@ fn add(path: PathBuf, inputs: &mut Vec<Input>) -> Result<()> {
     }
 }
 
-/// Adds all files below a folder, in path order. One that cannot be reached, such as a link to
-/// nothing, is added too: it is an error, or left out and counted, when it is opened.
+/// Adds all files below a folder, in path order. Unreachable files, such as broken links, are added too: opening them
+/// is an error, or they are skipped and counted.
 fn add_entries(entries: Vec<std::fs::DirEntry>, inputs: &mut Vec<Input>) {
     let mut paths = Vec::new();
     for entry in entries {
         let linked_folder =
             entry.file_type().is_ok_and(|kind| kind.is_symlink()) && entry.path().is_dir();
-        // A link to a folder could lead back up.
+        // A link to a folder could form a cycle.
         if !entry.file_name().as_encoded_bytes().starts_with(b".") && !linked_folder {
             paths.push(entry.path());
         }

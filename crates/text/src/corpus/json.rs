@@ -1,18 +1,18 @@
-//! JSON objects in an array, `[{...}, {...}]`, or one after another, over any number of lines.
+//! JSON objects in an array, `[{...}, {...}]`, or one after another, on any number of lines.
 //!
-//! [`State`] finds where objects end, front to back. An object is then read as a line of JSONL is,
-//! on any thread. Commas and brackets between objects are passed over wherever they stand.
+//! [`State`] finds the ends of objects, front to back. An object is then read like a line of JSONL, on any thread.
+//! Commas and brackets between objects are ignored.
 
 use super::jsonl::{Fields, document};
 use super::options::CorpusOptions;
 use super::segment::{Segment, Sink};
 use tokapi_storage::error::Result;
 
-/// Why an array is not whole.
+/// The reason why an array is incomplete.
 pub(super) const CUT_OFF: &str =
     "the array does not end: `]` is missing; the file is cut off or damaged; fetch it again";
 
-/// How deep in arrays and objects a byte stands.
+/// The nesting depth of a byte in arrays and objects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct State {
     /// Arrays around the objects.
@@ -20,7 +20,7 @@ pub(super) struct State {
     /// Objects and arrays, counted from the outermost object.
     depth: u64,
     in_string: bool,
-    /// Whether a backslash in a string comes before.
+    /// Whether the previous byte is a backslash in a string.
     escaped: bool,
 }
 
@@ -30,7 +30,7 @@ impl State {
         self.arrays > 0 && self.depth == 0 && !self.in_string
     }
 
-    /// Goes on to one past the next end of a record in `bytes`: an object, or what stands between two.
+    /// Scans to one past the next end of a record in `bytes`. A record is an object, or the text between two objects.
     pub fn next_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while at < bytes.len() {
@@ -69,7 +69,7 @@ impl State {
         None
     }
 
-    /// Goes on over `bytes`. Gives one past the last end of a record in them, and the state there.
+    /// Scans `bytes`. Returns one past the last end of a record in them, and the state there.
     pub fn last_end(&mut self, bytes: &[u8]) -> Option<(usize, State)> {
         let (mut at, mut last) = (0, None);
         while let Some(end) = self.next_end(&bytes[at..]) {
@@ -80,7 +80,7 @@ impl State {
     }
 }
 
-/// Parses whole objects and what stands between them.
+/// Parses whole objects and the text between them.
 pub(super) fn parse(
     segment: &Segment,
     bytes: &[u8],

@@ -1,9 +1,8 @@
-//! One JSON object a line; the fields that hold id and text are told or found.
+//! One JSON object per line; the fields of id and text are given or found.
 //!
-//! Where no fields are named, the id is the first of `id`, `_id` and `docno` that is there, and
-//! the text is `contents`, or else `title` and `text` joined by a space. A field may hold a
-//! string, a list of strings, or for ids a number. Fields that are kept as well may hold strings,
-//! numbers, booleans and lists of these; `null` is no value.
+//! Without given fields, the id is the first of `id`, `_id` and `docno` that is present. The text is `contents`, or
+//! else `title` and `text` joined by a space. A field may hold a string or a list of strings; an id may also be a
+//! number. Fields that are kept may hold strings, numbers, booleans and lists of these; `null` is no value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,11 +36,11 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Why an object is no document.
+/// The reason why an object is no document.
 pub(super) enum Problem {
-    /// It is not JSON, or not such as a document has.
+    /// It is not JSON, or it has values of other types than a document.
     Broken(serde_json::Error),
-    /// It is JSON.
+    /// It is JSON, but has another fault.
     Other(String),
 }
 
@@ -52,7 +51,7 @@ impl From<&str> for Problem {
 }
 
 impl Problem {
-    /// The problem of an object that is all of its line.
+    /// The message for an object that fills its line.
     fn of_line(self) -> String {
         match self {
             Problem::Broken(error) => {
@@ -63,7 +62,7 @@ impl Problem {
         }
     }
 
-    /// The problem of an object that stands anywhere.
+    /// The message for an object at any place.
     pub(super) fn of_object(self) -> String {
         match self {
             Problem::Broken(error) => format!("broken JSON: {}", reason(&error)),
@@ -71,7 +70,7 @@ impl Problem {
         }
     }
 
-    /// Where in `object` the line with the problem begins.
+    /// The start of the faulty line in `object`.
     pub(super) fn line_start(&self, object: &[u8]) -> usize {
         let Problem::Broken(error) = self else {
             return 0;
@@ -85,7 +84,7 @@ impl Problem {
     }
 }
 
-/// Adds the document that `object` holds, or tells why there is none.
+/// Adds the document in `object`, or returns the reason why there is none.
 pub(super) fn document(
     object: &[u8],
     fields: &Fields<'_>,
@@ -142,7 +141,7 @@ pub(super) fn document(
     Ok(())
 }
 
-/// What serde_json found wrong, without the position it adds.
+/// The message of serde_json, without the position that it adds.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or(&text).to_owned()
@@ -156,13 +155,13 @@ fn listed(names: &[&str]) -> String {
         .join(", ")
 }
 
-/// The fields to look for.
+/// The fields to find.
 pub(super) struct Fields<'a> {
     ids: Vec<&'a str>,
     texts: Vec<&'a str>,
-    /// Those whose values are kept.
+    /// The fields whose values are kept.
     kept: &'a [String],
-    /// Whether the text's fields were not named but are [`TEXTS`].
+    /// Whether the fields of the text are the default ones, [`TEXTS`].
     found: bool,
 }
 
@@ -183,7 +182,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The values of [`Fields`], by place.
+/// The values of [`Fields`], by index.
 pub(super) struct Found<'de> {
     ids: Vec<Option<Cow<'de, str>>>,
     texts: Vec<Option<Cow<'de, str>>>,
@@ -248,7 +247,7 @@ impl<'de> Visitor<'de> for &Fields<'_> {
 /// A value as text.
 struct Text<'de>(Cow<'de, str>);
 
-/// Reads a string, a list of strings or a number as text, `null` as an empty one.
+/// Reads a string, a list of strings or a number as text, and `null` as an empty text.
 struct TextSeed;
 
 impl<'de> DeserializeSeed<'de> for TextSeed {
@@ -287,7 +286,7 @@ impl<'de> Visitor<'de> for TextSeed {
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> std::result::Result<Self::Value, E> {
         if number.abs() >= 9.0e15 {
-            // Two such numbers may differ and yet read the same.
+            // Two different numbers of this length may read the same.
             return Err(E::custom("a number of so many digits must be quoted"));
         }
         Ok(Some(Text(Cow::Owned(number.to_string()))))
@@ -321,12 +320,12 @@ type TypedText<'de> = (ValueType, Cow<'de, str>);
 #[derive(Clone)]
 pub(super) enum Value<'de> {
     One(TypedText<'de>),
-    /// None, where it is `null`.
+    /// Several values; none for `null`.
     Many(Vec<TypedText<'de>>),
 }
 
 impl<'de> Value<'de> {
-    /// Its values, one by one.
+    /// The values, one by one.
     fn items(&self) -> &[TypedText<'de>] {
         match self {
             Value::One(value) => std::slice::from_ref(value),
@@ -334,7 +333,7 @@ impl<'de> Value<'de> {
         }
     }
 
-    /// As text, as [`TextSeed`] reads it.
+    /// The value as text, as [`TextSeed`] reads it.
     fn text(&self) -> Cow<'de, str> {
         match self {
             Value::One((_, text)) => text.clone(),

@@ -1,8 +1,7 @@
 //! Documents from files, folders, globs and standard input, as chunks of bounded size.
 //!
-//! Reading is split in two so that it scales: [`Corpus::fill`] takes the next raw bytes, whole
-//! records only, in input order, and does nothing else; [`Block::parse`] turns them into a
-//! [`Chunk`], on any thread. The collection is never in memory as a whole.
+//! Reading is split in two so that it scales. [`Corpus::fill`] only takes the next raw bytes, whole records in input
+//! order. [`Block::parse`] turns them into a [`Chunk`], on any thread. The whole collection is never in memory.
 
 mod block;
 mod cells;
@@ -60,8 +59,8 @@ use source::Source;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::{Progress, Stage};
 
-/// The size of a chunk where none is asked for. Measured on 500 MB of generated text with two
-/// threads: smaller chunks repeat more terms, larger ones leave the cache.
+/// The default size of a chunk. Measured on 500 MB of generated text with two threads: smaller chunks repeat more
+/// terms, larger ones exceed the cache.
 pub const DEFAULT_CHUNK_BYTES: usize = 16 << 20;
 
 /// A collection of documents, read front to back.
@@ -70,16 +69,16 @@ pub struct Corpus {
     current: Option<Source>,
     options: Arc<CorpusOptions>,
     progress: Progress,
-    /// The size of all inputs on disk, or of the sample that is read of them; 0 while unknown.
+    /// The size on disk of all inputs, or of the sample to read; 0 while unknown.
     total_bytes: u64,
     /// The number of the next block.
     sequence: u64,
     chunk_bytes: usize,
     /// A larger document is an error.
     document_bytes: usize,
-    /// The sizes of chunks and of documents that were asked for, here or where this is read again.
+    /// The given sizes of chunks and documents, shared with later readings of the same input.
     bounds: Arc<OnceLock<(usize, usize)>>,
-    /// What may still be read.
+    /// The bytes that may still be read.
     left_bytes: u64,
     /// Whether the documents come from an iterator or a channel of this process.
     is_from_memory: bool,
@@ -91,11 +90,16 @@ impl Corpus {
     /// # Errors
     /// A path that does not exist, a glob that matches nothing.
     pub fn open<P: AsRef<Path>>(paths: &[P], options: CorpusOptions) -> Result<Self> {
-        Ok(Corpus::new(inputs::expand(paths)?, options))
+        let corpus = Corpus::new(inputs::expand(paths)?, options);
+        log::info!(
+            "{} input files, {} bytes",
+            corpus.inputs.len(),
+            corpus.total_bytes
+        );
+        Ok(corpus)
     }
 
-    /// Reads what a file called `name` would hold from memory; the name may tell the format, and
-    /// errors call the file by it.
+    /// Reads the content of a file from memory. `name` may tell the format, and errors call the file by it.
     pub fn from_bytes(name: &str, bytes: impl Into<Vec<u8>>, options: CorpusOptions) -> Self {
         let bytes = bytes::Bytes::from(bytes.into());
         let input = Input {
@@ -110,7 +114,6 @@ impl Corpus {
 
     fn new(inputs: Vec<Input>, options: CorpusOptions) -> Self {
         let total = inputs.iter().map(|input| input.bytes).sum();
-        log::info!("{} input files, {total} bytes", inputs.len());
         let chunk_bytes = options.chunk_bytes.unwrap_or(DEFAULT_CHUNK_BYTES).max(1);
         Corpus {
             inputs: inputs.into(),
@@ -127,10 +130,10 @@ impl Corpus {
         }
     }
 
-    /// Reads documents from memory. The iterator is pulled as the documents are needed: no more of them are held than are
-    /// worked on. The format and the names of id and text in `options` have no meaning here.
+    /// Reads documents from memory. The iterator is pulled as documents are needed: only those in use are held. The
+    /// format and the names of id and text in `options` have no meaning here.
     ///
-    /// Such a corpus can be read once, unless it is [spooled](Corpus::spool) first, and a build of it is never resumed.
+    /// Such a corpus can be read once, unless it is [spooled](Corpus::spool) first. A build of it is never resumed.
     pub fn from_documents<I>(documents: I, options: CorpusOptions) -> Self
     where
         I: IntoIterator<Item = Document>,
@@ -139,7 +142,7 @@ impl Corpus {
         Corpus::from_source(DocumentSource::new(documents.into_iter().map(Ok)), options)
     }
 
-    /// Reads the documents that other threads send. They wait while the corpus is behind.
+    /// Reads documents that other threads send. Senders wait while the corpus is behind.
     ///
     /// ```
     /// use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
@@ -168,7 +171,7 @@ impl Corpus {
         self.is_from_memory
     }
 
-    /// Keeps what documents have in `fields` too ([`CorpusOptions::fields`]).
+    /// Keeps the values of `fields` too ([`CorpusOptions::fields`]).
     ///
     /// # Errors
     /// A field is named twice, or has no name.
@@ -189,17 +192,17 @@ impl Corpus {
         &self.options.fields
     }
 
-    /// Ends the corpus after the documents that the first `bytes` bytes hold, decompressed: a
-    /// sample. The last document may go beyond.
+    /// Ends the corpus after the documents in the first `bytes` decompressed bytes: a sample. The last document may go
+    /// beyond.
     pub fn limit(&mut self, bytes: u64) {
         self.left_bytes = bytes;
         self.set_total(self.total_bytes.min(bytes));
     }
 
-    /// Makes chunks small enough, unless their size was given, that `threads` have enough of them
-    /// to end at about the same time.
+    /// Reduces the size of chunks, unless it was given, so that `threads` threads have enough of them to end at about
+    /// the same time.
     pub fn share_among(&mut self, threads: usize) {
-        /// Chunks for every thread, at the least.
+        /// The fewest chunks per thread.
         const CHUNKS: u64 = 4;
         /// A smaller chunk is not worth its overhead.
         const LEAST_BYTES: u64 = 1 << 20;
@@ -210,44 +213,42 @@ impl Corpus {
             // At most `DEFAULT_CHUNK_BYTES`, so it fits.
             self.chunk_bytes = share.clamp(LEAST_BYTES, most) as usize;
         }
-        log::info!("chunks of {} bytes", self.chunk_bytes);
     }
 
-    /// Makes chunks that fit into the cache, unless their size was given.
+    /// Reduces chunks to the size of the cache, unless their size was given.
     pub fn chunk_finely(&mut self) {
-        /// Measured with words counted on two threads.
+        /// Measured by counting words on two threads.
         const FINE_BYTES: usize = 2 << 20;
         if self.options.chunk_bytes.is_none() {
             self.chunk_bytes = self.chunk_bytes.min(FINE_BYTES);
         }
     }
 
-    /// The most text that a chunk has, one oversized document excepted.
+    /// The most text in a chunk, except for one oversized document.
     pub fn chunk_bytes(&self) -> usize {
         self.chunk_bytes
     }
 
-    /// Makes chunks of at most `bytes`, and refuses documents of more than `document_bytes`.
+    /// Limits chunks to `bytes`, and refuses documents of more than `document_bytes`.
     pub fn bound(&mut self, bytes: usize, document_bytes: usize) {
         self.chunk_bytes = bytes.max(1);
         self.document_bytes = document_bytes;
         let _ = self.bounds.set((bytes, document_bytes));
-        log::info!("chunks of {bytes} bytes");
     }
 
-    /// Makes the chunks that the first reading made, and refuses the same documents.
+    /// Takes over the limits of the first reading for chunks and documents.
     pub fn bound_as_before(&mut self) {
         if let Some(&(bytes, document_bytes)) = self.bounds.get() {
             self.bound(bytes, document_bytes);
         }
     }
 
-    /// The size of all inputs on disk, or of the sample that is read of them; 0 while unknown.
+    /// The size on disk of all inputs, or of the sample to read; 0 while unknown.
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// The size of chunks that was asked for.
+    /// The given size of chunks, if any.
     pub fn asked_chunk_bytes(&self) -> Option<usize> {
         self.options.chunk_bytes
     }
@@ -258,8 +259,7 @@ impl Corpus {
         self.progress.add_bytes(bytes);
     }
 
-    /// What tells the documents that this corpus gives: inputs with their sizes and times, and how
-    /// they are read.
+    /// The identity of the documents of this corpus: inputs with their sizes and times, and the options of reading.
     pub fn description(&self) -> serde_json::Value {
         let inputs: Vec<String> = self.inputs.iter().map(Input::description).collect();
         let CorpusOptions {
@@ -281,17 +281,17 @@ impl Corpus {
         self.inputs.iter()
     }
 
-    /// What is done about documents that cannot be read.
+    /// The treatment of documents that cannot be read.
     pub fn on_error(&self) -> OnError {
         self.options.on_error
     }
 
-    /// How far reading has come, and the way to cancel it.
+    /// The progress of reading, with which it can be cancelled.
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }
 
-    /// Reports to `progress`, and ends when that is cancelled.
+    /// Reports to `progress`, and ends when it is cancelled.
     pub fn with_progress(mut self, progress: Progress) -> Self {
         self.progress = progress;
         self
@@ -304,14 +304,15 @@ impl Corpus {
         }
     }
 
-    /// Fills `block` with the next records; false when there are none left.
+    /// Fills `block` with the next records; returns false if there are none left.
     ///
     /// # Errors
-    /// A file that cannot be read or decompressed; with [`OnError::Skip`] the rest of the file is
-    /// left out instead and noted in the block.
+    /// A file cannot be read or decompressed. With [`OnError::Skip`] the rest of the file is skipped instead, and noted
+    /// in the block.
     pub fn fill(&mut self, block: &mut Block) -> Result<bool> {
         self.progress.check()?;
         if self.sequence == 0 {
+            log::info!("chunks of at most {} bytes", self.chunk_bytes);
             self.progress.begin(Stage::Reading, self.total_bytes);
         }
         let left = usize::try_from(self.left_bytes).unwrap_or(usize::MAX);
@@ -321,7 +322,7 @@ impl Corpus {
             self.chunk_bytes.min(left),
             self.document_bytes,
         );
-        // Also where this fails: no two blocks have one number.
+        // Also after an error: no two blocks have the same number.
         self.sequence += 1;
         while block.room() > 0 {
             let mut source = match self.current.take() {
@@ -358,8 +359,7 @@ impl Corpus {
         Ok(!block.is_empty())
     }
 
-    /// The next chunk and what was left out of it, for whoever reads on one thread; `None` at the
-    /// end.
+    /// The next chunk and its skipped documents, for readers on one thread; `None` at the end.
     ///
     /// # Errors
     /// As [`Corpus::fill`] and [`Block::parse`].

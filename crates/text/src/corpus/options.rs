@@ -1,26 +1,26 @@
-//! How a corpus is read.
+//! The options of reading a corpus.
 
 use serde::{Deserialize, Serialize};
 
 use super::format::Format;
 use super::skipped::OnError;
 
-/// How a corpus is read.
+/// The options of reading a corpus.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CorpusOptions {
-    /// The format of all inputs; told from the name and the first bytes of each where not given.
+    /// The format of all inputs. By default it is detected from the name and the first bytes of each input.
     pub format: Option<Format>,
     /// The field or column that holds a document's id.
     pub id_field: Option<String>,
-    /// The fields or columns that hold its text, in the order in which they are joined; the usual names if empty.
+    /// The fields or columns of its text, in the order in which they are joined; the default names if empty.
     pub text_fields: Vec<String>,
     /// The fields or columns whose values are kept beside the text ([`Chunk::values`](super::Chunk::values)).
     pub fields: Vec<String>,
-    /// The most bytes in a chunk, one larger document excepted; [`DEFAULT_CHUNK_BYTES`](super::DEFAULT_CHUNK_BYTES), or less
-    /// where the input is small, if not given.
+    /// The most bytes in a chunk, except for one larger document. The default is
+    /// [`DEFAULT_CHUNK_BYTES`](super::DEFAULT_CHUNK_BYTES), or less for small inputs.
     pub chunk_bytes: Option<usize>,
-    /// What to do with a document that cannot be read.
+    /// The treatment of a document that cannot be read.
     pub on_error: OnError,
 }
 

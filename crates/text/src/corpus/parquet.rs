@@ -1,8 +1,7 @@
-//! Parquet: the columns that hold id and text, by name or by the names JSONL looks for.
+//! Parquet: the columns of id and text, by given names or by the default names of JSONL.
 //!
-//! Columns are decoded row group by row group as the corpus is read; a block carries the rows as
-//! length-prefixed ids and texts. A damaged file may make the decoder panic; that is caught here
-//! and becomes an error like any other.
+//! Columns are decoded row group by row group as the corpus is read. A block carries the rows as length-prefixed ids
+//! and texts. The decoder may panic on a damaged file; the panic is caught here and becomes an error like any other.
 
 mod kept;
 mod spell;
@@ -40,10 +39,10 @@ pub(super) struct ParquetSource {
     reader: Box<dyn FileReader + Send>,
     /// The id's column, then those of the text.
     columns: Vec<usize>,
-    /// The columns of the fields that are kept.
+    /// The columns of the kept fields.
     kept: Vec<usize>,
     row_group: usize,
-    /// The columns of the current row group, and its rows that are left.
+    /// The columns of the current row group, and the number of its remaining rows.
     open: Vec<ColumnReader>,
     open_kept: Vec<ColumnReader>,
     rows_left: usize,
@@ -58,7 +57,7 @@ impl ParquetSource {
     ) -> Result<Self> {
         let path: Arc<Path> = Arc::from(input.path.as_path());
         let reader: Box<dyn FileReader + Send> = if decoded.compressed || !input.is_seekable() {
-            // Parquet is read from its end: what cannot be sought is held in memory.
+            // Parquet is read from its end, so an input that cannot seek is held in memory.
             let mut bytes = Vec::new();
             if let Err(source) = decoded.reader.read_to_end(&mut bytes) {
                 let at = bytes.len() as u64;
@@ -126,7 +125,7 @@ impl ParquetSource {
                 let descriptor = schema.column(number);
                 values.push(match descriptor.max_rep_level() {
                     0 => read_texts(column, rows, Spelling::of(&descriptor))?,
-                    // The strings of a list, joined by blanks.
+                    // The strings of a list, joined by spaces.
                     _ => {
                         let lists = kept::read(column, rows, &descriptor)?.into_iter();
                         lists.map(|list| Some(list.join(&b' '))).collect()
@@ -192,7 +191,7 @@ fn find_columns(
     options: &CorpusOptions,
 ) -> Result<Vec<usize>> {
     let schema = reader.metadata().file_metadata().schema_descr();
-    // The elements of a list go by the name of the list.
+    // The elements of a list have the name of the list.
     let name = |column: &ColumnDescPtr| match column.max_rep_level() {
         0 => column.path().string(),
         _ => column.path().parts()[0].clone(),
@@ -214,7 +213,7 @@ fn find_columns(
             .columns()
             .iter()
             .filter(|other| other.path().parts()[0] == *root);
-        // The first is the id.
+        // The first column is the id.
         let is_list = column.max_rep_level() > 0;
         let is_nested = is_list && (place == 0 || below.count() > 1);
         let readable = matches!(
@@ -279,7 +278,7 @@ fn read<T: DataType>(
     if levels.is_empty() {
         return Ok(present.map(Some).collect());
     }
-    // A value is there where the level is the highest, and only there.
+    // A value is present exactly at the highest level.
     let highest = if values.len() == rows {
         i16::MIN
     } else {

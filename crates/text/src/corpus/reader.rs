@@ -1,5 +1,4 @@
-//! Where records come from: a stream, or a file that can be read from any place, so that threads
-//! read their own blocks.
+//! Sources of records: a stream, or a file that can be read from any position, so that threads read their own blocks.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::format::Format;
 use tokapi_storage::progress::Progress;
 
-/// The end of the last record that fits is sought in so many bytes at first.
+/// The first search for the last record end that fits covers this many bytes.
 const WINDOW_BYTES: usize = 1 << 16;
 
 /// A source of bytes, front to back.
@@ -31,22 +30,22 @@ impl Read for Reader {
     }
 }
 
-/// An uncompressed file, from a place on.
+/// An uncompressed file, from a position on.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "FilePlace", into = "FilePlace")]
 pub(super) struct FileReader {
-    /// Opened when it is first read, where it comes from another process.
+    /// Opened at the first read if it comes from another process.
     file: Arc<OnceLock<File>>,
     path: Arc<Path>,
     at: u64,
     /// The file's length when it was opened.
     length: u64,
     progress: Progress,
-    /// The numbers of some lines, by where they begin: those that errors asked for.
+    /// The numbers of some lines, by their byte offsets: those that errors asked for.
     lines: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
 
-/// Where a reader of a file stands.
+/// The position of a reader in a file.
 #[derive(Clone, Serialize, Deserialize)]
 struct FilePlace {
     #[serde(with = "tokapi_storage::paths")]
@@ -106,14 +105,14 @@ impl FileReader {
         }
     }
 
-    /// Goes back: the last `count` bytes will be read again.
+    /// Goes back: the last `count` bytes are read again.
     pub(super) fn unread(&mut self, count: usize) {
         self.at -= count as u64;
         self.progress.take_back_bytes(count as u64);
     }
 
-    /// Splits off the whole records in the next `room` bytes, to be read by another thread. None
-    /// where the file ends before, or no record does, or it cannot be read.
+    /// Splits off the whole records in the next `room` bytes, for another thread to read. None if the file ends before,
+    /// if no record ends there, or if the file cannot be read.
     pub(super) fn split_records(&mut self, format: Format, room: usize) -> Option<RecordRange> {
         if self.at.checked_add(room as u64)? >= self.length {
             return None;
@@ -141,8 +140,8 @@ impl FileReader {
         Some(range)
     }
 
-    /// The number of the line that begins here, counted from 1. What lies between here and the last
-    /// line before whose number is known is read for it: all errors together read a file once more.
+    /// The number of the line that begins here, counted from 1. The bytes since the nearest known line are read for it,
+    /// so all errors together read a file once more.
     pub(super) fn line(&self) -> u64 {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lines.range(..=self.at).next_back();
@@ -190,7 +189,7 @@ impl RecordRange {
         self.length
     }
 
-    /// Reads them behind what `bytes` hold.
+    /// Appends the records to `bytes`.
     pub(super) fn read(mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.reserve(self.length);
         let read = (&mut self.reader)
@@ -234,7 +233,7 @@ mod tests {
         }
         // Room for less than one record.
         assert!(reader.split_records(Format::Tsv, 100).is_none());
-        // A file that is cut off behind the reader's back.
+        // A file that is truncated after it was opened.
         let mut again = FileReader {
             at: 0,
             ..reader.clone()

@@ -1,9 +1,9 @@
-//! The format of a file, told from its name and its first bytes.
+//! The format of a file, detected from its name and its first bytes.
 //!
-//! A name that says the format decides; of JSON, the bytes tell whether every line is an object.
-//! Without such a name, the bytes decide. TSV are bytes whose first ten lines all have an id without
-//! blanks, a tab and a text, or whose first line names an id's and a text's column. What
-//! looks like something else that is known (`foreign.rs`) is refused; all the rest is plain text.
+//! A name that tells the format decides; only for JSON, the bytes tell whether every line is an object. Without such a
+//! name, the bytes decide. TSV is recognised in two cases: the first ten lines all have an id without spaces, a tab and
+//! a text; or the first line names a column of ids and one of texts. Known other formats (`foreign.rs`) are refused.
+//! Everything else is plain text.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use super::format::Format;
 use super::options::CorpusOptions;
 use super::table::Table;
 
-/// The lines that must look like TSV.
+/// The number of lines that must look like TSV.
 const LINES: usize = 10;
 
-/// The format of the file called `path` whose first bytes are `start`.
+/// The format of the file `path` with first bytes `start`.
 ///
 /// # Errors
-/// What it is instead of a format that can be read, and what to do.
+/// The file is in a format that cannot be read; the error tells which, and what to do.
 pub(super) fn recognise(
     path: &Path,
     start: &[u8],
@@ -31,7 +31,7 @@ pub(super) fn recognise(
     match by_name {
         Some(Format::Jsonl) => return Ok(json_of_bytes(start)),
         Some(format) => return Ok(format),
-        // Nothing at all is no document, unless the name says that the file is one.
+        // An empty file has no documents, unless its name says that the file is one.
         None if start.is_empty() => return Ok(Format::Jsonl),
         None => {}
     }
@@ -46,7 +46,7 @@ pub(super) fn recognise(
     }
 }
 
-/// The format of records that the first bytes tell.
+/// The format of records, detected from the first bytes.
 fn records_of_bytes(start: &[u8], options: &CorpusOptions) -> Option<Format> {
     let trimmed = start.trim_ascii_start();
     let is_table = |format| matches!(Table::of(format, start, options), Ok(Some(_)));
@@ -65,14 +65,14 @@ fn records_of_bytes(start: &[u8], options: &CorpusOptions) -> Option<Format> {
     }
 }
 
-/// Whether an array of objects, or an empty one, begins here.
+/// Whether an array of objects, or an empty array, begins here.
 fn is_array(trimmed: &[u8]) -> bool {
     let inner = trimmed.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
     inner.is_some_and(|inner| matches!(inner.first(), Some(b'{' | b']')))
 }
 
-/// Whether JSON is an object a line, or an array or objects over several lines: the first line then
-/// ends where an object goes on.
+/// Whether JSON has one object per line, or an array or objects over several lines. In the second case the first line
+/// ends within an object.
 fn json_of_bytes(start: &[u8]) -> Format {
     let trimmed = start.trim_ascii_start();
     let first_line = trimmed.split(|&byte| byte == b'\n').next();
@@ -89,7 +89,7 @@ fn json_of_bytes(start: &[u8]) -> Format {
 /// Whether the first lines are all `id<TAB>text`.
 fn has_ids(start: &[u8]) -> bool {
     let mut lines: Vec<&[u8]> = start.split(|&byte| byte == b'\n').take(LINES + 1).collect();
-    // The last may go on behind what was looked at.
+    // The last line may go on beyond the peeked bytes.
     if lines.len() > 1 {
         lines.pop();
     }
@@ -102,7 +102,7 @@ fn has_ids(start: &[u8]) -> bool {
         && lines.all(|line| memchr::memchr(b'\t', line).is_some_and(|tab| is_id(&line[..tab])))
 }
 
-/// What a file is that begins with `start` and is too large for one document, and what to do.
+/// The likely format of a file that begins with `start` and is too large for one document, and advice.
 pub(super) fn probably(start: &[u8]) -> &'static str {
     let lines: Vec<&[u8]> = start.split(|&byte| byte == b'\n').take(LINES).collect();
     let all_have = |mark: u8| lines.iter().all(|line| line.contains(&mark));

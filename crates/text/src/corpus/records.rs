@@ -1,4 +1,4 @@
-//! Records: the raw bytes of whole records, as sources give them.
+//! Records: the raw bytes of whole records, as sources deliver them.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use super::segment::{First, Origin, Segment};
 use super::skipped::{OnError, Skipped};
 use tokapi_storage::error::{Error, Result};
 
-/// Raw records, perhaps of several files, in input order.
+/// Raw records, possibly of several files, in input order.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Records {
     pub bytes: Vec<u8>,
     pub segments: Vec<Segment>,
     pub options: Arc<CorpusOptions>,
     chunk_bytes: usize,
-    /// The most bytes that one document may have.
+    /// The most bytes of one document.
     pub document_bytes: usize,
     pub skipped: Skipped,
-    /// Records of a file that are read by [`Records::load`]: all records here, if there are any.
+    /// Records of a file that [`Records::load`] will read. If there are any, they are the only records here.
     unread: Option<RecordRange>,
 }
 
 impl Records {
-    /// Makes it empty, to take up to `chunk_bytes`.
+    /// Empties the records, to take up to `chunk_bytes`.
     pub(super) fn start(
         &mut self,
         options: &Arc<CorpusOptions>,
@@ -47,30 +47,30 @@ impl Records {
         self.bytes.len() + self.unread_bytes()
     }
 
-    /// The bytes that [`Records::load`] reads.
+    /// The number of bytes that [`Records::load`] will read.
     pub(super) fn unread_bytes(&self) -> usize {
         self.unread.as_ref().map_or(0, RecordRange::len)
     }
 
-    /// Whether there is nothing in it: no records, and nothing left out.
+    /// Whether there are no records and no skipped documents.
     pub(super) fn is_empty(&self) -> bool {
         self.segments.is_empty() && self.skipped.count == 0
     }
 
-    /// The bytes that may still be added.
+    /// The number of bytes that still fit.
     pub(super) fn room(&self) -> usize {
         self.chunk_bytes.saturating_sub(self.len())
     }
 
-    /// Makes room for as much again, in records that are full.
+    /// Doubles the capacity of full records.
     pub(super) fn widen(&mut self) {
         self.chunk_bytes += self.len().max(1);
     }
 
-    /// Reads the records that have been left to the thread that parses them.
+    /// Reads the records that were left to the parsing thread.
     ///
     /// # Errors
-    /// A file that cannot be read, where errors stop.
+    /// A file cannot be read, and errors stop.
     pub(super) fn load(&mut self) -> Result<()> {
         if let Some(unread) = self.unread.take()
             && let Err(source) = unread.read(&mut self.bytes)
@@ -91,7 +91,7 @@ impl Records {
         records.map(|(segment, end)| (segment, &self.bytes[segment.start..end]))
     }
 
-    /// Adds records of `origin` that [`Records::load`] will read; there were none before.
+    /// Adds records of `origin` that [`Records::load`] will read. There must be no records before.
     pub(super) fn add_unread(
         &mut self,
         origin: &Origin,
@@ -115,7 +115,7 @@ impl Records {
         }
     }
 
-    /// Stops with `error`, or counts it.
+    /// Stops with `error`, or counts it as skipped.
     pub(super) fn skip(&mut self, error: Error) -> Result<()> {
         match self.options.on_error {
             OnError::Stop => Err(error),

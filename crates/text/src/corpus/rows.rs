@@ -1,7 +1,7 @@
-//! Rows: documents that come decoded, as bytes within a block.
+//! Rows: decoded documents, as bytes within a block.
 //!
-//! A row is an id, a text, and for every field that is kept the number of its values and the values. Ids, texts and
-//! values stand behind their lengths, 32 bits each.
+//! A row is an id and a text. For every kept field, the number of its values and the values follow. Every id, text and
+//! value follows its length of 32 bits.
 
 use std::num::TryFromIntError;
 
@@ -10,7 +10,7 @@ use super::segment::{NOT_UTF8, Segment, Sink};
 use super::value::ValueType;
 use tokapi_storage::error::{Position, Result};
 
-/// The length of an id or text that is null.
+/// The length of a null id or text.
 const NULL: u32 = u32::MAX;
 
 /// Appends an id, text or value: its length, then its bytes.
@@ -28,7 +28,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Appends the number of the values that follow.
+/// Appends the number of values that follow.
 pub(super) fn put_count(
     count: usize,
     bytes: &mut Vec<u8>,
@@ -37,7 +37,7 @@ pub(super) fn put_count(
     Ok(())
 }
 
-/// Takes the next number of values off a row.
+/// Takes the number of values off a row.
 fn take_count(bytes: &mut &[u8]) -> u32 {
     let Some((count, rest)) = bytes.split_first_chunk() else {
         return 0;

@@ -1,4 +1,4 @@
-//! The records of one file within a block, and the place that parsers put documents in.
+//! The records of one file within a block, and the sink of parsed documents.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,31 +12,31 @@ use super::skipped::{OnError, Skipped};
 use super::table::Table;
 use tokapi_storage::error::{Error, Place, Position, Result};
 
-/// Why a text cannot be taken, where it is not UTF-8.
+/// The reason for refusing a text that is not UTF-8.
 pub(super) const NOT_UTF8: &str = "not valid UTF-8; convert the file to UTF-8";
 
-/// Which line, or row, of its file comes first in a segment.
+/// The number of the first line, or row, of a segment in its file.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum First {
-    /// The one of this number.
+    /// This number.
     Number(u64),
-    /// The line that begins where this reader stands.
+    /// The line at the position of this reader.
     At(FileReader),
 }
 
-/// How the bytes of records are laid out.
+/// The layout of the bytes of records.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Layout {
-    /// As in a file of this format.
+    /// The layout of a file of this format.
     Format(Format),
-    /// As in a table of this format, whose header names the columns.
+    /// The layout of a table of this format; its header names the columns.
     Table(Format, Arc<Table>),
-    /// As rows of ids, texts and values (`rows.rs`).
+    /// Rows of ids, texts and values (`rows.rs`).
     Rows,
 }
 
 impl Layout {
-    /// The format of the file, where the bytes are the file's own.
+    /// The format of the file, if the bytes are the file's own.
     pub(super) fn format(&self) -> Option<Format> {
         match self {
             Layout::Format(format) | Layout::Table(format, _) => Some(*format),
@@ -45,7 +45,7 @@ impl Layout {
     }
 }
 
-/// The file that records come from, and how they are read.
+/// The file of some records, and how they are read.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Origin {
     #[serde(with = "tokapi_storage::paths")]
@@ -57,15 +57,15 @@ pub(super) struct Origin {
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Segment {
     pub origin: Origin,
-    /// Where its bytes begin among those of its block.
+    /// The start of its bytes among those of its block.
     pub start: usize,
     pub first: First,
-    /// Whether nothing of the file comes before.
+    /// Whether this is the beginning of the file.
     pub starts_file: bool,
 }
 
 impl Segment {
-    /// The number of the first line in its file, or of the first row.
+    /// The number of the first line, or row, in the file.
     pub(super) fn first(&self) -> u64 {
         match &self.first {
             First::Number(number) => *number,
@@ -73,13 +73,13 @@ impl Segment {
         }
     }
 
-    /// The error that `what` is wrong at byte `at` of this segment's `bytes`.
+    /// The error for fault `what` at byte `at` of this segment's `bytes`.
     pub(super) fn error_at(&self, bytes: &[u8], at: usize, what: impl Into<String>) -> Error {
         let line = self.first() + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64;
         self.error(Position::Line(line), what)
     }
 
-    /// The error that `what` is wrong at `position`.
+    /// The error for fault `what` at `position`.
     pub(super) fn error(&self, position: Position, what: impl Into<String>) -> Error {
         Error::Input {
             place: Place {
@@ -91,7 +91,7 @@ impl Segment {
     }
 }
 
-/// Where parsers put documents, and what they could not make documents of.
+/// The sink of parsers: the documents, and the errors of those that failed.
 pub(super) struct Sink<'a> {
     pub chunk: &'a mut Chunk,
     pub on_error: OnError,
@@ -99,8 +99,8 @@ pub(super) struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// Stops with `error`, or counts it. Only the first few are made: finding a line's number
-    /// takes longer than reading it.
+    /// Stops with `error`, or counts it as skipped. Only the first few errors are made, because finding the number of a
+    /// line takes longer than reading it.
     pub(super) fn skip(&mut self, error: impl FnOnce() -> Error) -> Result<()> {
         match self.on_error {
             OnError::Stop => Err(error()),

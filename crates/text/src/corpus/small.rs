@@ -1,5 +1,5 @@
-//! Small files, which are opened when their block is parsed: opening one takes longer than reading
-//! it, so the threads that parse do it side by side.
+//! Small files, opened when their block is parsed. Opening one takes longer than reading it, so the parsing threads
+//! open them in parallel.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use tokapi_storage::compress::Compression;
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
-/// A larger file is read by the block.
+/// Larger files are read when the block is filled.
 const SMALL_BYTES: u64 = 1 << 14;
 
-/// The most that a small file may expand to, where it is compressed and its name does not say so.
+/// The largest size after decompression of a small file whose name tells of no compression.
 const MOST_BYTES: usize = 64 << 20;
 
-/// A file that no more than one block holds.
+/// A file that fits into one block.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SmallFile {
     #[serde(with = "tokapi_storage::paths")]
@@ -30,7 +30,8 @@ pub(super) struct SmallFile {
 }
 
 impl SmallFile {
-    /// The file of `input`, if it is small and its name tells of no compression: Parquet is compressed inside.
+    /// The file of `input`, if it is small and its name tells of no compression. Parquet does not count: it is
+    /// compressed inside.
     pub fn of(input: &Input, progress: &Progress) -> Option<Self> {
         let is_small = input.is_seekable() && input.bytes <= SMALL_BYTES;
         let is_parquet = input.path.extension().is_some_and(|end| end == "parquet");
@@ -43,10 +44,10 @@ impl SmallFile {
         })
     }
 
-    /// Adds all that it holds to `records`.
+    /// Adds the content to `records`.
     ///
     /// # Errors
-    /// It cannot be read, or has no format that can.
+    /// The file cannot be read, or has no readable format.
     pub fn read_into(self, records: &mut Records) -> Result<()> {
         let read = std::fs::read(&self.path);
         let read = read.map_err(|source| decode::failed(&self.path, false, 0, source))?;

@@ -19,7 +19,7 @@ use super::{json, recognise};
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
-/// The most memory that is asked for ahead of the text that fills it.
+/// The most memory that is reserved before the text arrives.
 const RESERVED_BYTES: usize = 64 << 20;
 
 /// An input that is being read.
@@ -40,7 +40,7 @@ impl Source {
         }
         let path: Arc<Path> = Arc::from(input.path.as_path());
         let mut decoded = decode::open(input, options, progress)?;
-        log::info!("{}: read as {:?}", path.display(), decoded.format);
+        log::info!("{}: read as {}", path.display(), decoded.format.name());
         let wrong = |position: Position, what: String| Error::Input {
             place: Place {
                 path: path.to_path_buf(),
@@ -101,7 +101,7 @@ impl Source {
         })))
     }
 
-    /// Adds records to `records` until it is full; false when the input is at its end.
+    /// Adds records to `records` until it is full; returns false at the end of the input.
     pub(super) fn read_into(&mut self, records: &mut Records, progress: &Progress) -> Result<bool> {
         match self {
             Source::Records(source) => source.read_into(records),
@@ -115,16 +115,16 @@ impl Source {
 pub(super) struct RecordSource {
     origin: Origin,
     format: Format,
-    /// Where records end, as far as that is told by all that is before the next one.
+    /// The state that finds the ends of records.
     ends: Ends,
     reader: Reader,
     compressed: bool,
-    /// The beginning of a record whose end has not been read.
+    /// The beginning of an incomplete record.
     carried: Vec<u8>,
     read_bytes: u64,
-    /// The number of the next line, where the reader cannot tell.
+    /// The number of the next line, if the reader cannot tell.
     next_line: u64,
-    /// Whether no record has been given yet.
+    /// Whether no record has been read yet.
     at_start: bool,
 }
 
@@ -147,7 +147,7 @@ impl RecordSource {
             }
         }
         records.bytes.append(&mut self.carried);
-        // Read up to the room that is left; if no record ends in it, twice that, and so on.
+        // Reads up to the room that is left. If no record ends there, reads twice as much, and so on.
         let mut target = start.saturating_add(records.room());
         let mut searched = start;
         let mut ends = self.ends;
@@ -174,7 +174,7 @@ impl RecordSource {
                 records.add(&self.origin, start, first, self.at_start);
                 self.at_start = false;
                 if at_end && ends.is_open() {
-                    // Told by a block of its own, behind what is wrong in this one.
+                    // The next block reports this error, after the errors of this block.
                     self.ends = ends;
                     return match read_bytes {
                         0 => Err(self.open_array()),
@@ -198,7 +198,7 @@ impl RecordSource {
         }
     }
 
-    /// The error that the next document, which begins with `text`, has more than `bytes` bytes.
+    /// The error for a next document, beginning with `text`, of more than `bytes` bytes.
     fn too_large(&self, bytes: usize, first: &First, text: &[u8]) -> Error {
         let line = match first {
             First::Number(line) => *line,
@@ -219,7 +219,7 @@ impl RecordSource {
         self.error(line, what)
     }
 
-    /// The error that an array is open at the end of the file.
+    /// The error for an array that is open at the end of the file.
     fn open_array(&self) -> Error {
         self.error(self.next_line, json::CUT_OFF.into())
     }
@@ -234,10 +234,10 @@ impl RecordSource {
         }
     }
 
-    /// Reads up to `count` bytes more; fewer at the end of the input or where it is damaged.
+    /// Reads up to `count` more bytes; fewer at the end of the input or at damage.
     fn read(&mut self, count: usize, bytes: &mut Vec<u8>) -> (usize, Option<Error>) {
         let before = bytes.len();
-        // A chunk may be asked for that is larger than the input, or than the memory.
+        // A chunk may be larger than the input, or than the memory.
         bytes.reserve(count.min(RESERVED_BYTES));
         let result = (&mut self.reader).take(count as u64).read_to_end(bytes);
         let read = bytes.len() - before;

@@ -1,4 +1,4 @@
-//! Inputs that can be read but once, put into files so that they can be read again.
+//! Copies of inputs that can be read only once, in files that can be read again.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,15 +12,14 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{Staged, remove_left_over};
 
-/// The files of spooled inputs; they are removed when this is dropped.
+/// The files of spooled inputs. They are removed when this is dropped.
 #[derive(Default)]
 pub struct Spooled {
     files: Vec<Staged>,
 }
 
 impl Corpus {
-    /// The same corpus once more, from the beginning: the inputs that have not been opened yet. It reports to the same
-    /// progress.
+    /// The same corpus from the beginning, without inputs that have been opened. It reports to the same progress.
     pub fn again(&self) -> Corpus {
         let inputs = self.inputs.iter().cloned().collect();
         let again = Corpus::new(inputs, (*self.options).clone());
@@ -39,17 +38,17 @@ impl Corpus {
         }
     }
 
-    /// Reads standard input, pipes, devices and documents from memory to their ends, into files beside `output`, from which they
-    /// can be read any number of times.
+    /// Copies standard input, pipes, devices and documents from memory into files beside `output`. The copies can be
+    /// read any number of times.
     ///
     /// # Errors
-    /// An input cannot be read, or a file not be written.
+    /// An input cannot be read, or a file cannot be written.
     pub fn spool(&mut self, output: &Path) -> Result<Spooled> {
         let mut spooled = Spooled::default();
         let mut name = output.as_os_str().to_os_string();
         name.push("-input");
         let name = Path::new(&name);
-        // Also where nothing is to be put there now.
+        // Also if no file is needed now.
         remove_left_over(name);
         if let Some(Source::Documents(mut source)) = self
             .current
@@ -99,7 +98,7 @@ impl Corpus {
     }
 }
 
-/// Copies all of `from`, which is called `name`.
+/// Copies all of `from`, called `name` in errors.
 fn copy(from: &mut dyn io::Read, to: &mut Staged, name: &Path, progress: &Progress) -> Result<()> {
     let mut buffer = vec![0; 1 << 20];
     loop {

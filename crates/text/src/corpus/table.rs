@@ -1,7 +1,7 @@
-//! Headers of tables: the first row names the columns, every further row is a document (`cells.rs`).
+//! Headers of tables: the first row names the columns, every other row is a document (`cells.rs`).
 //!
-//! CSV always has a header. TSV has one if its first line names the columns of an id and of the
-//! text; otherwise its lines are `id<TAB>text` (`tsv.rs`).
+//! CSV always has a header. TSV has one if its first line names a column of ids and one of texts; otherwise its lines
+//! are `id<TAB>text` (`tsv.rs`).
 
 use serde::{Deserialize, Serialize};
 
@@ -9,24 +9,24 @@ use super::format::Format;
 use super::options::CorpusOptions;
 use super::{columns, csv};
 
-/// What the header of a table says.
+/// The content of a table's header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Table {
     pub id: usize,
     pub texts: Vec<usize>,
-    /// The columns of the fields that are kept.
+    /// The columns of the kept fields.
     pub kept: Vec<usize>,
     /// The number of columns.
     pub width: usize,
-    /// The bytes of the header, with its line's end.
+    /// The bytes of the header, line end included.
     pub header_bytes: usize,
 }
 
 impl Table {
-    /// The table of `format` whose first bytes are `start`; none where its documents have no columns.
+    /// The table of `format` with first bytes `start`; none if documents of this format have no columns.
     ///
     /// # Errors
-    /// What is wrong with the header.
+    /// The header is invalid.
     pub fn of(
         format: Format,
         start: &[u8],

@@ -1,24 +1,24 @@
-//! One term a line; an empty line ends a document. Documents have no ids but their numbers.
+//! One term per line; an empty line ends a document. Documents have numbers, not ids.
 //!
-//! The lines are text like any other: the analyzer cuts them, so that `plain` lower-cases them
-//! and `whitespace` takes them as they are.
+//! The lines are text like any other, and the analyzer cuts them. `plain` lower-cases them, and `whitespace` leaves
+//! them unchanged.
 
 use super::chunk::Span;
 use super::format::empty_line;
 use super::segment::{NOT_UTF8, Segment, Sink};
 use tokapi_storage::error::Result;
 
-/// Parses `bytes` behind what the chunk holds.
+/// Parses `bytes` and appends to the chunk.
 pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
     let base = sink.chunk.text.len();
     sink.chunk.text.extend_from_slice(bytes);
-    // Keeps the last document apart from whatever follows.
+    // Separates the last document from the following text.
     sink.chunk.text.push(b'\n');
     let to = base + bytes.len();
     spans(segment, base, to, sink)
 }
 
-/// Parses the text that the chunk holds.
+/// Parses the text that is already in the chunk.
 pub(super) fn parse_in_place(segment: &Segment, sink: &mut Sink<'_>) -> Result<()> {
     let to = sink.chunk.text.len();
     spans(segment, 0, to, sink)
@@ -41,7 +41,7 @@ fn spans(segment: &Segment, from: usize, to: usize, sink: &mut Sink<'_>) -> Resu
                 let text = std::mem::take(&mut sink.chunk.text);
                 let skipped = sink.skip(|| segment.error_at(&text[from..], at, NOT_UTF8));
                 sink.chunk.text = text;
-                // The bytes must not be read as text of a neighbour, but their lines still count.
+                // The bytes must not become text of a neighbour, but their lines still count.
                 let bad = sink.chunk.text[start..end].iter_mut();
                 bad.filter(|byte| **byte != b'\n')
                     .for_each(|byte| *byte = b' ');
@@ -53,8 +53,7 @@ fn spans(segment: &Segment, from: usize, to: usize, sink: &mut Sink<'_>) -> Resu
     Ok(())
 }
 
-/// Where the document that starts at `start` ends, before its last line's end if it has a line,
-/// and where the next one starts.
+/// The end of the document that starts at `start`, before its last line end if any, and the start of the next document.
 fn document_end(text: &[u8], start: usize, carriage_returns: bool) -> (usize, usize) {
     let empty_line = |at: usize| empty_line(&text[at..]).map(|length| at + length);
     if let Some(next) = empty_line(start) {

@@ -47,7 +47,7 @@ fn small_and_large_files_come_in_their_order_whatever_the_chunks() {
         let name = folder.path().join(format!("{file:02}.tsv"));
         std::fs::write(name, lines.collect::<String>()).unwrap();
     }
-    // Neither is read.
+    // Neither file is read.
     std::fs::write(folder.path().join("05.tsv"), b"no tab\n").unwrap();
     std::fs::write(folder.path().join("12.pdf"), b"%PDF-1.4").unwrap();
     expected.retain(|id| !id.starts_with("5-"));
@@ -67,7 +67,7 @@ fn small_and_large_files_come_in_their_order_whatever_the_chunks() {
     }
 }
 
-/// A small file that expands to many blocks ends, also where its name does not say that it is compressed.
+/// Reading a small file that expands to many blocks ends, even if its name does not tell of compression.
 #[test]
 fn a_small_file_may_hold_much() {
     let folder = tempfile::tempdir().unwrap();

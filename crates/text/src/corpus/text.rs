@@ -1,4 +1,4 @@
-//! The whole file is one document, its path the id.
+//! Plain text: the whole file is one document, and its path is the id.
 
 use super::segment::{NOT_UTF8, Segment, Sink};
 use tokapi_storage::error::Result;

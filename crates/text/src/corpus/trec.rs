@@ -1,7 +1,7 @@
 //! TREC SGML: `<DOC>`, `<DOCNO>id</DOCNO>`, any further elements, `</DOC>`.
 //!
-//! The text is all that stands outside of tags and of the id's element, or only the elements the
-//! user names; a tag counts as a space, the usual entities are replaced.
+//! The text is everything outside of tags and of the id's element, or only the elements that the user names. A tag
+//! counts as a space. The usual entities are replaced.
 
 use super::format::Format;
 use super::options::CorpusOptions;
@@ -22,7 +22,7 @@ pub(super) fn parse(
         let body = start + "<DOC>".len();
         let (end, next) = match find_first(bytes, body, &["/DOC", "DOC"]) {
             Some((end, 0)) => (end, end + "</DOC>".len()),
-            // Another document begins: the end of this one is lost.
+            // Another document begins, so the end tag of this one is missing.
             Some((inner, _)) => (inner, inner),
             None => (bytes.len(), bytes.len()),
         };
@@ -36,7 +36,7 @@ pub(super) fn parse(
             sink.skip(|| segment.error_at(bytes, start, problem))?;
         }
     }
-    // Where a block may end, so that it makes no difference whether one does.
+    // Documents end where blocks may end, so that the cuts make no difference.
     let end = Format::Trec.last_record_end(bytes, 0).unwrap_or(0).max(at);
     let rest = bytes[end..].trim_ascii();
     let begun = rest.len() < "<DOC>".len() && b"<DOC>"[..rest.len()].eq_ignore_ascii_case(rest);
@@ -45,17 +45,17 @@ pub(super) fn parse(
     } else if begun {
         CUT_OFF
     } else if at == 0 && segment.starts_file && find_tag(bytes, 0, "/DOC").is_none() {
-        // A file without an end of a document is never cut: this is all of it.
+        // A file without the end of a document is never cut, so this is all of it.
         "no `<DOC>`: this is not TREC SGML; name the format"
     } else {
-        // Headers and wrapping elements between documents are no documents.
+        // Headers and wrapping elements between documents are ignored.
         return Ok(());
     };
     let at = bytes.len() - bytes[end..].trim_ascii_start().len();
     sink.skip(|| segment.error_at(bytes, at, problem))
 }
 
-/// Adds one document, or tells why it cannot be.
+/// Adds one document, or returns the reason why it cannot be added.
 fn push(
     document: &str,
     id_tag: &str,
@@ -98,7 +98,7 @@ fn push(
     Ok(())
 }
 
-/// What stands in every element with the name `tag`; one that does not end goes on to the end.
+/// The content of every element named `tag`. An element without an end goes on to the end of the document.
 fn elements<'a>(document: &'a str, tag: &'a str) -> impl Iterator<Item = &'a str> {
     let (mut at, closing) = (0, format!("/{tag}"));
     let bytes = document.as_bytes();
@@ -109,12 +109,12 @@ fn elements<'a>(document: &'a str, tag: &'a str) -> impl Iterator<Item = &'a str
     })
 }
 
-/// Where `<name>` next stands, in upper or lower case.
+/// The next place of `<name>`, ignoring case.
 fn find_tag(bytes: &[u8], from: usize, name: &str) -> Option<usize> {
     find_first(bytes, from, &[name]).map(|(at, _)| at)
 }
 
-/// Where a tag with one of `names` next stands, and the place of its name among them.
+/// The next place of a tag with one of `names`, and the index of that name.
 fn find_first(bytes: &[u8], from: usize, names: &[&str]) -> Option<(usize, usize)> {
     memchr::memchr_iter(b'<', &bytes[from..]).find_map(|found| {
         let at = from + found;
@@ -128,10 +128,10 @@ fn find_first(bytes: &[u8], from: usize, names: &[&str]) -> Option<(usize, usize
     })
 }
 
-/// Appends `text` without its tags and with its entities replaced.
+/// Appends `text` with tags removed and entities replaced.
 fn strip(text: &str, into: &mut Vec<u8>) {
     let bytes = text.as_bytes();
-    // Behind the last `>` no tag ends, and none need be sought.
+    // After the last `>` no tag ends, so none is searched.
     let last_close = memchr::memrchr(b'>', bytes).unwrap_or(0);
     let mut at = 0;
     while let Some(next) = memchr::memchr2(b'<', b'&', &bytes[at..]).map(|found| at + found) {
@@ -157,9 +157,9 @@ fn strip(text: &str, into: &mut Vec<u8>) {
     into.extend_from_slice(&bytes[at..]);
 }
 
-/// The character that the entity at the start of `text` names, and the entity's length.
+/// The character of the entity at the start of `text`, and the entity's length.
 fn entity(text: &str) -> Option<(char, usize)> {
-    // `&#1114111;` is the longest that is understood.
+    // The longest entity is `&#1114111;`.
     let end = text.bytes().take(10).position(|b| b == b';')?;
     let name = &text[1..end];
     let character = match name {

@@ -1,4 +1,4 @@
-//! `id<TAB>text`, one document a line. Empty lines are passed over.
+//! `id<TAB>text`, one document per line. Empty lines are ignored.
 
 use super::segment::{NOT_UTF8, Segment, Sink};
 use tokapi_storage::error::Result;

@@ -1,7 +1,7 @@
 //! Values of fields, and their types.
 //!
-//! A value is text, whatever its type: so filters compare it and lists hold it. Where it is not a string, one byte before
-//! it tells the type. The byte occurs nowhere in UTF-8, so that values without it are strings.
+//! A value of any type is text: filters compare text, and lists hold text. A value that is not a string begins with one
+//! byte for its type. This byte never occurs in UTF-8, so values without it are strings.
 
 use std::borrow::Cow;
 
@@ -41,10 +41,10 @@ impl ValueType {
     }
 }
 
-/// What a document has in a field that is kept.
+/// A value of a document in a kept field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldValue<'a> {
-    /// The place of the field among those that are kept.
+    /// The index of the field among the kept ones.
     pub field: usize,
     /// Its type.
     pub kind: ValueType,

@@ -1,4 +1,4 @@
-//! A block: some successive documents, rendered. Blocks are made in parallel, each by one thread.
+//! A block: some consecutive documents, rendered. Blocks are made in parallel, each by one thread.
 
 use super::format::{Spelling, id};
 use super::random::Stream;
@@ -8,21 +8,22 @@ use super::{LENGTH_MU, LENGTH_SIGMA};
 use crate::corpus::Format;
 use tokapi_storage::error::Result;
 
-/// Made-up words kept ready: 2 MiB of slots, which serve 97.8 % of the draws; the others are spelled when drawn. 500 MB on
-/// one core take 0.54 s, against 0.57 s with half and 0.56 s with twice as many.
+/// Made-up words kept ready: 2 MiB of slots, which serve 97.8 % of the draws; the others are spelled when drawn. 500 MB
+/// take 0.54 s on one core, against 0.57 s with half as many words and 0.56 s with twice as many.
 const READY: usize = 131_072;
 
 /// Words drawn at a time.
 const BATCH: usize = 128;
 
-/// A term and the separator after it, 16 bytes in little-endian order: the first 15 are the text, the last is its length or
-/// [`ELSEWHERE`].
+/// A term and the separator after it, 16 bytes in little-endian order. The first 15 are the text; the last is the
+/// length or [`ELSEWHERE`].
 type Slot = u128;
 
-/// A slot whose low half is a position, and whose high half (but for this marker) a length, in `Renderer::long`.
+/// Marks a slot that points into `Renderer::long`: the low half is the position, and the rest of the high half the
+/// length.
 const ELSEWHERE: u8 = u8::MAX;
 
-/// Everything that the documents of a collection have in common.
+/// The state shared by all documents of a collection.
 pub(super) struct Renderer<'a> {
     seed: u64,
     length_mu: f64,
@@ -35,21 +36,21 @@ pub(super) struct Renderer<'a> {
 
 /// One document of a block.
 pub(super) struct Document {
-    /// Where it starts and ends in the block's text.
+    /// The start and end in the block's text.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) words: u64,
-    /// What it adds to the size of the collection.
+    /// The bytes that it adds to the size of the collection.
     pub(super) bytes: u64,
 }
 
-/// Successive documents; the memory is used again from one filling to the next.
+/// Consecutive documents. The memory is reused from one fill to the next.
 #[derive(Default)]
 pub(super) struct Block {
     /// Number of the first document, counted from 0.
     pub(super) first: u64,
     pub(super) documents: Vec<Document>,
-    /// The text, then bytes without meaning.
+    /// The text, followed by bytes without meaning.
     buffer: Vec<u8>,
 }
 
@@ -67,7 +68,7 @@ impl Block {
 
 impl<'a> Renderer<'a> {
     /// # Errors
-    /// [`tokapi_storage::error::Error::Usage`] when a term of the vocabulary cannot be written in the format.
+    /// [`tokapi_storage::error::Error::Usage`] if a term of the vocabulary cannot be written in the format.
     pub(super) fn new(
         vocabulary: &'a Vocabulary,
         format: Format,
@@ -103,7 +104,7 @@ impl<'a> Renderer<'a> {
         Ok(renderer)
     }
 
-    /// Replaces what `block` holds by `count` documents from the `first`.
+    /// Replaces the content of `block` by `count` documents, from number `first`.
     pub(super) fn fill(&self, block: &mut Block, first: u64, count: u64) {
         block.first = first;
         block.documents.clear();
@@ -116,7 +117,7 @@ impl<'a> Renderer<'a> {
             let start = at;
             let mut stream = Stream::new(self.seed, number);
             let words = stream.log_normal_length(self.length_mu, LENGTH_SIGMA);
-            // Room for every word to be copied as a whole slot; long words make their own.
+            // Room for copying every word as a whole slot; long words reserve their own.
             let frame = prefix.len() + self.format.suffix().len();
             let room = words as usize * size_of::<Slot>() + frame;
             if block.buffer.len() < at + room {
@@ -141,7 +142,7 @@ impl<'a> Renderer<'a> {
                         block.buffer.resize(needed, 0);
                         at = put(&mut block.buffer, at, term);
                     } else {
-                        // The whole slot: copying 16 bytes is cheaper than copying as many as the word has.
+                        // The whole slot: a copy of 16 bytes is cheaper than a copy of the word's exact length.
                         put(&mut block.buffer, at, &slot.to_le_bytes());
                         at += usize::from(length);
                     }
@@ -181,7 +182,7 @@ impl<'a> Renderer<'a> {
 
     #[cold]
     fn long_term(&self, slot: Slot) -> &[u8] {
-        // The inverse of `slot`, which made both from usize.
+        // The inverse of the packing in `slot`: both were usize.
         let (start, length) = (slot as u64 as usize, (slot << 8 >> 72) as usize);
         &self.long[start..start + length]
     }

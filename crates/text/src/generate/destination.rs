@@ -1,4 +1,4 @@
-//! From options to a file, a folder or a stream; files and folders appear whole or not at all.
+//! The destination of a collection: a file, a folder or a stream. Files and folders appear whole or not at all.
 
 use std::io;
 use std::path::Path;
@@ -10,16 +10,15 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{Staged, StagedFolder, unless_closed};
 
-/// Generates a collection under the name `path`, a folder for [`Format::Text`]; `-` is standard output.
+/// Generates a collection at `path`. [`Format::Text`] makes a folder; `-` is standard output.
 ///
-/// It grows under a temporary name beside `path` and is renamed when it is whole; a file that was there before is
-/// replaced then. A device or a pipe is written to directly. Bytes are counted in
-/// `progress` as [`Summary::bytes`] does.
+/// The output grows under a temporary name beside `path`, and is renamed when it is whole. An existing file is replaced
+/// then. Devices and pipes are written directly. `progress` counts bytes as [`Summary::bytes`] does.
 ///
 /// # Errors
-/// [`Error::Write`] when the output cannot be written; [`Error::Cancelled`]; [`Error::Usage`] when the options contradict one another, when a
-/// term cannot be written in the format, and when a folder stands in the way (of a file: any; of a folder: one with
-/// something in it).
+/// [`Error::Write`] if the output cannot be written; [`Error::Cancelled`]; [`Error::Usage`] if the options contradict
+/// one another, if a term cannot be written in the format, or if a folder is in the way (for a file: any folder; for a
+/// folder: one that is not empty).
 pub fn to_path(options: &Options, path: &Path, progress: &Progress) -> Result<Summary> {
     if options.format == Format::Text && path != Path::new("-") {
         return to_folder(options, path, progress);
@@ -39,13 +38,12 @@ pub fn to_path(options: &Options, path: &Path, progress: &Progress) -> Result<Su
     Ok(summary)
 }
 
-/// Generates a collection into a stream, `name` in errors. `progress` is as for [`to_path`].
+/// Generates a collection into a stream, which errors call `name`. `progress` is as for [`to_path`].
 ///
-/// When the stream is a pipe whose reader closes it early, that is no error: the summary then counts the whole blocks
-/// that were written.
+/// A pipe whose reader closes it early is no error: the summary then counts the whole blocks that were written.
 ///
 /// # Errors
-/// [`Error::Write`] when the stream cannot be written; [`Error::Usage`] as for [`to_path`], and for [`Format::Text`].
+/// [`Error::Write`] if the stream cannot be written; [`Error::Usage`] as for [`to_path`], and for [`Format::Text`].
 pub fn to_stream(
     options: &Options,
     output: &mut (dyn io::Write + Send),

@@ -1,4 +1,4 @@
-//! What a document looks like in each format, and which format a file name asks for.
+//! The spelling of a document in each format, and the format that a file name tells.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use crate::corpus::Format;
 use tokapi_storage::compress::Compression;
 use tokapi_storage::error::{Error, Result};
 
-/// The format, if the name tells it, and the compression that a file name asks for.
+/// The format and the compression that a file name tells, if any.
 ///
-/// A name that ends in `/` is a folder of plain text; all others are as for [`Format::of_name`], but that a single file
+/// A name that ends in `/` is a folder of plain text. All other names are as for [`Format::of_name`], but a single file
 /// is never plain text.
 pub fn of_name(path: &Path) -> (Option<Format>, Compression) {
     if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
@@ -18,21 +18,21 @@ pub fn of_name(path: &Path) -> (Option<Format>, Compression) {
     (format, Compression::of_name(path))
 }
 
-/// What a generated document looks like.
+/// The spelling of a generated document.
 ///
-/// In `.jsonl` and Parquet the id is in `id` and the text in `contents`; in a folder of plain text the document
-/// `00000001` is the file `00000001.txt`; in `.terms` there are no ids.
+/// In `.jsonl` and Parquet the id is in `id` and the text in `contents`. In a folder of plain text the document
+/// `00000001` is the file `00000001.txt`. In `.terms` there are no ids.
 pub(super) trait Spelling: Copy {
-    /// What stands between the terms of a document.
+    /// The separator between the terms of a document.
     fn separator(self) -> u8;
 
     /// Whether the separator also follows the last term.
     fn ends_with_separator(self) -> bool;
 
-    /// Appends what stands before the terms of a document, counted from 0.
+    /// Appends the bytes before the terms of a document, counted from 0.
     fn push_prefix(self, document: u64, to: &mut Vec<u8>);
 
-    /// What stands after the terms of a document.
+    /// The bytes after the terms of a document.
     fn suffix(self) -> &'static [u8];
 
     /// Appends a term as this format spells it.
@@ -112,7 +112,7 @@ impl Spelling for Format {
     }
 }
 
-/// The id of a document, counted from 0: its number, counted from 1, with at least eight digits, so that ids sort in
+/// The id of a document, counted from 0: its number counted from 1, with at least eight digits, so that ids sort in
 /// document order.
 pub(super) fn id(document: u64) -> String {
     format!("{:08}", document + 1)

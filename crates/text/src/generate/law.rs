@@ -1,4 +1,4 @@
-//! How often the term of each rank is drawn.
+//! The frequency of the term at each rank.
 //!
 //! The built-in law is a broken power law in four constants. Three of them (`HEAD`, `BEND`, `BODY`) follow the counts of
 //! the 333,213 most frequent words of the English web (Brants and Franz 2006, as published by Norvig) within 40 % at
@@ -21,7 +21,7 @@ const TAIL: f64 = 1.447;
 /// Exponent of the tail that extends a list of terms: fitted, as above, to the list of the English web.
 const LIST_TAIL: f64 = 1.443;
 
-/// The weights of ranks 1 to `ranks` of the built-in vocabulary: one by one the first [`HOT`], then in cells.
+/// The weights of ranks 1 to `ranks` of the built-in vocabulary: the first [`HOT`] one by one, the rest in cells.
 pub(super) fn built_in(ranks: u32) -> (Vec<f64>, Vec<Cell>) {
     let hot = ranks.min(HOT as u32);
     let weights = (1..=hot).map(|rank| built_in_weight(f64::from(rank)));
@@ -30,7 +30,7 @@ pub(super) fn built_in(ranks: u32) -> (Vec<f64>, Vec<Cell>) {
 
 /// The weights of the terms of a list, then of made-up words up to `ranks`, which continue the list's last count.
 ///
-/// `counts` never increase and are not empty. Where the list is longer than `ranks`, its first `ranks` are taken.
+/// `counts` never increase and are not empty. Of a list longer than `ranks`, only the first `ranks` are taken.
 pub(super) fn listed(counts: &[u64], ranks: u32) -> (Vec<f64>, Vec<Cell>) {
     let listed = (counts.len()).min(ranks as usize);
     let counts = &counts[..listed];
@@ -70,7 +70,8 @@ fn built_in_weight(rank: f64) -> f64 {
     }
 }
 
-/// Ranks `after + 1` to `ranks` in cells a 256th of their rank wide, across which the law falls by less than 1 %.
+/// Ranks `after + 1` to `ranks`, in cells as wide as a 256th of their rank, within which the law falls by less than 1
+/// %.
 fn cells(after: u32, ranks: u32, weight: impl Fn(f64) -> f64) -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut first = after;

@@ -1,8 +1,8 @@
-//! Synthetic collections of any size, as the literature on inversion on GPUs measures with: document lengths are
-//! log-normal, and terms are drawn independently from the vocabulary of the web.
+//! Synthetic collections of any size, as used in the literature on inversion on GPUs: document lengths are log-normal,
+//! and terms are drawn independently from the vocabulary of the web.
 //!
-//! Options come in, a collection in any [`Format`] goes out. The same options give the same bytes with any number of
-//! threads: a document is a function of the seed and its number.
+//! The input is a set of options, the output a collection in any [`Format`]. The same options give the same bytes with
+//! any number of threads, because a document depends on the seed and its number alone.
 //!
 //! In `.terms`, the built-in vocabulary gives collections like the published ones (sizes in units of 10^6 bytes):
 //!
@@ -32,11 +32,11 @@ pub use vocabulary::{RANKS, Vocabulary};
 use crate::corpus::Format;
 use tokapi_storage::compress::Compression;
 
-/// Parameters of the log-normal document length, in words: 739 on average, unless another is given.
+/// Parameters of the log-normal document length, in words: 739 on average by default.
 const LENGTH_MU: f64 = 6.0;
 const LENGTH_SIGMA: f64 = 1.1;
 
-/// Where a collection ends.
+/// The extent of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// After the document that reaches this many bytes of uncompressed output (in Parquet: of ids and contents).
@@ -54,14 +54,14 @@ impl Extent {
     }
 }
 
-/// What to generate.
+/// The options of a generated collection.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where the collection ends.
+    /// The extent of the collection.
     pub extent: Extent,
-    /// Other seeds give other documents of the same kind.
+    /// The seed. Other seeds give other documents of the same kind.
     pub seed: u64,
-    /// The average number of words of a document, where it is not 739.
+    /// The average number of words per document; 739 by default.
     pub words: Option<f64>,
     /// The terms.
     pub vocabulary: Vocabulary,
@@ -70,11 +70,11 @@ pub struct Options {
     /// The compression; only [`Compression::None`] for [`Format::Text`], and for [`Format::Parquet`], which
     /// compresses its pages itself.
     pub compression: Compression,
-    /// How many threads work; 0 counts as 1. The result does not depend on it.
+    /// The number of threads; 0 counts as 1. The result does not depend on it.
     pub threads: usize,
 }
 
-/// What was generated.
+/// The size of a generated collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Documents.

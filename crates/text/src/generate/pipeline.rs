@@ -1,8 +1,8 @@
 //! Makes blocks in parallel and writes them in order.
 //!
-//! Every thread takes the next block's number, fills the block, waits for its turn to settle how much of it the
-//! collection still needs, packs it (compression), and waits for its turn to write. At most one block a thread is in
-//! memory, and a slow disk holds the threads back.
+//! Every thread takes the next block's number and fills the block. It waits for its turn to settle how much of the
+//! block the collection still needs, packs the block (compression), and waits for its turn to write. At most one block
+//! per thread is in memory, and a slow disk holds the threads back.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -18,10 +18,10 @@ use tokapi_storage::whole::unless_closed;
 /// Documents in a block: 0.26 MB of text, which stays in the second-level cache until it is written.
 const BLOCK_DOCUMENTS: u64 = 64;
 
-/// Documents in a compressed block: each starts its compression anew, so that longer ones are smaller.
+/// Documents in a compressed block. Each block starts its compression anew, so longer blocks compress better.
 const PACKED_BLOCK_DOCUMENTS: u64 = 256;
 
-/// Lets the holders of numbers 0, 1, 2, ... at a value in that order.
+/// Gives the holders of numbers 0, 1, 2, ... access to a value in that order.
 struct Turns<T> {
     state: Mutex<(Option<u64>, T)>,
     changed: Condvar,
@@ -39,9 +39,9 @@ impl<T> Turns<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` when all numbers before this one have had their turn; `None` once the turns have ended.
+    /// Runs `work` after all earlier numbers have had their turn; `None` once the turns have ended.
     ///
-    /// When `work` breaks, its turn is the last: no later number gets in between.
+    /// If `work` breaks, its turn is the last: no later number gets in between.
     fn take<R>(&self, number: u64, work: impl FnOnce(&mut T) -> ControlFlow<R, R>) -> Option<R> {
         let waiting = |state: &mut (Option<u64>, T)| state.0.is_some_and(|turn| turn != number);
         let guard = self.changed.wait_while(self.lock(), waiting);
@@ -62,7 +62,7 @@ impl<T> Turns<T> {
         Some(result)
     }
 
-    /// Ends the turns: whoever waits, now or later, gets `None`.
+    /// Ends the turns: every waiting or later caller gets `None`.
     fn end(&self) {
         self.lock().0 = None;
         self.changed.notify_all();
@@ -76,7 +76,7 @@ impl<T> Turns<T> {
     }
 }
 
-/// Does something when its thread panics: nobody is left waiting for a turn that never comes.
+/// Acts if its thread panics, so that no thread waits for a turn that never comes.
 struct OnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnPanic<F> {
@@ -90,7 +90,7 @@ impl<F: Fn()> Drop for OnPanic<F> {
 /// Writes the collection to `sink`, or less of it if `progress` is cancelled.
 ///
 /// # Errors
-/// An error of the sink; a reader that has closed its end of a pipe just ends the collection.
+/// An error of the sink. A reader that closes its end of a pipe only ends the collection.
 pub(super) fn run<'a>(
     renderer: &Renderer<'_>,
     options: &Options,
@@ -182,7 +182,7 @@ pub(super) fn run<'a>(
     Ok((done, sink))
 }
 
-/// Drops the documents beyond the extent; tells whether this block is the last, and breaks if so.
+/// Drops the documents beyond the extent. Breaks at the last block.
 fn settle(block: &mut Block, extent: Extent, total: &mut Summary) -> ControlFlow<bool, bool> {
     let mut kept = 0;
     for document in &block.documents {

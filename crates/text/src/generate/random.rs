@@ -1,12 +1,12 @@
-//! Counter-based randomness: every document has a stream of its own, a function of the seed and the document's number
-//! alone, so that documents can be made in any order by any number of threads.
+//! Counter-based randomness: every document has its own stream, which depends on the seed and the document's number
+//! alone. So any number of threads can make documents in any order.
 
 /// The fractional part of the golden ratio, the usual increment of a Weyl sequence.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A random stream: a Weyl sequence whose terms are scrambled by one 128-bit multiplication (the scheme of wyrand).
 ///
-/// Draws do not depend on one another except through a counter, which lets the processor overlap them.
+/// Draws depend on one another only by a counter, so the processor overlaps them.
 #[derive(Debug, Clone)]
 pub(super) struct Stream {
     counter: u64,
@@ -37,7 +37,7 @@ impl Stream {
 
     /// A document length: log-normal with the given parameters, rounded, at least 1.
     ///
-    /// By the transform of Box and Muller; `libm` gives the same bits on every platform.
+    /// Uses the Box-Muller transform; `libm` gives the same bits on every platform.
     pub(super) fn log_normal_length(&mut self, mu: f64, sigma: f64) -> u64 {
         let radius = libm::sqrt(-2.0 * libm::log(self.unit()));
         let angle = 2.0 * std::f64::consts::PI * self.unit();

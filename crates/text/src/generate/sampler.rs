@@ -1,15 +1,16 @@
 //! Draws ranks by their weights, in constant time and mostly from the nearest caches.
 //!
-//! Walker's alias method over two tables: one for the most frequent ranks, small enough for the second-level cache, with
-//! one entry more that stands for all the others; and one for those others, grouped into cells of equal weight.
+//! Walker's alias method over two tables. The first holds the most frequent ranks, small enough for the second-level
+//! cache, and one more entry for all other ranks. The second holds those other ranks, grouped into cells of equal
+//! weight.
 
 use super::random::Stream;
 
-/// Ranks with an entry of their own in the first table (8 bytes each). On the built-in vocabulary they take 91 % of the
+/// Ranks with their own entry in the first table (8 bytes each). With the built-in vocabulary they serve 91 % of the
 /// draws, from 128 KiB.
 pub(super) const HOT: usize = 16_384;
 
-/// Successive ranks drawn with equal probability.
+/// Consecutive ranks drawn with equal probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cell {
     /// The first rank, counted from 0.
@@ -23,16 +24,16 @@ pub(super) struct Cell {
 /// The distribution of one vocabulary.
 pub(super) struct Sampler {
     hot: Alias,
-    /// The entry of `hot` that stands for the cold cells; beyond the table where there is none.
+    /// The entry of `hot` for the cold cells; beyond the table if there are none.
     to_cold: u32,
     cold: Alias,
     cold_cells: Vec<(u32, u32)>,
 }
 
 impl Sampler {
-    /// From the weights of ranks 0, 1, ... (at most [`HOT`]) and the cells of the ranks after them.
+    /// Builds the tables from the weights of ranks 0, 1, ... (at most [`HOT`]) and the cells of the ranks after them.
     ///
-    /// The weights are positive and there is at least one.
+    /// The weights are positive, and there is at least one.
     pub(super) fn new(hot_weights: &[f64], cold_cells: &[Cell]) -> Self {
         debug_assert!(!hot_weights.is_empty() && hot_weights.len() <= HOT);
         let mut weights = hot_weights.to_vec();
@@ -51,7 +52,7 @@ impl Sampler {
 
     /// Fills `ranks`, counted from 0.
     ///
-    /// All draws from the first table come before those from the second, so that the processor overlaps them.
+    /// All draws from the first table come before those from the second, so the processor overlaps them.
     #[inline(always)]
     pub(super) fn draw(&self, stream: &mut Stream, ranks: &mut [u32]) {
         for rank in ranks.iter_mut() {
@@ -68,7 +69,7 @@ impl Sampler {
 
 /// One alias table.
 struct Alias {
-    /// Of each entry: the share of its draws that stay with it, in 2^-32, and where the others go.
+    /// For each entry: the share of its draws that stay with it, in units of 2^-32, and the target of the others.
     entries: Vec<(u32, u32)>,
 }
 
@@ -84,7 +85,7 @@ impl Alias {
             (0..weights.len()).partition(|&i| shares[i] < 1.0);
         while let (Some(&below), Some(&above)) = (small.last(), large.last()) {
             small.pop();
-            // A share below 1: the product is below 2^32.
+            // A share below 1, so the product is below 2^32.
             entries[below] = ((shares[below] * 4_294_967_296.0) as u32, above as u32);
             shares[above] -= 1.0 - shares[below];
             if shares[above] < 1.0 {
@@ -95,14 +96,15 @@ impl Alias {
         Self { entries }
     }
 
-    /// An entry: the high half of `bits` times the number of entries picks one, the low half tells whether to stay.
+    /// The high half of `bits` times the number of entries picks an entry; the low half decides whether to stay with
+    /// it.
     #[inline(always)]
     fn draw(&self, bits: u64) -> u32 {
         let product = u128::from(bits) * self.entries.len() as u128;
         let index = (product >> 64) as usize;
         let (stay, other) = self.entries[index];
         let stays = ((product as u64) >> 32) as u32 <= stay;
-        // No branch, which would be guessed wrong half of the time. `index` is below the number of entries: it fits.
+        // No branch: it would be mispredicted half of the time. `index` is below the number of entries, so it fits.
         std::hint::select_unpredictable(stays, index as u32, other)
     }
 }

@@ -1,4 +1,4 @@
-//! Where blocks go: a stream, a folder, or a Parquet file.
+//! The sinks of blocks: a stream, a folder, or a Parquet file.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ const ROW_GROUP_BYTES: usize = 64 << 20;
 /// A stream that threads may hand to one another.
 pub(super) type Stream<'a> = &'a mut (dyn Write + Send);
 
-/// What a thread does with its block by itself, before its turn to write.
+/// The work of a thread on its block, before its turn to write.
 pub(super) enum Packing {
-    /// Compression, if any; made-up text is not worth more than the fastest.
+    /// Compression, if any. The fastest level is enough for made-up text.
     Stream(Compression),
     /// A file for every document, in this folder.
     Files(PathBuf),
@@ -34,7 +34,7 @@ impl Packing {
         matches!(self, Self::Stream(Compression::Gzip | Compression::Zstd))
     }
 
-    /// Packs the block, into `packed` where a sink is to write it.
+    /// Packs the block, into `packed` if a sink is to write it.
     pub(super) fn pack(&self, block: &Block, packed: &mut Vec<u8>) -> io::Result<()> {
         packed.clear();
         match self {
@@ -51,13 +51,13 @@ impl Packing {
     }
 }
 
-/// What takes the blocks in order.
+/// The sink that takes the blocks in order.
 pub(super) enum Sink<'a> {
-    /// The text as it is.
+    /// The text, unchanged.
     Text(Stream<'a>),
     /// The packed bytes.
     Packed(Stream<'a>),
-    /// Nothing is left to do: packing wrote the files.
+    /// Nothing: packing wrote the files.
     Files,
     /// Rows of a Parquet file.
     Parquet(Box<Rows<'a>>),
@@ -73,7 +73,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Writes what is held back.
+    /// Writes the buffered rows.
     pub(super) fn finish(self) -> io::Result<()> {
         match self {
             Self::Text(stream) | Self::Packed(stream) => stream.flush(),
@@ -99,7 +99,7 @@ impl<'a> Rows<'a> {
         let properties = WriterProperties::builder()
             .set_compression(Codec::ZSTD(ZstdLevel::default()))
             .set_dictionary_enabled(false)
-            // The smallest and largest of random texts help no reader.
+            // The minimum and maximum of random texts help no reader.
             .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
             .build();
         let writer = SerializedFileWriter::new(stream, Arc::new(schema), Arc::new(properties));

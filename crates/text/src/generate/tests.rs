@@ -38,7 +38,7 @@ fn text(options: &Options) -> (Summary, String) {
     (summary, String::from_utf8(bytes).unwrap())
 }
 
-/// The documents of a `.terms` collection: the definition that every other format is compared with.
+/// The documents of a `.terms` collection: the definition that all other formats are compared with.
 fn documents(extent: Extent) -> Vec<String> {
     let (_, text) = text(&options(extent, Format::Terms));
     let documents = text.strip_suffix('\n').unwrap_or("").split("\n\n");
@@ -264,7 +264,7 @@ fn failures_leave_nothing() {
     assert!(progress.snapshot().done < 20_000_000);
 }
 
-/// A stream that takes so many bytes, and then does what it is told.
+/// A stream that takes a limited number of bytes, and then calls a function.
 struct Limited<F>(u64, F);
 
 impl<F: Fn() -> std::io::Result<usize>> std::io::Write for Limited<F> {
@@ -281,7 +281,7 @@ impl<F: Fn() -> std::io::Result<usize>> std::io::Write for Limited<F> {
     }
 }
 
-/// A thread that panics takes the others with it; none waits for its turn for ever.
+/// A thread that panics ends the others with an error; none waits for its turn forever.
 #[test]
 fn a_panic_ends_all_threads() {
     for threads in [1, 7] {

@@ -1,4 +1,4 @@
-//! The terms documents are drawn from: made up, or read from a list with counts.
+//! The terms of documents: made up, or read from a list with counts.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,19 +11,19 @@ use tokapi_storage::error::{Error, Place, Position, Result};
 /// The number of terms of the published collections.
 pub const RANKS: u32 = 10_000_000;
 
-/// Terms by falling count, and how often each is drawn.
+/// Terms by falling count, and the frequency of each.
 ///
-/// The built-in vocabulary is made up: pronounceable lower-case words, with a count law and word lengths that give
-/// collections the sizes of the published ones. It needs no file and a few milliseconds.
+/// The built-in vocabulary is made up: pronounceable lower-case words. Its counts and word lengths give collections the
+/// sizes of the published ones. It needs no file and takes a few milliseconds.
 #[derive(Debug, Clone)]
 pub struct Vocabulary {
     ranks: u32,
     /// The listed terms, one after another; none for the built-in vocabulary.
     text: Vec<u8>,
-    /// Where each listed term starts and ends in `text`, by falling count.
+    /// The start and end of each listed term in `text`, by falling count.
     spans: Vec<(usize, usize)>,
     counts: Vec<u64>,
-    /// Ranks whose made-up word is listed, ascending, each less the number of those before it.
+    /// The ranks of made-up words that are in the list, ascending, each less the number of those before it.
     taken: Vec<u32>,
 }
 
@@ -41,10 +41,10 @@ impl Default for Vocabulary {
 }
 
 impl Vocabulary {
-    /// The built-in vocabulary, cut or continued to `ranks` terms.
+    /// The built-in vocabulary, shortened or extended to `ranks` terms.
     ///
     /// # Errors
-    /// [`Error::Usage`] when `ranks` is 0 or more than the made-up words there are.
+    /// [`Error::Usage`] if `ranks` is 0 or exceeds the number of made-up words.
     pub fn built_in(ranks: u32) -> Result<Self> {
         check(ranks)?;
         Ok(Self {
@@ -55,14 +55,14 @@ impl Vocabulary {
 
     /// Reads a list, `term<TAB>count` on every line, in any order; gzip and zstd are recognised.
     ///
-    /// With `ranks`, the most frequent `ranks` terms are kept, and a shorter list is extended to as many by made-up words
-    /// that are not in the list, the word at rank r with the count last * (r / n)^-1.443, where n terms are listed and
-    /// `last` is the smallest count. Without, the list is the vocabulary.
+    /// With `ranks`, only the most frequent `ranks` terms are kept. A shorter list is extended by made-up words that
+    /// are not in it: the word at rank r has the count last * (r / n)^-1.443, where n is the number of listed terms and
+    /// `last` the smallest count. Without `ranks`, the list is the vocabulary.
     ///
     /// # Errors
-    /// [`Error::Read`] when the file cannot be read; [`Error::Input`] with the line for anything but a term, a tab and
-    /// a count above zero, for a term with white space or control characters, for a term listed twice, and for an empty
-    /// list; [`Error::Usage`] as for [`Vocabulary::built_in`].
+    /// [`Error::Read`] if the file cannot be read. [`Error::Input`] with the line for anything but a term, a tab and a
+    /// count above zero, for a term with white space or control characters, for a term listed twice, and for an empty
+    /// list. [`Error::Usage`] as for [`Vocabulary::built_in`].
     pub fn read(path: &Path, ranks: Option<u32>) -> Result<Self> {
         ranks.map_or(Ok(()), check)?;
         let text = read_text(path)?;
@@ -98,7 +98,7 @@ impl Vocabulary {
     /// Every term, the most frequent first.
     pub fn terms(&self) -> impl Iterator<Item = Vec<u8>> {
         let listed = self.listed().map(<[u8]>::to_vec);
-        // No more are listed than there are ranks.
+        // At most as many terms are listed as there are ranks.
         let made_up = (self.spans.len() as u32..self.ranks).map(|rank| self.made_up(rank));
         listed.chain(made_up.map(|word| word.as_bytes().to_vec()))
     }
@@ -110,7 +110,7 @@ impl Vocabulary {
             .map(|&(start, end)| &self.text[start..end])
     }
 
-    /// The made-up word at a rank counted from 0, which is not that of a listed term.
+    /// The made-up word at a rank counted from 0. It differs from all listed terms.
     pub(super) fn made_up(&self, rank: u32) -> words::Word {
         // Ranks below LAST_RANK, and fewer taken than listed: no overflow.
         let skipped = self.taken.partition_point(|&taken| taken <= rank + 1);
@@ -143,7 +143,7 @@ impl Vocabulary {
 }
 
 fn check(ranks: u32) -> Result<()> {
-    // Half of the words stay in reserve, for lists that take some of them.
+    // Half of the words stay in reserve, because lists may take some of them.
     let most = words::LAST_RANK / 2;
     if (1..=most).contains(&ranks) {
         return Ok(());

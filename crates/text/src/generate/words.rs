@@ -1,29 +1,29 @@
-//! Made-up words: a rank comes in, a pronounceable word of a-z goes out, and back.
+//! Made-up words: from a rank to a pronounceable word of a-z, and back.
 //!
-//! Consonants and vowels alternate. Within one length, words are numbered in a mixed radix; a decade of ranks hands out
-//! lengths in a fixed pattern, and each length's words are taken in turn. A rank thus names one length and one number
-//! within it, and no two ranks share both: words are unique by construction, and any of them is computed alone.
+//! Consonants and vowels alternate. The words of one length are numbered in a mixed radix. A decade of ranks deals out
+//! lengths in a fixed pattern, and the words of each length in turn. So a rank has one length and one number within it,
+//! and no two ranks share both: words are unique by construction, and each is computed alone.
 
 use std::sync::LazyLock;
 
 const CONSONANTS: &[u8; 20] = b"bcdfghjklmnprstvwxyz";
 const VOWELS: &[u8; 5] = b"aeiou";
 
-/// The longest word made.
+/// The length of the longest word.
 pub(super) const LONGEST: usize = 13;
 
-/// Ranks that have a word: 1 to this one. Beyond it the words of 8 letters would run out.
+/// The last rank with a word; the first is 1. Beyond it the words of 8 letters would run out.
 pub(super) const LAST_RANK: u32 = 1_000_000_000;
 
 /// The lengths of the words of ranks 1 to 9.
 const FIRST_LENGTHS: [u8; 9] = [1, 2, 1, 2, 3, 1, 2, 1, 3];
 
-/// How many of 90 successive ranks have a word of each length (1, 2, ... letters), by decade of ranks from 10-99 on.
+/// The number of words of each length (1, 2, ... letters) among 90 consecutive ranks, by decade of ranks from 10-99 on.
 ///
-/// Shaped after the lengths of the words of the English web at those ranks (on average 2.2, 3.5, 5.6, 6.7, 7.2 and 7.6
-/// letters in the first six decades), the first three decades shortened so that a drawn word has 4.589 letters: with
-/// its line end, and the empty line after every 733rd word, the 5.592 bytes a word of the published collections.
-/// The shares of short words are bounded by how many there are.
+/// The shape follows the word lengths of the English web at those ranks (on average 2.2, 3.5, 5.6, 6.7, 7.2 and 7.6
+/// letters in the first six decades). The first three decades are shortened so that a drawn word has 4.589 letters.
+/// With its line end, and the empty line after every 733rd word, that gives the 5.592 bytes a word of the published
+/// collections. The shares of short words are bounded by their number.
 const LENGTHS: [[u8; LONGEST]; 7] = [
     [0, 30, 30, 20, 7, 2, 1, 0, 0, 0, 0, 0, 0],
     [0, 5, 14, 23, 20, 12, 8, 6, 2, 0, 0, 0, 0],
@@ -34,10 +34,10 @@ const LENGTHS: [[u8; LONGEST]; 7] = [
     [0, 0, 0, 0, 0, 0, 1, 16, 22, 20, 15, 10, 6],
 ];
 
-/// Coprime to 10, hence to the number of words of any length, whose only prime factors are 2 and 5.
+/// Coprime to 10, hence to the number of words of any length: its only prime factors are 2 and 5.
 const STRIDE: u64 = 2_654_435_769;
 
-/// Two digits of a word that begins with a consonant, or with a vowel: the first letter is the lower digit.
+/// Two digits of a word that begins with a consonant, or with a vowel. The first letter is the lower digit.
 const CONSONANT_VOWEL: [[u8; 2]; 100] = pairs(CONSONANTS, VOWELS);
 const VOWEL_CONSONANT: [[u8; 2]; 100] = pairs(VOWELS, CONSONANTS);
 
@@ -51,7 +51,7 @@ const fn pairs(first: &[u8], second: &[u8]) -> [[u8; 2]; 100] {
     pairs
 }
 
-/// A made-up word, and letters without meaning after it.
+/// A made-up word, followed by letters without meaning.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
     pub(super) letters: [u8; 16],
@@ -64,12 +64,12 @@ impl Word {
     }
 }
 
-/// A range of ranks that hands out lengths in one repeated pattern.
+/// A range of ranks that deals out lengths in one repeated pattern.
 struct Band {
     first_rank: u32,
-    /// Of each position of the pattern: the length, and how many positions before it have the same length.
+    /// For each position of the pattern: the length, and the number of earlier positions with the same length.
     pattern: Vec<(u8, u32)>,
-    /// Of each length: how many words earlier bands took, and how many one turn of the pattern takes.
+    /// For each length: the number of words in earlier bands, and the number in one turn of the pattern.
     taken: [u64; LONGEST + 1],
     per_turn: [u64; LONGEST + 1],
 }
@@ -88,7 +88,7 @@ pub(super) fn word(rank: u32) -> Word {
     spell(length, number)
 }
 
-/// The rank whose made-up word this is, if any.
+/// The rank of this made-up word, if it is one.
 pub(super) fn rank(word: &[u8]) -> Option<u32> {
     let (length, number) = (word.len(), unspell(word)?);
     let band = BANDS
@@ -103,13 +103,13 @@ pub(super) fn rank(word: &[u8]) -> Option<u32> {
         .iter()
         .position(|&(l, b)| usize::from(l) == length && u64::from(b) == before)?;
     let rank = turn * band.pattern.len() as u64 + position as u64 + u64::from(band.first_rank);
-    // A number that its band does not reach lands on a rank with another word.
+    // A number beyond its band gives a rank with another word.
     u32::try_from(rank)
         .ok()
         .filter(|&rank| rank <= LAST_RANK && self::word(rank).as_bytes() == word)
 }
 
-/// How many words of this length begin with a consonant, and how many with a vowel; one letter is always a vowel.
+/// The number of words of this length that begin with a consonant, and with a vowel. One letter is always a vowel.
 fn capacity(length: usize) -> (u64, u64) {
     let (mut consonant_first, mut vowel_first) = (1, 1);
     for position in 0..length {
@@ -123,7 +123,7 @@ fn capacity(length: usize) -> (u64, u64) {
 static CAPACITIES: LazyLock<[(u64, u64); LONGEST + 1]> =
     LazyLock::new(|| std::array::from_fn(capacity));
 
-/// The `number`-th word of a length. Successive numbers lie [`STRIDE`] apart, so that neighbours look unlike.
+/// The `number`-th word of a length. Consecutive numbers are [`STRIDE`] apart, so neighbours look different.
 fn spell(length: usize, number: u64) -> Word {
     let (consonant_first, vowel_first) = CAPACITIES[length];
     debug_assert!(number < consonant_first + vowel_first);
@@ -135,7 +135,7 @@ fn spell(length: usize, number: u64) -> Word {
         &VOWEL_CONSONANT
     };
     let mut letters = [0; 16];
-    // The second letter of the last pair may lie after the word.
+    // The second letter of the last pair may be after the word's end.
     for pair in letters.chunks_exact_mut(2).take(length.div_ceil(2)) {
         pair.copy_from_slice(&pairs[(code % 100) as usize]);
         code /= 100;
@@ -168,7 +168,7 @@ fn unspell(word: &[u8]) -> Option<u64> {
     u64::try_from(undone).ok()
 }
 
-/// The number whose product with `a` is 1 modulo `modulus`, to which `a` is coprime (Euclid's algorithm).
+/// The inverse of `a` modulo `modulus`, where the two are coprime (Euclid's algorithm).
 fn inverse(a: u64, modulus: u64) -> u64 {
     let m = i128::from(modulus);
     let (mut r0, mut r1) = (m, i128::from(a));

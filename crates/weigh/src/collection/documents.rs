@@ -15,14 +15,14 @@ pub struct Documents {
     pub ids: Strings,
     /// The lengths, in terms.
     pub lengths: Vec<u32>,
-    /// Whether no document had an id of its own, so that each is called by its number.
+    /// Whether no document has an id of its own, so that numbers are the ids.
     pub numbered: bool,
-    /// Whether some have none, so that each of these is called by its number.
+    /// Whether some documents have no id of their own, so that their numbers are their ids.
     pub some_numbered: bool,
 }
 
 impl Documents {
-    /// None yet, with room for `count` of usual ids.
+    /// No documents, with room for `count` with ids of usual length.
     pub fn with_capacity(count: usize) -> Self {
         const USUAL_ID_BYTES: usize = 8;
         Documents {
@@ -43,7 +43,7 @@ impl Documents {
         self.lengths.is_empty()
     }
 
-    /// Adds document `number`, which is called by its number where `id` is empty.
+    /// Adds document `number`. An empty `id` stands for the number.
     pub fn push(&mut self, number: usize, id: &[u8], length: u32) {
         match id {
             b"" => {
@@ -55,7 +55,7 @@ impl Documents {
         self.lengths.push(length);
     }
 
-    /// Every document whose id an earlier one has, with the first that has it, ascending.
+    /// Every document with the id of an earlier one, paired with the first document of that id, ascending.
     pub(crate) fn repeated(&self) -> Vec<(u32, u32)> {
         if self.numbered {
             return Vec::new();
@@ -97,7 +97,7 @@ impl Documents {
             .collect();
     }
 
-    /// L of every document.
+    /// L of every document, the length norm.
     pub(crate) fn norms(&self, bm25: &Bm25, statistics: &Statistics) -> Vec<f64> {
         let norm = |&length: &u32| bm25.norm(length, statistics);
         self.lengths.iter().map(norm).collect()

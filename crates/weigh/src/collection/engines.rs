@@ -1,4 +1,4 @@
-//! The engines of a local pass: one for each thread.
+//! The engines of a local pass, one for each thread.
 
 use std::sync::Mutex;
 
@@ -7,11 +7,11 @@ use crate::invert::{Cpu, Fallback, Invert, Reference, Verified};
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::Corpus;
 
-/// What the engines have in common.
+/// The state shared by the engines.
 pub(super) struct Engines<'a> {
     kind: Kind,
     options: &'a BuildOptions,
-    /// Why the CPU took over, if it did.
+    /// The reason why the CPU took over, if it did.
     fallback: &'a Mutex<Option<String>>,
 }
 
@@ -23,7 +23,7 @@ enum Kind {
 }
 
 impl<'a> Engines<'a> {
-    /// Finds the device, if the engine needs one.
+    /// Opens the device, if the engine needs one.
     pub(super) fn open(
         corpus: &Corpus,
         options: &'a BuildOptions,

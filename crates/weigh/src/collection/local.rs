@@ -1,6 +1,6 @@
-//! The local pass: chunks are read, inverted and kept, each stage on its own threads.
+//! The local pass: chunks are read, inverted and stored, each stage on its own threads.
 //!
-//! Inverted chunks stay in memory while they fit; from then on each goes to scratch as a run.
+//! Inverted chunks stay in memory while they fit. After that, every chunk goes to scratch as a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,13 +36,13 @@ impl LocalChunk {
         }
     }
 
-    /// As a run, for the job of `stamp`.
+    /// The chunk as a run, for the job of `stamp`.
     pub(crate) fn encode(&self, stamp: u64) -> EncodedRun {
         let Inverted { postings, lengths } = &self.inverted;
         EncodedRun::new(stamp, postings, None, lengths, &self.ids, &self.files)
     }
 
-    /// The memory that it takes.
+    /// The memory of the chunk.
     fn memory_bytes(&self) -> u64 {
         let postings = &self.inverted.postings;
         let terms = &postings.terms;
@@ -55,7 +55,7 @@ impl LocalChunk {
     }
 }
 
-/// Puts the documents of all chunks together; those without an id get their number.
+/// Joins the documents of all chunks. Documents without an id get their number.
 pub(super) fn documents(chunks: &[LocalChunk]) -> Result<Documents> {
     let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
     if u32::try_from(count).is_err() {
@@ -78,24 +78,24 @@ pub(super) fn documents(chunks: &[LocalChunk]) -> Result<Documents> {
     Ok(documents)
 }
 
-/// What the local pass leaves in memory, in input order.
+/// The result of the local pass in memory, in input order.
 #[derive(Default)]
 pub(super) struct Local {
     pub(super) chunks: Vec<LocalChunk>,
     pub(super) note: ChunkNote,
-    /// Why the CPU took over, if it did.
+    /// The reason why the CPU took over, if it did.
     pub(super) fallback: Option<String>,
     pub(super) times: StageTimes,
     held_bytes: u64,
 }
 
-/// A chunk on its way from the workers to where it is kept.
+/// A chunk on its way from a worker to memory or scratch.
 enum Made {
     Inverted(LocalChunk),
     Run(EncodedRun, ChunkNote),
 }
 
-/// Inverts the whole corpus. What does not fit into memory goes to `spill`, if there is one.
+/// Inverts the whole corpus. Chunks that do not fit into memory go to `spill`, if there is one.
 pub(super) fn pass(
     mut corpus: Corpus,
     options: &BuildOptions,
@@ -110,7 +110,7 @@ pub(super) fn pass(
     if let Some(spill) = &spill {
         spill.go_on(&mut corpus)?;
     }
-    // The stamp of the job once chunks go to scratch, 0 before.
+    // The stamp of the job once chunks go to scratch; 0 before.
     let stamp = AtomicU64::new(spill.as_ref().map_or(0, |spill| spill.stamp()));
     let load = spill.is_some();
     let spare = Mutex::new(Vec::new());
@@ -124,7 +124,7 @@ pub(super) fn pass(
         }
         Ok(Some(block))
     };
-    // A document larger than a chunk has the memory for itself.
+    // A document larger than a chunk has the memory to itself.
     let alone = RwLock::new(());
     let worker = || {
         let mut engine = engines.one();
@@ -180,11 +180,11 @@ pub(super) fn pass(
             local.keep(chunk);
             Ok(())
         }
-        // Only a spill gives a stamp.
+        // Only a spill has a stamp.
         (Made::Run(..), None) => Ok(()),
     };
     let times = stages.run(read, worker, write)?;
-    log::info!("local pass: {times:?}");
+    log::info!("local pass: {times}");
     for chunk in &mut local.chunks {
         local.note.append(std::mem::take(&mut chunk.note));
     }
@@ -203,7 +203,7 @@ impl Local {
         self.chunks.push(chunk);
     }
 
-    /// The error that document `repeat` has the id of document `of`.
+    /// The error for document `repeat` with the id of document `of`.
     pub fn repeated_id(&self, documents: &Documents, repeat: u32, of: u32) -> Error {
         let mut first = 0;
         let mut path = PathBuf::new();

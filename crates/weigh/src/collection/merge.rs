@@ -13,13 +13,12 @@ use crate::postings::Frequencies;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
-/// Postings that one thread merges at a time: with cursors and weights they fit into a
-/// second-level cache.
+/// The postings that one thread merges at a time. With cursors and weights they fit into a second-level cache.
 const RANGE_POSTINGS: u64 = 1 << 16;
 
-/// The postings of a whole collection, by term and then by document.
+/// The postings of a whole collection, by term, then by document.
 ///
-/// Costs 5 bytes a posting, the lexicon and the documents.
+/// Takes 5 bytes per posting, plus the lexicon and the documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectionPostings {
     /// The terms, ascending by bytes, with their df in the whole collection.
@@ -55,10 +54,10 @@ impl CollectionPostings {
 
 /// The postings of a collection with their weights.
 ///
-/// Costs 9 bytes a posting, the lexicon and the documents.
+/// Takes 9 bytes per posting, plus the lexicon and the documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
-    /// The postings, whose fields and methods are those of the weights too.
+    /// The postings. Their fields and methods are accessible on the weights too.
     pub postings: CollectionPostings,
     /// The weight of every posting.
     pub weights: Vec<f32>,
@@ -87,15 +86,15 @@ pub struct Posting<'a> {
 }
 
 impl Weights {
-    /// Weighs every posting anew, by another formula or other parameters, on all cores.
+    /// Weighs every posting again, by another formula or other parameters, on all cores.
     ///
     /// # Errors
-    /// Parameters out of range; the weights stay as they are then.
+    /// A parameter is out of range; the weights then stay unchanged.
     pub fn reweigh(&mut self, bm25: &Bm25) -> Result<()> {
         self.reweigh_while(bm25, &Progress::new())
     }
 
-    /// Weighs every posting anew, unless `progress` is cancelled.
+    /// Weighs every posting again, unless `progress` is cancelled.
     fn reweigh_while(&mut self, bm25: &Bm25, progress: &Progress) -> Result<()> {
         bm25.check()?;
         let started = Instant::now();
@@ -132,7 +131,10 @@ impl Weights {
                 }
                 Ok::<(), Error>(())
             })?;
-        log::info!("weigh: {bm25:?} in {:.3?}", started.elapsed());
+        log::info!(
+            "weights by {bm25}: {:.3} s",
+            started.elapsed().as_secs_f64()
+        );
         Ok(())
     }
 
@@ -152,10 +154,10 @@ impl Weights {
     }
 }
 
-/// The merged postings of the terms from `first_term` on, as slices of the whole.
+/// The merged postings of the terms from `first_term` on, as slices of all postings.
 struct Range<'a> {
     first_term: usize,
-    /// One more than there are terms.
+    /// One more entry than there are terms.
     offsets: &'a [u64],
     documents: &'a mut [u32],
     tfs: &'a mut [u8],
@@ -164,7 +166,7 @@ struct Range<'a> {
 impl Collection {
     /// Merges the parts and weighs every posting.
     ///
-    /// Peak memory: 10 bytes a posting and the parts' terms while merging, 9 bytes after.
+    /// Peak memory: 10 bytes per posting plus the parts' terms during the merge, 9 bytes after.
     ///
     /// # Errors
     /// Parameters out of range; [`Error::Cancelled`].
@@ -212,7 +214,10 @@ impl Collection {
             merged.collect()
         });
         let frequencies = Frequencies::from_raw(small, large?.concat());
-        log::info!("merge: {count} postings in {:.3?}", started.elapsed());
+        log::info!(
+            "merge: {count} postings in {:.3} s",
+            started.elapsed().as_secs_f64()
+        );
         Ok(CollectionPostings {
             lexicon: self.lexicon,
             documents: self.documents,
@@ -223,7 +228,7 @@ impl Collection {
         })
     }
 
-    /// Where every term's merged postings begin; one entry more than there are terms.
+    /// The first merged posting of every term; one entry more than there are terms.
     fn offsets(&self) -> Vec<u64> {
         let mut offsets = vec![0; self.lexicon.terms.len() + 1];
         for part in &self.parts {
@@ -238,7 +243,7 @@ impl Collection {
     }
 }
 
-/// Cuts the terms into ranges of about [`RANGE_POSTINGS`]: the first term of each and its
+/// Cuts the terms into ranges of about [`RANGE_POSTINGS`] postings. Returns the first term of each range and its
 /// offsets, one more than it has terms.
 fn ranges_of(offsets: &[u64]) -> impl Iterator<Item = (usize, &[u64])> {
     let terms = offsets.len() - 1;
@@ -257,8 +262,8 @@ fn ranges_of(offsets: &[u64]) -> impl Iterator<Item = (usize, &[u64])> {
 }
 
 impl Range<'_> {
-    /// Copies the range's postings from all parts, which come in the order of their documents.
-    /// Gives the large frequencies by their position in the whole.
+    /// Copies the range's postings from all parts. The parts are in the order of their documents. Returns the large
+    /// frequencies with their positions among all postings.
     fn merge(self, parts: &[Part]) -> Vec<(u64, u32)> {
         let start = self.offsets[0];
         let terms = self.offsets.len() - 1;
@@ -281,7 +286,7 @@ impl Range<'_> {
             let documents = &postings.documents[all];
             let bounds = &postings.offsets[first..=first + count];
             for &(at, tf) in large_tfs {
-                // The term of the posting at `at`, and the place its postings are going to.
+                // The term of the posting at `at`, and the destination of its postings.
                 let term = bounds.partition_point(|&bound| bound <= at) - 1;
                 let to = cursors[ids[term] as usize - self.first_term] as u64;
                 large.push((start + to + (at - bounds[term]), tf));

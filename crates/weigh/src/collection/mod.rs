@@ -1,9 +1,8 @@
-//! A collection in memory: the local pass over its chunks, then the global pass that weighs it.
+//! A collection in memory: a local pass over its chunks, then a global pass that weighs it.
 //!
-//! The local pass inverts chunk after chunk, on all threads; every chunk leaves one part, its
-//! postings sorted by term. When the last is done, N, the lengths and the lexicon with df are
-//! merged. The global pass then weighs: by term over the whole collection ([`Collection::weigh`])
-//! or document by document within each part ([`Collection::rows`]).
+//! The local pass inverts the chunks on all threads. Every chunk becomes one part: its postings sorted by term. After
+//! the last chunk, N, the lengths and the lexicon with df are merged. The global pass then weighs by term over the
+//! whole collection ([`Collection::weigh`]), or by document within each part ([`Collection::rows`]).
 
 mod documents;
 mod engines;
@@ -40,7 +39,7 @@ use tokapi_storage::progress::Progress;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, OnError, Skipped};
 
-/// One chunk's share of a collection.
+/// The part of a collection from one chunk.
 struct Part {
     postings: Postings,
     /// The number of its first document in the collection.
@@ -66,12 +65,12 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Reads and inverts a whole corpus. Reports to the progress of the corpus, as all that is done with the collection
-    /// does.
+    /// Reads and inverts a whole corpus. This and all later operations on the collection report to the progress of the
+    /// corpus.
     ///
     /// # Errors
-    /// The first document that cannot be read, unless such are skipped; an id that occurs twice,
-    /// likewise; 2^32 or more documents or distinct terms.
+    /// The first document that cannot be read, or the first repeated id, unless errors are skipped; 2^32 or more
+    /// documents or distinct terms.
     pub fn build(mut corpus: Corpus, options: &BuildOptions) -> Result<Self> {
         let pool = thread_pool(options)?;
         corpus.share_among(pool.current_num_threads());
@@ -80,7 +79,7 @@ impl Collection {
         Collection::of_local(local, on_error, pool, options, progress)
     }
 
-    /// Puts together what the local pass has left in memory.
+    /// Assembles the collection from the local pass.
     fn of_local(
         mut local: Local,
         on_error: OnError,
@@ -110,9 +109,9 @@ impl Collection {
         let views: Vec<PartTerms<'_>> = local.chunks.iter().map(|chunk| chunk.terms()).collect();
         let (lexicon, ids) = pool.install(|| Lexicon::merge(&views, &progress))?;
         log::info!(
-            "lexicon: {} terms in {:.3?}",
+            "lexicon: {} terms in {:.3} s",
             lexicon.terms.len(),
-            started.elapsed()
+            started.elapsed().as_secs_f64()
         );
         let mut first = 0;
         let parts = local.chunks.into_iter().zip(ids).map(|(chunk, term_ids)| {
@@ -129,7 +128,11 @@ impl Collection {
         });
         let parts: Vec<Part> = parts.collect();
         let statistics = documents.statistics();
-        log::info!("{statistics:?}");
+        log::info!(
+            "{} documents, total length {} terms",
+            statistics.documents,
+            statistics.total_length
+        );
         Ok(Collection {
             parts,
             documents,
@@ -145,12 +148,12 @@ impl Collection {
         })
     }
 
-    /// The analyzer that its terms are cut by.
+    /// The analyzer of its terms.
     pub fn analyzer(&self) -> &Analyzer {
         &self.analyzer
     }
 
-    /// The progress of all that is done with it.
+    /// The progress of all operations on the collection.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -178,22 +181,22 @@ impl Collection {
             .sum()
     }
 
-    /// The bytes of text that were read, decompressed.
+    /// The bytes of text read, after decompression.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What was left out.
+    /// The skipped documents.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// Why the CPU took over from a GPU, if it did.
+    /// The reason why the CPU took over from a GPU, if it did.
     pub fn fallback(&self) -> Option<&str> {
         self.fallback.as_deref()
     }
 
-    /// The threads that work on this collection.
+    /// The threads for this collection.
     pub fn pool(&self) -> Arc<rayon::ThreadPool> {
         Arc::clone(&self.pool)
     }
@@ -239,7 +242,7 @@ impl Collection {
     }
 }
 
-/// All that a weight depends on beside the posting itself.
+/// The inputs of a weight beside the posting itself.
 struct Weigher<'a> {
     bm25: &'a Bm25,
     norms: &'a [f64],

@@ -1,4 +1,4 @@
-//! Facts about chunks beside their postings, and the error of an id that occurs twice.
+//! Facts about chunks beside their postings, and the error for a repeated id.
 
 use std::path::PathBuf;
 
@@ -14,14 +14,14 @@ pub struct ChunkNote {
 }
 
 impl ChunkNote {
-    /// Adds that of a later chunk.
+    /// Adds the note of a later chunk.
     pub(crate) fn append(&mut self, later: ChunkNote) {
         self.bytes += later.bytes;
         self.skipped.append(later.skipped);
     }
 }
 
-/// The error that document `repeat`, which stands in `path`, has the id of document `of`.
+/// The error for document `repeat`, in the file `path`, with the id of document `of`.
 pub fn repeated_id(path: PathBuf, id: &str, repeat: u32, of: u32) -> Error {
     Error::Input {
         place: Place {

@@ -1,4 +1,4 @@
-//! How a collection is built: the analyzer, the engine and its threads.
+//! The options of building a collection: the analyzer, the engine and its threads.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::tune::Model;
 use tokapi_text::analyze::Analyzer;
 
-/// Which engine inverts the chunks.
+/// The engine that inverts chunks.
 #[derive(Clone, Default)]
 pub enum Engine {
     /// The fast one, on all cores.
@@ -20,7 +20,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// What tells it from others where constants are kept ([`tokapi_storage::tune`]).
+    /// The name under which its constants are stored ([`tokapi_storage::tune`]).
     pub fn name(&self) -> &'static str {
         match self {
             Engine::Cpu => "cpu",
@@ -35,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// In what the terms that it gives differ from those of others.
+    /// The difference of its terms from those of other engines, in words.
     pub(super) fn terms_description(&self) -> &'static str {
         match self {
             #[cfg(feature = "kernels")]
@@ -47,23 +47,24 @@ impl Engine {
     }
 }
 
-/// How a collection is built.
+/// The options of building a collection.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct BuildOptions {
-    /// How text becomes terms.
+    /// The analyzer, which turns text into terms.
     pub analyzer: Analyzer,
     /// The engine.
     pub engine: Engine,
-    /// The number of threads; as many as there are cores where 0.
+    /// The number of threads; 0 means one per core.
     pub threads: usize,
-    /// Whether some of a GPU's chunks are computed again on the CPU and compared.
+    /// Whether some chunks of a GPU are inverted again on the CPU and compared.
     pub verify: bool,
-    /// Whether the CPU takes over where a GPU cannot be used or fails ([`Collection::fallback`](super::Collection::fallback)).
+    /// Whether the CPU takes over if a GPU cannot be used or fails
+    /// ([`Collection::fallback`](super::Collection::fallback)).
     pub or_cpu: bool,
     /// Whether input, computation and output wait for each other: for comparison.
     pub no_overlap: bool,
-    /// The measurements of this machine, which predict the best size of chunks on scratch, where none is asked for.
+    /// The measurements of this machine. They predict the best size of chunks on scratch if none is given.
     pub tuned: Option<Arc<Model>>,
 }
 
@@ -111,7 +112,7 @@ impl BuildOptions {
     }
 }
 
-/// The threads of a collection.
+/// The thread pool of a collection.
 pub fn thread_pool(options: &BuildOptions) -> Result<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads)

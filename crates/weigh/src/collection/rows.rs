@@ -15,17 +15,17 @@ pub struct Rows {
     pub first: usize,
     /// The ids of the documents.
     pub ids: Strings,
-    /// Entries `starts[d]..starts[d + 1]` are those of document `first + d`.
+    /// The entries of document `first + d` are `starts[d]..starts[d + 1]`.
     pub starts: Vec<usize>,
-    /// The term of every entry, as its place in `names`; ascending within a document.
+    /// The term of every entry, as an index into `names`; ascending within a document.
     pub terms: Vec<u32>,
-    /// Its term frequency.
+    /// The term frequency of every entry.
     pub frequencies: Vec<u32>,
-    /// Its weight.
+    /// The weight of every entry.
     pub weights: Vec<f32>,
-    /// The terms of these documents, and perhaps others, ascending by bytes.
+    /// The terms of these documents, and possibly others, ascending by bytes.
     pub names: Strings,
-    /// The id of each of them in the lexicon of the collection.
+    /// The id of each name in the lexicon of the collection.
     pub term_ids: Vec<u32>,
 }
 
@@ -50,8 +50,7 @@ impl Rows {
         self.names.get(self.terms[entry] as usize)
     }
 
-    /// Puts the weighed postings of a part in the order of documents, of which it has as many as
-    /// `ids`.
+    /// Puts the weighed postings of a part in document order. `ids` are the ids of its documents.
     pub(crate) fn of_postings(
         first: usize,
         ids: Strings,
@@ -64,7 +63,7 @@ impl Rows {
         let tfs = postings.frequencies.expand(0..postings.len());
         let mut term_of = Vec::with_capacity(postings.len());
         for term in 0..term_ids.len() {
-            // Places in a part's list of terms, of which there are fewer than 2^32.
+            // Indices into a part's list of terms, of which there are fewer than 2^32.
             term_of.resize(term_of.len() + postings.range(term).len(), term as u32);
         }
         Rows {
@@ -80,27 +79,27 @@ impl Rows {
     }
 }
 
-/// A collection, document by document: what the writers of rows need.
+/// A collection by document: the interface for the writers of rows.
 pub(crate) trait ByDocument: Sync {
     /// The number of parts.
     fn part_count(&self) -> usize;
 
-    /// The rows of a part; those of all parts follow on each other.
+    /// The rows of a part. The parts are consecutive.
     ///
     /// # Errors
     /// Scratch cannot be read; the progress is cancelled.
     fn rows(&self, part: usize) -> Result<Rows>;
 
-    /// The number of documents, of terms, and of entries in all rows.
+    /// The numbers of documents, terms and entries in all rows.
     fn shape(&self) -> [u64; 3];
 
-    /// How the pass over the parts runs.
+    /// The stages of the pass over the parts.
     fn stages(&self) -> Stages;
 
-    /// How groups of their entries are encoded.
+    /// The stages that encode groups of entries.
     fn encoding_stages(&self) -> Stages;
 
-    /// The progress that the pass over the parts reports to.
+    /// The progress of the pass over the parts.
     fn progress(&self) -> &Progress;
 }
 
@@ -170,12 +169,12 @@ impl MemoryRows<'_> {
 }
 
 impl Collection {
-    /// The number of parts, each of which [`Collection::rows`] gives.
+    /// The number of parts for [`Collection::rows`].
     pub fn part_count(&self) -> usize {
         self.parts.len()
     }
 
-    /// A function from a part's number to its documents' rows under `bm25`, in input order.
+    /// A function from a part's number to the rows of its documents under `bm25`, in input order.
     ///
     /// # Errors
     /// Parameters out of range.

@@ -1,4 +1,4 @@
-//! A collection wherever there is room for it: in memory while it fits, else on scratch.
+//! A collection in memory if it fits, or else on scratch.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,28 +17,28 @@ use tokapi_storage::scratch::{Job, ScratchOptions};
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, Input, Skipped};
 
-/// How much memory a collection may take, and where the rest goes.
+/// The memory of a collection, and the scratch space for the rest.
 #[derive(Debug, Clone)]
 pub struct Storage {
     /// The budget.
     pub memory: Memory,
     /// The scratch folders.
     pub scratch: ScratchOptions,
-    /// The output that the collection is for: interrupted jobs are told apart by it, and scratch
-    /// files go beside it where no folder is named.
+    /// The output of the collection. It identifies an interrupted job, and scratch files go beside it if no scratch
+    /// folder is given.
     pub output: Option<PathBuf>,
 }
 
-/// What was written.
+/// The result of writing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
-    /// The files, the one asked for first.
+    /// The files; the requested one comes first.
     pub files: Vec<PathBuf>,
     /// The number of distinct terms.
     pub terms: u64,
-    /// Where the time of the local pass went.
+    /// The times of the local pass.
     pub local: StageTimes,
-    /// Where the time of the global pass went; in memory, only that of encoding and writing.
+    /// The times of the global pass; in memory, those of encoding and writing only.
     pub global: StageTimes,
 }
 
@@ -60,8 +60,8 @@ impl Stored {
     /// Reads and inverts a whole corpus within the memory of `storage`.
     ///
     /// # Errors
-    /// As [`Collection::build`]; scratch files that cannot be written or read; an interrupted job
-    /// that is in the way, or cannot be continued.
+    /// As [`Collection::build`]; scratch files cannot be written or read; an interrupted job blocks this one, or cannot
+    /// be continued.
     pub fn build(mut corpus: Corpus, options: &BuildOptions, storage: &Storage) -> Result<Self> {
         let pool = thread_pool(options)?;
         let threads = pool.current_num_threads();
@@ -133,7 +133,7 @@ impl Stored {
         Ok(Stored::Scratch(external))
     }
 
-    /// Where the time of the local pass went.
+    /// The times of the local pass.
     pub fn local_times(&self) -> StageTimes {
         match self {
             Stored::Memory(collection) => collection.times,
@@ -141,7 +141,7 @@ impl Stored {
         }
     }
 
-    /// The threads that work on it.
+    /// The number of threads.
     pub fn threads(&self) -> usize {
         match self {
             Stored::Memory(collection) => collection.pool().current_num_threads(),
@@ -157,7 +157,7 @@ impl Stored {
         }
     }
 
-    /// The documents that were read, those that were left out among them.
+    /// The number of documents read, including the skipped ones.
     pub fn documents_read(&self) -> u64 {
         self.statistics().documents + self.skipped().count
     }
@@ -170,7 +170,7 @@ impl Stored {
         }
     }
 
-    /// The analyzer that its terms are cut by.
+    /// The analyzer of its terms.
     pub fn analyzer(&self) -> &Analyzer {
         match self {
             Stored::Memory(collection) => collection.analyzer(),
@@ -178,7 +178,7 @@ impl Stored {
         }
     }
 
-    /// The progress of all that is done with it.
+    /// The progress of all operations on the collection.
     pub fn progress(&self) -> &Progress {
         match self {
             Stored::Memory(collection) => collection.progress(),
@@ -186,7 +186,7 @@ impl Stored {
         }
     }
 
-    /// The bytes of text that were read, decompressed.
+    /// The bytes of text read, after decompression.
     pub fn bytes(&self) -> u64 {
         match self {
             Stored::Memory(collection) => collection.bytes(),
@@ -194,7 +194,7 @@ impl Stored {
         }
     }
 
-    /// What was left out.
+    /// The skipped documents.
     pub fn skipped(&self) -> &Skipped {
         match self {
             Stored::Memory(collection) => collection.skipped(),
@@ -202,7 +202,7 @@ impl Stored {
         }
     }
 
-    /// The number of distinct terms. On scratch, they are counted now.
+    /// The number of distinct terms. On scratch, this call counts them.
     ///
     /// # Errors
     /// Scratch cannot be read or written.
@@ -277,7 +277,7 @@ impl Stored {
         })
     }
 
-    /// Why the CPU took over from a GPU, if it did.
+    /// The reason why the CPU took over from a GPU, if it did.
     pub fn fallback(&self) -> Option<&str> {
         match self {
             Stored::Memory(collection) => collection.fallback(),
@@ -319,7 +319,7 @@ fn first_documents(rows: &impl ByDocument, count: usize) -> Result<Vec<WeighedDo
     Ok(documents)
 }
 
-/// Whether the job can be continued after this error, when its cause is mended.
+/// Whether the job can be continued after this error, once its cause is fixed.
 fn can_go_on(error: &Error) -> bool {
     matches!(
         error,
@@ -331,9 +331,8 @@ fn can_go_on(error: &Error) -> bool {
     )
 }
 
-/// The size of chunks for what will go to scratch: on a machine that has been measured, that which is
-/// predicted to be the best; always so large that the runs can be merged at a time, if there is the
-/// memory.
+/// The size of chunks for scratch. On a measured machine it is the predicted best size. It is always large enough to
+/// merge all runs at once, if the memory allows.
 fn external_chunk_bytes(
     corpus: &Corpus,
     options: &BuildOptions,
@@ -344,8 +343,8 @@ fn external_chunk_bytes(
     if corpus.asked_chunk_bytes().is_some() || !memory.spills(bytes) {
         return None;
     }
-    // More runs than can be merged at a time would be merged twice.
-    // Chunks end with a document, so that there are a few more than their size tells.
+    // A larger number of runs would be merged twice. Chunks end with a document, so there are a few more of them than
+    // their size suggests.
     let least = bytes / (memory.merged_runs() as u64 * 19 / 20).max(1) + 1;
     let Some(model) = options.tuned.as_deref() else {
         let usual = corpus.chunk_bytes() as u64;
@@ -355,14 +354,14 @@ fn external_chunk_bytes(
     let least = model.range.0.max(least).min(most);
     let best = model.best(bytes, least, most);
     log::info!(
-        "chunks of {best} bytes are the best by what was measured here: {:.1} s for {bytes} bytes",
+        "best chunk size by the measurements of this machine: {best} bytes; predicted: {:.1} s for {bytes} bytes",
         model.predict(bytes, best).total
     );
     usize::try_from(best).ok()
 }
 
-/// The size of chunks: that of the interrupted job, that which was asked for, the one for scratch, or
-/// the usual one, as far as the memory allows.
+/// The size of chunks: that of the interrupted job, the given one, the one for scratch, or the default, as far as the
+/// memory allows.
 fn chunk_bytes(
     corpus: &Corpus,
     begun: Option<usize>,
@@ -378,7 +377,7 @@ fn chunk_bytes(
             "the interrupted run had chunks of {begun} bytes, for which this is not enough memory"
         ))),
         (Some(begun), _) => Ok(begun),
-        // Of an input that is smaller there is no such chunk.
+        // A smaller input never has such a chunk.
         (None, Some(asked)) if asked > most && corpus.total_bytes() > most as u64 => {
             Err(Error::Usage(format!(
                 "chunks of {asked} bytes need more memory; at most {most} bytes fit, or use fewer threads"
@@ -389,7 +388,7 @@ fn chunk_bytes(
     }
 }
 
-/// The builds of documents from memory that this process has begun.
+/// The number of builds of documents from memory that this process has begun.
 static BUILDS: AtomicU64 = AtomicU64::new(0);
 
 fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> Job {

@@ -1,11 +1,11 @@
 //! The trie as flat arrays, and the walk through them.
 //!
-//! LOUDS-Sparse (SuRF, Zhang et al., SIGMOD 2018) with three changes that spare memory accesses. A
-//! node's branches to other nodes come before its branches to leaves, so that the place of a label
-//! tells whether a node or a leaf follows and which: no bit for it, no rank. The places where nodes
-//! begin are kept, eight in one aligned block of 32 bytes, instead of found by select. And a leaf
-//! holds a few terms (a container of a burst trie, Heinz et al., TOIS 2002), whose tails stand side
-//! by side: the lowest levels, in which most nodes would be, are one read.
+//! The base is LOUDS-Sparse (SuRF, Zhang et al., SIGMOD 2018). Three changes save memory accesses. First, a node's
+//! branches to other nodes come before its branches to leaves. So the place of a label alone tells whether it leads to
+//! a node or a leaf, and to which one: no bit, no rank. Second, the places of the nodes are stored, eight in one
+//! aligned block of 32 bytes, and not found by select. Third, a leaf holds a few terms (a container of a burst trie,
+//! Heinz et al., TOIS 2002), whose tails are adjacent. So the lowest levels, which would have most of the nodes, take a
+//! single read.
 
 /// Nodes in a block.
 pub(super) const BLOCK_NODES: u64 = 8;
@@ -13,74 +13,76 @@ pub(super) const BLOCK_NODES: u64 = 8;
 pub(super) const BLOCK_LEAVES: u64 = 8;
 /// Words in a block of either.
 pub(super) const BLOCK_WORDS: u64 = 4;
-/// The most terms of a leaf: what four bits count. With 10 million web terms, 8 would cost 7% more
-/// memory and a node more for every fifth term.
+/// The most terms of a leaf: the limit of four bits. With 10 million web terms, a limit of 8 would cost 7% more memory,
+/// and one more node for every fifth term.
 pub(super) const LEAF_TERMS: usize = 15;
-/// The length that stands for a tail of as many bytes or more, kept elsewhere.
+/// The length byte of a tail of at least this many bytes, which is stored elsewhere.
 pub(super) const LONG_TAIL: u8 = 255;
-/// The bytes that say where.
+/// The bytes of a reference to a long tail.
 pub(super) const LONG_TAIL_PLACE: usize = 15;
 
-/// The arrays of a [`Dictionary`](super::Dictionary), little-endian, as they are in its file.
+/// The arrays of a [`Dictionary`](super::Dictionary), little-endian, as in its file.
 ///
-/// Nodes are numbered level by level from the root, node 0; leaves, of 1 to 15 terms each, in the
-/// same order; and terms leaf by leaf: that is a term's id. A node's labels stand together, first
-/// those that lead to nodes, ascending, then those that lead to leaves, ascending. If the path to a
-/// node is itself a term, that term has a leaf of its own, the node's last, whose label repeats the
-/// node's first label. (A trie of the empty term alone has one node without labels.)
+/// Nodes are numbered level by level from the root, node 0. Leaves, of 1 to 15 terms each, are numbered in the same
+/// order, and terms leaf by leaf: the number of a term is its id. A node's labels are adjacent: first those that lead
+/// to nodes, ascending, then those that lead to leaves, ascending. If the path to a node is itself a term, that term
+/// has a leaf of its own. It is the node's last leaf, and its label repeats the node's first label. (A trie of the
+/// empty term alone has one node without labels.)
+///
+/// The labels that lead to nodes lead to nodes 1, 2, 3 ... in the order of the labels. Those that lead to leaves lead
+/// to leaves 0, 1, 2 ... likewise.
 ///
 /// The labels that lead to nodes lead to nodes 1, 2, 3 ... and those that lead to leaves to leaves
 /// 0, 1, 2 ... in the order in which they stand.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrays<'a> {
-    /// Four words for every eight nodes. Word 0: the number of labels of all nodes before the
-    /// block (low 32 bits), and the first node that a label of the block leads to (high 32 bits).
-    /// Byte i of the other words is for the block's node i, and ends count from word 0: the low 8
-    /// bits of the end of its labels (word 1), of the end of its children (word 2), and the high 4
-    /// bits of both (word 3: of the labels in bits 0 to 3, of the children in bits 4 to 7). A node
-    /// begins where the one before it ends.
+    /// Four words per block of eight nodes. Word 0: the number of labels of all nodes before the block (low 32 bits),
+    /// and the first node that a label of the block leads to (high 32 bits). Byte i of the other words belongs to the
+    /// block's node i, and ends count from word 0. Word 1: the low 8 bits of the end of its labels. Word 2: the low 8
+    /// bits of the end of its children. Word 3: the high 4 bits of both (of the labels in bits 0 to 3, of the children
+    /// in bits 4 to 7). A node begins at the end of the one before it.
     pub nodes: &'a [u64],
-    /// The labels of all nodes, one byte each, eight in a word.
+    /// The labels of all nodes, one byte each, eight per word.
     pub labels: &'a [u64],
-    /// Four words for every eight leaves. Word 0: where in `tails` those of the block begin. Word
-    /// 1: the first id of the block (low 32 bits), and of every leaf the number of terms, four bits
-    /// each (high 32 bits). Words 2 and 3: where its tails begin, counted from word 0, 16 bits each.
+    /// Four words per block of eight leaves. Word 0: the offset in `tails` of the block's tails. Word 1: the first id
+    /// of the block (low 32 bits), and the number of terms of every leaf, four bits each (high 32 bits). Words 2 and 3:
+    /// the start of each leaf's tails, counted from word 0, 16 bits each.
     pub leaves: &'a [u64],
-    /// What follows the labels of a term, the terms of a leaf ascending: a length of one byte and
-    /// as many bytes. Length 255 stands for a tail of as many bytes or more: there follow its
-    /// offset in `tails` (8 bytes) and its length (7).
+    /// The tails of the terms, the bytes after the labels; the terms of a leaf ascend. A tail is a length of one byte
+    /// and its bytes. Length 255 stands for a tail of 255 bytes or more: its offset in `tails` (8 bytes) and its length
+    /// (7 bytes) follow.
     pub tails: &'a [u8],
-    /// The node at which every combination of `shortcut_depth` first bytes arrives, by their codes
-    /// as digits to the base `alphabet_size`, the first byte highest; 0 is to begin at the root.
+    /// The node for every combination of `shortcut_depth` first bytes. The index has the bytes' codes as digits to the
+    /// base `alphabet_size`, the first byte highest. 0 means to begin at the root.
     pub shortcuts: &'a [u32],
-    /// For every byte its code; `alphabet_size` or more for one that no shortcut begins with.
+    /// The code of every byte; `alphabet_size` or more for a byte without a shortcut.
     pub codes: &'a [u8],
     /// The number of nodes; 0 without terms.
     pub node_count: u64,
-    /// How many bytes a shortcut spares; terms of fewer bytes begin at the root.
+    /// The number of bytes that a shortcut skips. Shorter terms begin at the root.
     pub shortcut_depth: u64,
-    /// How many codes there are.
+    /// The number of codes.
     pub alphabet_size: u64,
 }
 
-/// Where a node's labels and children stand.
+/// The labels and children of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     pub label_start: u64,
     pub label_end: u64,
-    /// The first child is this node.
+    /// The first child.
     pub child_start: u64,
     pub child_end: u64,
 }
 
-/// A leaf's terms.
+/// The terms of a leaf.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaf {
     pub first_id: u64,
     pub term_count: u64,
-    /// Where the tails of the block begin.
+    /// The start of the block's tails.
     pub base: u64,
-    /// Where those of the leaf do, counted from there.
+    /// The start of the leaf's tails, counted from `base`.
     pub start: u64,
 }
 
@@ -93,7 +95,7 @@ impl Node {
         self.child_end - self.child_start
     }
 
-    /// The first leaf: of the labels before this node, one leads to each node but the root.
+    /// The first leaf: of the labels before this node, one leads to each node except the root.
     pub fn leaf_start(&self) -> u64 {
         self.label_start + 1 - self.child_start
     }
@@ -124,7 +126,7 @@ impl Arrays<'_> {
         }
     }
 
-    /// The term with this id, which there is.
+    /// The term with this id, which must exist.
     pub fn term(&self, id: u32) -> Vec<u8> {
         let leaf = self.leaf_of(u64::from(id));
         let terms = self.leaf(leaf);
@@ -147,7 +149,7 @@ impl Arrays<'_> {
         reversed
     }
 
-    /// The node where the walk for `term` begins, and how many bytes lead to it.
+    /// The first node of the walk for `term`, and the number of bytes that lead to it.
     fn start(&self, term: &[u8]) -> (u64, usize) {
         // At most 4.
         let depth = self.shortcut_depth as usize;
@@ -176,7 +178,7 @@ impl Arrays<'_> {
         let label_end = |low: u64, high: u64| byte(low) | (byte(high) & 15) << 8;
         let child_end = |low: u64, high: u64| byte(low) | (byte(high) >> 4) << 8;
         let (labels, children) = (block[0] & 0xffff_ffff, block[0] >> 32);
-        // Shifted by one node, the ends are the starts.
+        // Shifted by one node, the ends become the starts.
         let (label_lows, child_lows, highs) = (block[1], block[2], block[3]);
         Node {
             label_start: labels + label_end(label_lows << 8, highs << 8),
@@ -186,7 +188,7 @@ impl Arrays<'_> {
         }
     }
 
-    /// The first place among the node's labels that has `byte`.
+    /// The first place of `byte` among the node's labels.
     fn find(&self, node: &Node, byte: u8) -> Option<u64> {
         const ONES: u64 = 0x0101_0101_0101_0101;
         const LOW_BITS: u64 = 0x7f * ONES;
@@ -194,7 +196,7 @@ impl Arrays<'_> {
         let (first, end) = (node.label_start / 8, node.label_end.div_ceil(8));
         for (index, &word) in (first..end).zip(&self.labels[first as usize..end as usize]) {
             let differing = word ^ pattern;
-            // The highest bit of every byte that is zero, and no other.
+            // Sets the highest bit of every byte that is zero, and no other bit.
             let mut equal = !(((differing & LOW_BITS) + LOW_BITS) | differing | LOW_BITS);
             if index == first {
                 equal &= !0 << (node.label_start % 8 * 8);
@@ -208,7 +210,7 @@ impl Arrays<'_> {
     }
 
     fn label(&self, label: u64) -> u8 {
-        // The eight bits that are left.
+        // The remaining eight bits.
         (self.labels[(label / 8) as usize] >> (label % 8 * 8)) as u8
     }
 
@@ -221,7 +223,7 @@ impl Arrays<'_> {
             .then(|| node.label_end - node.child_end)
     }
 
-    /// Whether the node's last label is its first once more, and so the end of a term.
+    /// Whether the node's last label repeats its first, and so marks the end of a term.
     pub(super) fn repeats_label(&self, node: &Node) -> bool {
         node.label_count() > 1 && self.label(node.label_start) == self.label(node.label_end - 1)
     }
@@ -245,7 +247,7 @@ impl Arrays<'_> {
         }
     }
 
-    /// The tails of a leaf's terms, in the order of their ids.
+    /// The tails of a leaf's terms, in order of their ids.
     fn tails_of(&self, leaf: &Leaf) -> impl Iterator<Item = &[u8]> {
         let mut at = (leaf.base + leaf.start) as usize;
         (0..leaf.term_count).map(move |_| {
@@ -255,7 +257,7 @@ impl Arrays<'_> {
         })
     }
 
-    /// The tail at a place, and the place of the next.
+    /// The tail at an offset, and the offset of the next one.
     fn tail(&self, at: usize) -> (&[u8], usize) {
         let (length, at) = (self.tails[at], at + 1);
         if length < LONG_TAIL {
@@ -269,7 +271,7 @@ impl Arrays<'_> {
         )
     }
 
-    /// Where a long tail begins and how long it is, by the bytes `at`.
+    /// The offset and the length of a long tail, from the bytes at `at`.
     pub(super) fn long_tail(&self, at: usize) -> (u64, u64) {
         let number = |bytes: &[u8]| {
             let highest_first = bytes.iter().rev();
@@ -279,7 +281,7 @@ impl Arrays<'_> {
         (number(&place[..8]), number(&place[8..]))
     }
 
-    /// The id of the leaf's term that ends in `tail`.
+    /// The id of the leaf's term with tail `tail`.
     fn find_tail(&self, leaf: u64, tail: &[u8]) -> Option<u32> {
         let leaf = self.leaf(leaf);
         let place = self.tails_of(&leaf).position(|other| other == tail)?;
@@ -300,7 +302,7 @@ impl Arrays<'_> {
         leaves.last().unwrap_or(first)
     }
 
-    /// The last node for which `holds`, which holds for the root and for no node behind one for
+    /// The last node for which `holds` is true. It is true for the root, and never true after it is false.
     /// which it does not.
     fn last_node(&self, holds: impl Fn(&Node) -> bool) -> u64 {
         let (mut low, mut high) = (0, self.node_count);

@@ -7,11 +7,11 @@ use super::layout::{Header, Layout, MAX_SHORTCUT_DEPTH};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::strings::Strings;
 
-/// For so many terms there may be one shortcut: half a byte a term. With 1.2 million web terms
-/// that gives three bytes of 26 letters, and a fourth would cost 1.5 bytes a term.
+/// The number of terms per shortcut: half a byte per term. With 1.2 million web terms that gives three bytes of 26
+/// letters; a fourth byte would cost 1.5 bytes per term.
 const TERMS_PER_SHORTCUT: u64 = 8;
 
-/// The terms ascending by bytes, each once.
+/// Sorts the terms by bytes and removes repeats.
 ///
 /// # Errors
 /// [`Error::Limit`]: 2^32 or more terms.
@@ -21,7 +21,7 @@ pub(super) fn sorted(terms: Strings) -> Result<Strings> {
     if (1..terms.len()).into_par_iter().all(ascending) {
         return Ok(terms);
     }
-    // The first eight bytes decide most comparisons without following an offset.
+    // The first eight bytes decide most comparisons without a look at the term.
     let mut order: Vec<(u64, u32)> = (0..count)
         .into_par_iter()
         .map(|index| (first_bytes(terms.get(index as usize)), index))
@@ -38,7 +38,7 @@ pub(super) fn sorted(terms: Strings) -> Result<Strings> {
     Ok(sorted)
 }
 
-/// The first eight bytes, filled up with zeros, as a number that orders as they do.
+/// The first eight bytes, padded with zeros, as a number with the same order.
 fn first_bytes(term: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let length = term.len().min(8);
@@ -52,13 +52,13 @@ fn too_many() -> Error {
     )
 }
 
-/// The file of ascending distinct terms.
+/// Builds the file of ascending distinct terms.
 ///
 /// # Errors
 /// [`Error::Limit`]: 2^32 or more labels.
 pub(super) fn build(terms: &Strings) -> Result<(Layout, Vec<u64>)> {
     let mut trie = Trie::new(terms);
-    // The terms that share the path to a node, for the nodes of one level.
+    // For each node of a level, the terms that share its path.
     let mut level = Vec::new();
     if !terms.is_empty() {
         level.push((0, terms.len()));
@@ -75,26 +75,26 @@ pub(super) fn build(terms: &Strings) -> Result<(Layout, Vec<u64>)> {
     trie.finish()
 }
 
-/// Terms from one to before another.
+/// The terms from one index to before another.
 type Range = (usize, usize);
 
-/// The arrays so far.
+/// The arrays under construction.
 struct Trie<'a> {
     terms: &'a Strings,
     nodes: Vec<u64>,
     node_count: u64,
-    /// Nodes that labels lead to, the root included.
+    /// The number of nodes that labels lead to, the root included.
     child_end: u64,
     labels: Vec<u8>,
     leaves: Vec<u64>,
     leaf_count: u64,
-    /// Terms that leaves hold.
+    /// The number of terms in leaves.
     term_count: u64,
     tails: Vec<u8>,
-    /// Where in `tails` a long tail's place is to be written, its term and where in that it begins.
+    /// For each long tail: the offset in `tails` of its reference, its term, and its start in the term.
     long_tails: Vec<(usize, usize, usize)>,
     shortcuts: Shortcuts,
-    /// The leaves of one node: label and terms.
+    /// The leaves of one node, each with label and terms.
     node_leaves: Vec<(u8, Range)>,
 }
 
@@ -116,8 +116,8 @@ impl<'a> Trie<'a> {
         }
     }
 
-    /// Adds the node whose `depth` bytes of path the terms of `range` share; its children's ranges
-    /// go to `children`.
+    /// Adds the node of the terms in `range`, which share its path of `depth` bytes. The ranges of its children go to
+    /// `children`.
     fn add_node(&mut self, range: Range, depth: usize, children: &mut Vec<Range>) {
         let (label_start, child_start) = (self.labels.len() as u64, self.child_end);
         self.shortcuts
@@ -144,7 +144,7 @@ impl<'a> Trie<'a> {
             self.add_leaf(terms, depth + 1);
         }
         if ends_here {
-            // Only a node without labels has none to repeat: the root of the empty term alone.
+            // Only a node without labels has no label to repeat: the root of the empty term alone.
             if let Some(&first) = self.labels.get(label_start as usize) {
                 self.labels.push(first);
             }
@@ -172,7 +172,7 @@ impl<'a> Trie<'a> {
         *highs |= (label_end >> 8 & 15 | (child_end >> 8 & 15) << 4) << shift;
     }
 
-    /// Adds the leaf of some terms, `depth` bytes of which lead to it.
+    /// Adds the leaf of `terms`. `depth` bytes lead to it.
     fn add_leaf(&mut self, terms: Range, depth: usize) {
         let place = self.leaf_count % BLOCK_LEAVES;
         if place == 0 {
@@ -196,7 +196,7 @@ impl<'a> Trie<'a> {
 
     fn add_tail(&mut self, term: usize, depth: usize) {
         let tail = &self.terms.get(term)[depth..];
-        // Less than 255 where it is not cut.
+        // Less than 255 unless cut.
         let length = tail.len().min(LONG_TAIL.into()) as u8;
         self.tails.push(length);
         if length < LONG_TAIL {
@@ -253,7 +253,7 @@ struct Shortcuts {
 }
 
 impl Shortcuts {
-    /// An empty table, as deep as the number of terms allows.
+    /// An empty table. Its depth depends on the number of terms.
     fn new(terms: &Strings) -> Self {
         let mut occurs = [[false; 256]; MAX_SHORTCUT_DEPTH as usize];
         for term in terms.iter() {
@@ -290,7 +290,7 @@ impl Shortcuts {
         }
     }
 
-    /// Notes the node to which the first `depth` bytes of `term` lead.
+    /// Stores the node to which the first `depth` bytes of `term` lead.
     fn note(&mut self, term: &[u8], depth: usize, node: u64) {
         if depth != self.depth {
             return;
@@ -299,7 +299,7 @@ impl Shortcuts {
             .iter()
             .map(|&byte| self.codes[usize::from(byte)]);
         let place = digits.fold(0, |sum, code| sum * self.alphabet_size + u64::from(code));
-        // A trie with 2^32 nodes is refused when it is finished.
+        // A trie with 2^32 nodes is refused at the end.
         self.nodes[place as usize] = node as u32;
     }
 }

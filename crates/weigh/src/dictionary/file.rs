@@ -1,4 +1,4 @@
-//! The words of a dictionary: built here, or mapped from a file.
+//! The words of a dictionary: built in memory, or mapped from a file.
 
 use std::fs::File;
 use std::path::Path;
@@ -52,7 +52,7 @@ impl Image {
     pub fn words(&self) -> &[u64] {
         match self {
             Image::Memory(words) => words,
-            // A map begins at a page, and its length was checked.
+            // A map begins at a page, and its length has been checked.
             Image::Mapped(map) => bytemuck::cast_slice(map),
         }
     }
@@ -62,7 +62,7 @@ fn not_words() -> String {
     "this is no dictionary, or one that is cut off".into()
 }
 
-/// The error that `what` is wrong with the file.
+/// The error for a file with fault `what`.
 pub(super) fn damaged(path: &Path, what: String) -> Error {
     Error::Input {
         place: Place {

@@ -1,21 +1,21 @@
-//! The file: its header, and where each array stands.
+//! The file: its header, and the place of each array.
 //!
-//! Words of 64 bits, little-endian. A header of eight words, then the arrays one after the other,
-//! each filled up with zeros to a whole word: codes, nodes, leaves, labels, shortcuts, tails. The
-//! nodes and leaves begin at multiples of 32 bytes, so that no block crosses a cache line.
+//! The file consists of 64-bit words, little-endian. A header of eight words comes first, then the arrays, each padded
+//! with zeros to a whole word: codes, nodes, leaves, labels, shortcuts, tails. Nodes and leaves begin at multiples of
+//! 32 bytes, so no block crosses a cache line.
 
 use super::arrays::{Arrays, BLOCK_LEAVES, BLOCK_NODES, BLOCK_WORDS};
 
-// The arrays are used as they stand in the file.
+// The arrays are used directly from the file.
 const _: () = assert!(cfg!(target_endian = "little"));
 
 /// The first word.
 const MAGIC: u64 = u64::from_le_bytes(*b"tokapiDI");
-/// The low half of the second word; the high half is the CRC-32 of all that follows.
+/// The low half of the second word. The high half is the CRC-32 of all following words.
 const VERSION: u32 = 1;
 const HEADER_WORDS: u64 = 8;
 const CODE_WORDS: u64 = 256 / 8;
-/// The most bytes that a shortcut spares.
+/// The most bytes that a shortcut skips.
 pub(super) const MAX_SHORTCUT_DEPTH: u64 = 4;
 
 /// The counts in words 2 to 7 of the file.
@@ -30,8 +30,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The number of leaves: of the labels, one leads to each node but the root. None where there
-    /// cannot be such a trie.
+    /// The number of leaves: of the labels, one leads to each node except the root. None if no such trie exists.
     pub fn leaves(&self) -> Option<u64> {
         match (self.nodes, self.labels) {
             (0, 0) => Some(0),
@@ -43,7 +42,7 @@ impl Header {
     }
 }
 
-/// A header, and the words at which its arrays begin.
+/// A header, and the start of each of its arrays in words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     pub header: Header,
@@ -59,7 +58,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a file with this header; none where no such file can be.
+    /// The layout of a file with this header; none if no such file exists.
     pub fn new(header: Header) -> Option<Self> {
         let most = u64::from(u32::MAX);
         if header.terms > most || header.nodes > most || header.labels > most {
@@ -80,7 +79,7 @@ impl Layout {
         let end = usize::try_from(end)
             .ok()
             .filter(|end| *end <= usize::MAX / 8)?;
-        // What is not beyond the end fits as it does.
+        // A place within the file fits.
         let word = |at: u64| at as usize;
         Some(Layout {
             header,
@@ -96,8 +95,8 @@ impl Layout {
         })
     }
 
-    /// The layout that the header of a file tells. The magic, the version, the length and the
-    /// checksum are as they must be; the arrays may still be nonsense.
+    /// The layout from the header of a file. The magic, the version, the length and the checksum are verified; the
+    /// arrays may still be invalid.
     pub fn read(image: &[u64]) -> Result<Self, String> {
         if image.first() != Some(&MAGIC) {
             return Err("this is no dictionary".into());
@@ -105,7 +104,7 @@ impl Layout {
         let Some(&second) = image.get(1) else {
             return Err("the dictionary is cut off".into());
         };
-        // The low half.
+        // The low half is the version.
         let version = second as u32;
         if version != VERSION {
             return Err(format!(
@@ -119,7 +118,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The layout that the counts in the header tell, if the file is as long as that.
+    /// The layout from the counts in the header, if the file has the matching length.
     pub fn of_header(image: &[u64]) -> Option<Self> {
         let &[
             _,
@@ -146,7 +145,7 @@ impl Layout {
         Layout::new(header).filter(|layout| layout.end == image.len())
     }
 
-    /// The file of these arrays, which are as long as the layout has them.
+    /// The file of these arrays, whose lengths match the layout.
     pub fn write(&self, arrays: &Arrays<'_>) -> Vec<u64> {
         let mut image = vec![0; self.end];
         image[0] = MAGIC;
@@ -174,7 +173,7 @@ impl Layout {
         image
     }
 
-    /// The arrays in a file of this layout.
+    /// The arrays of a file with this layout.
     pub fn arrays<'a>(&self, image: &'a [u64]) -> Arrays<'a> {
         let shortcuts: &[u32] = bytemuck::cast_slice(&image[self.shortcuts..self.tails]);
         let tails: &[u8] = bytemuck::cast_slice(&image[self.tails..self.end]);

@@ -1,8 +1,8 @@
-//! Terms to dense integers and back, by a succinct trie that is built once and then only read.
+//! Maps terms to dense integers and back, by a succinct trie that is built once and then only read.
 //!
-//! Terms are any byte strings. An id is exact: a term that is not in the dictionary is unknown, it
-//! never gets another's id. The trie is a few flat arrays ([`Arrays`]), the same in memory, in a
-//! mapped file and on a GPU (`kernels/cpp/dictionary.hpp` has the same lookup in C++).
+//! Terms are arbitrary byte strings. Ids are exact: a term outside of the dictionary is unknown and never gets the id
+//! of another. The trie consists of a few flat arrays ([`Arrays`]), the same in memory, in a mapped file and on a GPU
+//! (`kernels/cpp/dictionary.hpp` has the same lookup in C++).
 //!
 //! ```
 //! use tokapi_weigh::dictionary::Dictionary;
@@ -37,8 +37,8 @@ use tokapi_storage::whole::Staged;
 
 /// A static map from terms to the integers 0 to n - 1.
 ///
-/// Ids go by the level of the trie at which few terms are left that share a path, within a level by
-/// the path, and then by the rest of the term; they depend on the set of terms alone.
+/// Ids are ordered by the level of the trie at which only a few terms share a path, within a level by the path, and
+/// then by the rest of the term. They depend on the set of terms alone.
 pub struct Dictionary {
     image: Image,
     layout: Layout,
@@ -47,25 +47,25 @@ pub struct Dictionary {
 /// The size of a dictionary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stats {
-    /// Terms.
+    /// The number of terms.
     pub terms: u64,
-    /// Nodes of the trie that have branches.
+    /// The number of trie nodes with branches.
     pub nodes: u64,
-    /// Leaves, each of a few terms.
+    /// The number of leaves, each of a few terms.
     pub leaves: u64,
-    /// Bytes of what follows the last branch of every term.
+    /// The bytes after the last branch of every term.
     pub tail_bytes: u64,
-    /// Bytes of the whole file, header and directories included.
+    /// The bytes of the whole file, header and directories included.
     pub bytes: u64,
 }
 
 impl Stats {
-    /// Bytes of the whole file for a term; 0 without terms.
+    /// The bytes of the whole file per term; 0 without terms.
     pub fn bytes_per_term(&self) -> f64 {
         ratio(self.bytes, self.terms)
     }
 
-    /// Bits of the whole file for a node or leaf; 0 without terms.
+    /// The bits of the whole file per node or leaf; 0 without terms.
     pub fn bits_per_node(&self) -> f64 {
         ratio(8 * self.bytes, self.nodes + self.leaves)
     }
@@ -81,7 +81,7 @@ fn ratio(a: u64, b: u64) -> f64 {
 impl Dictionary {
     /// The dictionary of `terms`, in any order and with any number of repeats.
     ///
-    /// Terms that come sorted are not sorted again. Takes twice the memory of the terms.
+    /// Sorted terms are not sorted again. Takes twice the memory of the terms.
     ///
     /// # Errors
     /// [`Error::Limit`](tokapi_storage::error::Error::Limit): 2^32 or more terms, or as many branches.
@@ -94,20 +94,20 @@ impl Dictionary {
         })
     }
 
-    /// Maps the file that [`Dictionary::save`] wrote, after checking all of it.
+    /// Maps a file of [`Dictionary::save`], after checking all of it.
     ///
-    /// The file must not be changed while it is open; `save` never does, it replaces the file.
+    /// The file must not change while it is open. `save` never changes a file; it replaces it.
     ///
     /// # Errors
-    /// [`Error::Read`](tokapi_storage::error::Error::Read); [`Error::Input`](tokapi_storage::error::Error::Input) for a file that is
-    /// no dictionary, of another version, cut off or damaged.
+    /// [`Error::Read`](tokapi_storage::error::Error::Read); [`Error::Input`](tokapi_storage::error::Error::Input) for a
+    /// file that is not a dictionary, or has another version, or is truncated or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let image = Image::map(path)?;
         Self::checked(image).map_err(|what| file::damaged(path, what))
     }
 
-    /// The dictionary in the bytes of a file, which errors call `name`.
+    /// The dictionary from the bytes of a file, which errors call `name`.
     ///
     /// # Errors
     /// As [`Dictionary::open`].
@@ -137,15 +137,15 @@ impl Dictionary {
 
     /// The id of `term`, if it is in the dictionary.
     ///
-    /// Costs two dependent memory accesses for every byte on the way to a leaf, less at the first
-    /// bytes, and two more for the leaf.
+    /// Costs two dependent memory accesses per byte on the way to a leaf, fewer for the first bytes, and two more for
+    /// the leaf.
     pub fn lookup(&self, term: &[u8]) -> Option<u32> {
         self.arrays().lookup(term)
     }
 
     /// The term with this id, if there is one.
     ///
-    /// Costs a binary search of the nodes for every byte; lookup is the fast direction.
+    /// Costs a binary search of the nodes per byte; lookup is the fast direction.
     pub fn term(&self, id: u32) -> Option<Vec<u8>> {
         (u64::from(id) < self.layout.header.terms).then(|| self.arrays().term(id))
     }
@@ -160,7 +160,7 @@ impl Dictionary {
         self.len() == 0
     }
 
-    /// How large it is.
+    /// The size of the dictionary.
     pub fn stats(&self) -> Stats {
         Stats {
             terms: self.layout.header.terms,
@@ -171,27 +171,27 @@ impl Dictionary {
         }
     }
 
-    /// The words of its file.
+    /// The words of the dictionary's file.
     pub fn words(&self) -> &[u64] {
         self.image.words()
     }
 
-    /// Checks all of the words of a file that is part of another.
+    /// Checks all words of a dictionary within another file.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The fault of the words.
     pub fn check(words: &[u64]) -> Result<(), String> {
         let layout = Layout::read(words)?;
         validate::validate(&layout.arrays(words), &layout.header)
     }
 
-    /// The arrays in words that [`Dictionary::check`] has found to be right, and the number of terms.
+    /// The arrays in words that have passed [`Dictionary::check`], and the number of terms.
     pub fn checked_arrays(words: &[u64]) -> Option<(Arrays<'_>, u64)> {
         let layout = Layout::of_header(words)?;
         Some((layout.arrays(words), layout.header.terms))
     }
 
-    /// The arrays that it is made of, for lookups elsewhere.
+    /// The arrays of the dictionary, for lookups elsewhere.
     pub fn arrays(&self) -> Arrays<'_> {
         self.layout.arrays(self.image.words())
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{Dictionary, layout};
 
-/// Checks everything that holds of the dictionary of `terms`.
+/// Checks all laws of the dictionary of `terms`.
 fn check<S: AsRef<[u8]>>(terms: &[S]) -> Dictionary {
     let dictionary = Dictionary::build(terms).unwrap();
     holds(&dictionary, terms);
@@ -75,7 +75,7 @@ fn by_hand() {
 
 #[test]
 fn ids_go_by_level() {
-    // Too many for one leaf begin with a: its node is on level 1, their leaves follow that of c.
+    // Too many terms for one leaf begin with a. Their node is on level 1, so their leaves follow that of c.
     let numbers = || b'A'..b'A' + 16;
     let mut terms: Vec<Vec<u8>> = numbers().map(|byte| vec![b'a', byte]).collect();
     terms.extend([b"a".to_vec(), b"cde".to_vec(), b"cd".to_vec()]);
@@ -117,7 +117,7 @@ fn long_terms() {
         check(&[long(length, b'a'), b"y".to_vec(), long(length + 20, b'a')]);
     }
     check(&[vec![b'x'; 1 << 20]]);
-    // Nodes all the way, and leaves of long tails only.
+    // Nodes all the way, and leaves with long tails only.
     let path: Vec<Vec<u8>> = (b'A'..=b'Z').map(|last| long(3000, last)).collect();
     check(&path);
     let tails: Vec<Vec<u8>> = (b'A'..=b'Z')
@@ -204,7 +204,7 @@ fn damage_is_one_error_that_names_the_file() {
     assert!(Dictionary::open(folder.path().join("none")).is_err());
 }
 
-/// Arrays that no program wrote, under a checksum that is right.
+/// Arrays that no program wrote, with a valid checksum.
 #[test]
 fn forged_arrays_are_refused_or_walked_without_leaving_them() {
     let dictionary = check(&small());

@@ -1,9 +1,7 @@
-//! Whether arrays that came from outside may be walked: every place that one array names is in the
-//! array that it names a place of.
+//! Validation of arrays from outside: every reference from one array to another is in range.
 //!
-//! A checksum tells accidents; this tells everything by which a walk could leave an array or not
-//! end, so that neither the lookup here nor the one in C++ has to look. Costs one pass over the
-//! nodes and leaves.
+//! A checksum detects accidents. This check detects everything by which a walk could leave an array or never end, so
+//! neither the lookup here nor the one in C++ has to check. Costs one pass over the nodes and leaves.
 
 use super::arrays::{Arrays, LONG_TAIL, LONG_TAIL_PLACE};
 use super::layout::Header;
@@ -11,7 +9,7 @@ use super::layout::Header;
 /// The most labels of a node: every byte, and the end of a term.
 const MOST_LABELS: u64 = 257;
 
-/// Checks that all places are right.
+/// Checks that all references are in range.
 pub(super) fn validate(arrays: &Arrays<'_>, header: &Header) -> Result<(), String> {
     let valid = nodes_are_right(arrays, header)
         && leaves_are_right(arrays, header)
@@ -36,7 +34,7 @@ fn nodes_are_right(arrays: &Arrays<'_>, header: &Header) -> bool {
             && node.child_count() <= node.label_count()
             // The end of a term is a leaf.
             && (node.child_count() < node.label_count() || !arrays.repeats_label(&node))
-            // An earlier node leads here, so that every path comes from the root.
+            // An earlier node leads here, so every path comes from the root.
             && number < child_end;
         if !right {
             return false;
@@ -50,7 +48,7 @@ fn leaves_are_right(arrays: &Arrays<'_>, header: &Header) -> bool {
     let (mut id, mut at) = (0, 0);
     for number in 0..header.leaves().unwrap_or_default() {
         let leaf = arrays.leaf(number);
-        // A place is 64-bit and may be anything.
+        // An offset has 64 bits and may have any value.
         let start = leaf.base.checked_add(leaf.start);
         if leaf.first_id != id || leaf.term_count == 0 || start != Some(at) {
             return false;
@@ -66,7 +64,7 @@ fn leaves_are_right(arrays: &Arrays<'_>, header: &Header) -> bool {
     id == header.terms
 }
 
-/// The end of the tail at a place, if all of it is in the array.
+/// The end of the tail at an offset, if the tail is within the array.
 fn tail_end(arrays: &Arrays<'_>, at: u64) -> Option<u64> {
     let at = usize::try_from(at).ok()?;
     let length = *arrays.tails.get(at)?;

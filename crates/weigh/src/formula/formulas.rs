@@ -1,8 +1,8 @@
-//! The formulas: one definition of each, computed in double precision, rounded once to f32.
+//! The BM25 formulas: one definition of each, computed in double precision and rounded once to f32.
 //!
-//! Names and forms follow Kamphuis, de Vries, Boytsov and Lin, "Which BM25 do you mean?"
-//! (ECIR 2020), and for `smoothed` the form used with GPUs. With N documents, df of them with
-//! the term, tf occurrences in a document of length dl, and L = 1 - b + b * dl / avdl.
+//! Names and forms follow Kamphuis, de Vries, Boytsov and Lin, "Which BM25 do you mean?" (ECIR 2020); `smoothed` has
+//! the form used with GPUs. N is the number of documents, df the number of them with the term, tf the number of
+//! occurrences in a document of length dl, and L = 1 - b + b * dl / avdl.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Statistics;
 use tokapi_storage::error::{Error, Result};
 
-/// Which formula; each variant gives its idf and its tf part.
+/// A formula. Each variant lists its idf and its tf part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Formula {
@@ -68,13 +68,13 @@ pub struct Bm25 {
     pub k1: f64,
     /// How much a document's length counts, 0 to 1.
     pub b: f64,
-    /// The lower bound of `bm25l` (0.5 where not given) and `bm25plus` (1 where not given).
+    /// The lower bound of `bm25l` (default 0.5) and `bm25plus` (default 1).
     pub delta: Option<f64>,
-    /// The average document length; that of the collection where not given.
+    /// The average document length; that of the collection by default.
     pub avdl: Option<f64>,
 }
 
-/// Far beyond all use; within it no weight overflows.
+/// The limit of parameters. It is far beyond all use, and no weight overflows within it.
 const LARGEST: f64 = 1e9;
 
 impl Default for Bm25 {
@@ -103,10 +103,10 @@ impl fmt::Display for Bm25 {
 }
 
 impl Bm25 {
-    /// Refuses parameters under which weights would not be numbers.
+    /// Refuses parameters that give weights that are not numbers.
     ///
     /// # Errors
-    /// The parameter, its range, and what was given.
+    /// The parameter, its range, and its value.
     pub fn check(&self) -> Result<()> {
         let wrong = |name: &str, range: &str, given: f64| {
             Err(Error::Usage(format!(
@@ -142,12 +142,12 @@ impl Bm25 {
         }
     }
 
-    /// The delta of BM25L: the one asked for, or 0.5.
+    /// The delta of BM25L: the given one, or 0.5.
     pub fn delta_of_bm25l(&self) -> f64 {
         self.delta.unwrap_or(0.5)
     }
 
-    /// The delta of BM25+: the one asked for, or 1.
+    /// The delta of BM25+: the given one, or 1.
     pub fn delta_of_bm25plus(&self) -> f64 {
         self.delta.unwrap_or(1.0)
     }
@@ -157,19 +157,18 @@ impl Bm25 {
         self.norm_at(length, self.average_length(statistics))
     }
 
-    /// avdl, as given or as computed.
+    /// avdl, given or computed.
     pub fn average_length(&self, statistics: &Statistics) -> f64 {
         self.avdl.unwrap_or_else(|| statistics.average_length())
     }
 
-    /// L for a document of `length` terms among those of the average length `avdl`.
+    /// L for a document of `length` terms, with the average length `avdl`.
     #[inline(always)]
     pub fn norm_at(&self, length: u32, avdl: f64) -> f64 {
         1.0 - self.b + self.b * f64::from(length) / avdl
     }
 
-    /// Writes to `weights` the weights of one term with `idf` in `documents`, whose L `norms`
-    /// holds.
+    /// Writes to `weights` the weights of one term with `idf` in `documents`. `norms` holds L of every document.
     pub fn weigh(
         &self,
         idf: f64,
@@ -187,7 +186,7 @@ impl Bm25 {
         });
     }
 
-    /// Gives the tf part, a function of tf and L, to `user`. The one place where it is defined.
+    /// Passes the tf part, a function of tf and L, to `user`. This is its only definition.
     #[inline(always)]
     pub fn with_part<U: UsePart>(&self, user: U) -> U::Output {
         let k1 = self.k1;
@@ -212,7 +211,7 @@ impl Bm25 {
     }
 }
 
-/// A use of a tf part, compiled for each of them.
+/// A use of a tf part, compiled for each formula.
 pub trait UsePart {
     /// The result.
     type Output;
@@ -221,7 +220,7 @@ pub trait UsePart {
     fn with(self, part: impl Fn(f64, f64) -> f64 + Copy) -> Self::Output;
 }
 
-/// The postings of a term, to be weighed.
+/// The postings of a term, before weighing.
 struct Term<'a> {
     idf: f64,
     documents: &'a [u32],

@@ -1,13 +1,13 @@
-//! Keeping only each document's heaviest terms.
+//! Pruning: only each document's heaviest terms are kept.
 
 use crate::postings::Postings;
 
-/// Which postings of a document are kept; statistics are those of all of them.
+/// The rule that selects the postings of a document to keep. Statistics are those of all postings.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Prune {
-    /// At most so many terms a document, the heaviest; of equal ones those first in byte order.
+    /// The most terms per document. The heaviest are kept; of equal ones, those first in byte order.
     pub top: Option<usize>,
-    /// Only weights at least this large.
+    /// The least weight that is kept.
     pub min_weight: Option<f32>,
 }
 
@@ -17,7 +17,7 @@ impl Prune {
         *self == Prune::default()
     }
 
-    /// For every posting, weighed in `weights`, whether it is kept. `documents` of them in all.
+    /// For every posting with its weight in `weights`, whether it is kept. `documents` is the number of documents.
     pub(crate) fn mask(&self, postings: &Postings, weights: &[f32], documents: usize) -> Vec<bool> {
         let min_weight = self.min_weight.unwrap_or(f32::NEG_INFINITY);
         let mut keep: Vec<bool> = weights.iter().map(|&weight| weight >= min_weight).collect();
@@ -28,7 +28,7 @@ impl Prune {
             if of_document.len() <= top {
                 continue;
             }
-            // Postings stand in the order of their terms, so the smaller number wins a tie.
+            // Postings are in the order of their terms, so the smaller number wins a tie.
             of_document.select_nth_unstable_by(top, |&a, &b| {
                 weights[b].total_cmp(&weights[a]).then(a.cmp(&b))
             });

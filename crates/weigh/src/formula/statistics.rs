@@ -1,11 +1,11 @@
-//! The numbers that weights depend on beside df.
+//! The statistics of a collection that weights depend on, beside df.
 
-/// The numbers that weights depend on beside df.
+/// The statistics of a collection that weights depend on, beside df.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
     /// N, the number of documents.
     pub documents: u64,
-    /// The length of all documents together.
+    /// The total length of all documents.
     pub total_length: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The lanes to a device: so many chunks are on it at once, each uploaded, computed on or
-//! downloaded while the others are at another stage.
+//! The lanes to a device. Each lane holds one chunk, which is uploaded, computed on or downloaded while the others are
+//! at other stages.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -11,21 +11,20 @@ use super::GpuOptions;
 use tokapi_storage::error::Result;
 use tokapi_text::analyze::Analyzer;
 
-/// So many chunks are on the device at once. With 16 threads and an H200, a chunk of 16 MiB takes 3.5 ms
-/// there, and copying its postings 8 ms more.
+/// The most lanes. With 16 threads and an H200, a chunk of 16 MiB takes 3.5 ms on the device, and copying its postings
+/// 8 ms more.
 const MOST: usize = 8;
 
 /// Inverters on one device, each used by one thread at a time.
 pub struct Lanes {
     free: Mutex<Vec<Inverter>>,
     returned: Condvar,
-    /// The text for which a lane's share of the device's memory is enough, whatever it holds.
+    /// The largest text that a lane's share of the device's memory is enough for, whatever the text.
     most_bytes: u64,
 }
 
 impl Lanes {
-    /// As many lanes as `threads` can use and the device has memory for, with chunks of
-    /// `chunk_bytes`.
+    /// Opens as many lanes as `threads` can use and the device has memory for, with chunks of `chunk_bytes`.
     ///
     /// # Errors
     /// There is no such device, or it has too little memory.
@@ -37,14 +36,14 @@ impl Lanes {
     ) -> Result<Self> {
         let started = Instant::now();
         let device = options.build.device(options.device)?;
-        // The build for the host knows of no limit.
+        // The build for the host has no limit.
         let free = Some(device.free_bytes).filter(|&free| free > 0);
         let memory = free
             .into_iter()
             .chain(options.memory_bytes)
             .min()
             .unwrap_or(u64::MAX);
-        // Every lane has the dictionary, and 12 bytes for each of its terms.
+        // Every lane holds the dictionary, and 12 bytes for each of its terms.
         let dictionary = options.dictionary.as_ref().map_or(0, |dictionary| {
             dictionary.stats().bytes + 12 * dictionary.len()
         });
@@ -59,8 +58,8 @@ impl Lanes {
         let most_bytes = most_text(memory / lanes as u64, peak);
         log::info!(
             "gpu: {lanes} chunks at once, of at most {most_bytes} bytes; {memory} bytes of device memory may be used; \
-             started in {:.3?}",
-            started.elapsed()
+             started in {:.3} s",
+            started.elapsed().as_secs_f64()
         );
         Ok(Lanes {
             free: Mutex::new(free),
@@ -69,12 +68,12 @@ impl Lanes {
         })
     }
 
-    /// The most text that a lane surely has memory for.
+    /// The largest text that a lane surely has memory for.
     pub(crate) fn most_bytes(&self) -> u64 {
         self.most_bytes
     }
 
-    /// A lane of one's own; waits until one is free.
+    /// Takes a lane; waits until one is free.
     pub(crate) fn take(&self) -> Lane<'_> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -96,9 +95,9 @@ impl Lanes {
     }
 }
 
-/// The largest text whose peak is within `memory`; `peak` ascends.
+/// The largest text with a peak within `memory`. `peak` must ascend.
 fn most_text(memory: u64, peak: impl Fn(u64) -> u64) -> u64 {
-    // Beyond this, places in a chunk would not fit.
+    // Offsets in a larger chunk would not fit.
     let (mut low, mut high) = (0, u64::from(u32::MAX));
     while low < high {
         let middle = low + (high - low).div_ceil(2);
@@ -111,7 +110,7 @@ fn most_text(memory: u64, peak: impl Fn(u64) -> u64) -> u64 {
     low
 }
 
-/// A lane in use; it goes back when dropped.
+/// A lane in use. A drop returns it.
 pub(crate) struct Lane<'a> {
     lanes: &'a Lanes,
     inverter: Option<Inverter>,

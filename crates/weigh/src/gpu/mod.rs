@@ -1,9 +1,8 @@
-//! The GPU engine: what it is asked for, and the devices it runs on.
+//! The GPU engine: its options, and its devices.
 //!
-//! The kernels (crate `tokapi-kernels`) have two builds: for GPUs, and for the host, which is slow
-//! and there for tests. [`Gpu`](crate::invert::Gpu) inverts chunk after chunk, as every engine
-//! does; [`Resident`] keeps a whole collection on the device, from its text to its weights.
-//! [`Sorter`] sorts integers.
+//! The kernels (crate `tokapi-kernels`) have two builds: one for GPUs, and one for the host, which is slow and meant
+//! for tests. [`Gpu`](crate::invert::Gpu) inverts chunk after chunk, like every engine. [`Resident`] keeps a whole
+//! collection on the device, from its text to its weights. [`Sorter`] sorts integers.
 
 mod lanes;
 mod resident;
@@ -25,40 +24,40 @@ use crate::formula::{Bm25, Formula};
 use tokapi_storage::error::{Error, Result};
 use tokapi_text::analyze::Analyzer;
 
-/// What becomes of terms that the dictionary of [`Method::Ppd`] does not have.
+/// The treatment of terms that are not in the dictionary of [`Method::Ppd`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unknown {
-    /// They are told apart as any others.
+    /// They are distinct terms like all others.
     #[default]
     Exact,
-    /// They count as one term, spelled as no bytes at all.
+    /// They count as one term with an empty spelling.
     One,
 }
 
-/// Which device, and how it works.
+/// The options of a device.
 #[derive(Clone)]
 pub struct GpuOptions {
     /// The build of the kernels.
     pub build: Build,
     /// The device, counted from 0.
     pub device: u32,
-    /// How terms become integers.
+    /// The method that maps terms to integers.
     pub method: Method,
     /// The dictionary of [`Method::Ppd`].
     pub dictionary: Option<Arc<Dictionary>>,
-    /// What becomes of terms outside of it.
+    /// The treatment of terms that are not in the dictionary.
     pub unknown: Unknown,
-    /// Device memory to use at most; what is free where `None`.
+    /// The most device memory to use; all free memory if `None`.
     pub memory_bytes: Option<u64>,
-    /// Bits in which hashes may differ, for tests of collisions.
+    /// The bits in which hashes may differ, for tests of collisions.
     #[doc(hidden)]
     pub hash_mask: u64,
-    /// Chunks after which the device is lost, for tests of that.
+    /// The number of chunks after which the device fails, for tests of that.
     #[doc(hidden)]
     pub fail_after: Option<u64>,
-    /// Whether to wait after every stage, to tell its time.
+    /// Whether to wait after every stage, to measure its time.
     pub timed: bool,
-    /// How [`Method::Mars`] sorts.
+    /// The sorting algorithm of [`Method::Mars`].
     pub sort: Algorithm,
 }
 
@@ -79,7 +78,7 @@ impl GpuOptions {
         }
     }
 
-    /// Refuses what does not go together.
+    /// Refuses contradictory options.
     ///
     /// # Errors
     /// Method `ppd` without a dictionary.
@@ -94,7 +93,7 @@ impl GpuOptions {
         Ok(())
     }
 
-    /// An engine on the device, which cuts as `analyzer` does.
+    /// An inverter on the device, which cuts terms like `analyzer`.
     fn inverter(&self, analyzer: &Analyzer) -> Result<tokapi_kernels::Inverter> {
         self.check()?;
         let options = Options {
@@ -116,7 +115,7 @@ impl GpuOptions {
     }
 }
 
-/// A dictionary's arrays, on their way to the device.
+/// The arrays of a dictionary in the form for the device.
 fn trie(dictionary: &Dictionary) -> Trie<'_> {
     let arrays = dictionary.arrays();
     let arrays = TrieArrays {
@@ -135,7 +134,7 @@ fn trie(dictionary: &Dictionary) -> Trie<'_> {
     unsafe { Trie::new(arrays) }
 }
 
-/// A formula, on its way to the device.
+/// A formula in the form for the device.
 pub fn formula<'a>(
     bm25: &Bm25,
     statistics: &Statistics,
@@ -158,7 +157,7 @@ pub fn formula<'a>(
     }
 }
 
-/// The classes of characters by which `analyzer` cuts.
+/// The character classes of `analyzer`, by which it cuts.
 fn classes(analyzer: &Analyzer) -> Classes {
     let mut ascii = [0; 4];
     for byte in 0..128u8 {

@@ -1,9 +1,8 @@
-//! A whole collection on the device: its text goes up chunk by chunk, and documents, then weights
-//! come down, overlapped, at the speed of the link.
+//! A whole collection on the device. Its text goes up chunk by chunk; documents, then weights come down. The transfers
+//! overlap and run at the speed of the link.
 //!
-//! While chunks still arrive their postings' documents go down already; weights need df, which is
-//! complete only after the last chunk, so they follow. Terms have ids in no order; the order by
-//! bytes comes with the weights.
+//! The documents of postings go down while later chunks still arrive. Weights need df, which is complete only after the
+//! last chunk, so they follow. Terms have ids in no particular order; the order by bytes comes with the weights.
 
 use tokapi_kernels::{self as kernels, Text, Times};
 
@@ -13,13 +12,12 @@ use crate::formula::Statistics;
 use tokapi_storage::error::{Error, Result};
 use tokapi_text::analyze::Analyzer;
 
-/// An engine that weighs collections which fit on the device; its memory is kept from one to the
-/// next.
+/// An engine that weighs collections that fit on the device. Its memory is kept for the next collection.
 pub struct Resident {
     inverter: kernels::Inverter,
 }
 
-/// A weighed collection, in memory of its [`Resident`].
+/// A weighed collection, in the memory of its [`Resident`].
 pub struct ResidentWeights<'a> {
     /// N and the total length.
     pub statistics: Statistics,
@@ -33,7 +31,7 @@ impl Resident {
     /// An engine on a device.
     ///
     /// # Errors
-    /// There is no such device; `analyzer` changes terms after they are cut, as the default does.
+    /// There is no such device; `analyzer` changes terms after cutting, as the default one does.
     pub fn new(options: &GpuOptions, analyzer: &Analyzer) -> Result<Self> {
         if !analyzer.keeps_folded_ascii() || analyzer.folds_beyond_ascii() {
             return Err(Error::Usage(
@@ -48,14 +46,14 @@ impl Resident {
         })
     }
 
-    /// Weighs the documents of `text`, document d of which begins at `starts[d]`, in chunks of
-    /// about `chunk_bytes`. Text in [`Pinned`](super::Pinned) memory goes up fastest.
+    /// Weighs the documents of `text` in chunks of about `chunk_bytes`. Document d begins at `starts[d]`. Text in
+    /// [`Pinned`](super::Pinned) memory goes up fastest.
     ///
     /// # Errors
     /// Parameters out of range; too little device memory; the device failed.
     ///
     /// # Panics
-    /// When `starts` do not ascend or lie beyond the text.
+    /// If `starts` do not ascend, or exceed the text.
     pub fn weigh(
         &mut self,
         text: Text<'_>,
@@ -81,8 +79,8 @@ impl Resident {
         })
     }
 
-    /// Looks every term of `text` up in the dictionary, `repeat` times. Gives the ids in text order,
-    /// `u32::MAX` where unknown, and the seconds that all lookups took together.
+    /// Looks up every term of `text` in the dictionary, `repeat` times. Returns the ids in text order, `u32::MAX` for
+    /// unknown terms, and the seconds of all lookups together.
     ///
     /// # Errors
     /// Too little device memory; the device failed.
@@ -90,7 +88,7 @@ impl Resident {
         Ok(self.inverter.lookup(text, repeat)?)
     }
 
-    /// Milliseconds of the last collection's stages, where they were timed.
+    /// The milliseconds of the stages for the last collection, if they were timed.
     pub fn times(&self) -> Times {
         self.inverter.times()
     }

@@ -1,9 +1,9 @@
-//! The fast engine on one core; chunks run on all cores at once.
+//! The fast engine on one core. Chunks run on all cores at once.
 //!
-//! Per chunk: cut and intern every term, which gives a sequence of ids; normalize the distinct
-//! raw terms; sort the distinct terms; group the sequence by term with a counting sort that
-//! writes the document of every occurrence; count equal neighbours, which gives the frequencies.
-//! Nothing is allocated per occurrence, and all buffers are kept for the next chunk.
+//! For each chunk: cut and intern every term, which gives a sequence of ids; normalize the distinct raw terms; sort the
+//! distinct terms; group the sequence by term with a counting sort that writes the document of every occurrence; count
+//! equal neighbours, which gives the frequencies. Nothing is allocated per occurrence, and all buffers are kept for the
+//! next chunk.
 
 use super::names::{Name, Names};
 use super::{Invert, Inverted};
@@ -16,13 +16,13 @@ use tokapi_text::analyze::Analyzer;
 use tokapi_text::analyze::cut::{Cutter, State};
 use tokapi_text::corpus::Chunk;
 
-/// Text cut at a time, so that its edges stay in the first-level cache.
+/// The bytes of text cut at a time. Their edges stay in the first-level cache.
 const SEGMENT: usize = 1 << 14;
 
-/// In place of the id that a raw term becomes: it is dropped.
+/// Stands for the new id of a raw term that is dropped.
 const DROPPED: u32 = u32::MAX;
 
-/// The fast engine `cpu`: one for each thread, kept from chunk to chunk with its buffers.
+/// The fast engine `cpu`: one for each thread. It keeps its buffers from chunk to chunk.
 pub struct Cpu<'a> {
     analyzer: &'a Analyzer,
     cutter: Cutter,
@@ -32,7 +32,7 @@ pub struct Cpu<'a> {
     occurrences: Vec<u32>,
     /// The number of occurrences of every id.
     counts: Vec<u32>,
-    /// For every document the end of its occurrences.
+    /// The end of every document's occurrences.
     ends: Vec<u32>,
     /// The document of every occurrence, grouped by term.
     documents: Vec<u32>,
@@ -74,7 +74,7 @@ impl<'a> Cpu<'a> {
         let spans = &chunk.spans;
         let from = spans.first().map_or(0, |span| span.start);
         let to = spans.last().map_or(0, |span| span.end);
-        // Each term is followed by a byte that is none.
+        // Each term is followed by a byte outside of terms.
         if u32::try_from((to - from) / 2 + 1).is_err() {
             return Err(too_many_terms());
         }
@@ -84,10 +84,10 @@ impl<'a> Cpu<'a> {
         let text = &chunk.text[..];
         let mut state = State::default();
         self.edges.clear();
-        // Edges count from here; a term cut off at the end of a segment is carried over.
+        // Edges count from here. A term that a segment cuts off is carried over.
         let mut base = from;
         let mut at = from;
-        // One byte of padding at least is cut too: it ends the last term.
+        // At least one byte of padding is cut too: it ends the last term.
         while at <= to && !spans.is_empty() {
             let end = (at + SEGMENT).min(at + (to + 1 - at).next_multiple_of(64));
             let carried = self.edges.len();
@@ -133,7 +133,7 @@ impl<'a> Cpu<'a> {
         for &id in &self.occurrences[before..] {
             self.counts[id as usize] += 1;
         }
-        // Documents end in ascending order: those that end before a term starts end before it.
+        // Documents end in ascending order. All that end before the start of a term end before the term.
         let mut next_end = spans
             .get(self.ends.len())
             .map_or(usize::MAX, |span| span.end);
@@ -150,10 +150,10 @@ impl<'a> Cpu<'a> {
         }
     }
 
-    /// The distinct terms in byte order and their ids, where raw terms stay as they are.
+    /// The distinct terms in byte order and their ids, if raw terms stay unchanged.
     fn sort_raw(&self, text: &[u8]) -> (Strings, Vec<u32>) {
         let keys = self.interner.keys();
-        // Most terms differ within their first 8 bytes, so only these are moved about.
+        // Most terms differ within their first 8 bytes, so only these are moved.
         let starts = keys.iter().map(|key| key.start(text));
         let mut order: Vec<(u64, u32)> = starts.zip(0..).collect();
         order.sort_unstable_by(|a, b| {
@@ -167,8 +167,8 @@ impl<'a> Cpu<'a> {
         (terms, order.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// The distinct terms in byte order, where raw terms are normalized; and for each the id that
-    /// stands for it from here on: rewrites `occurrences`, `counts` and `ends` accordingly.
+    /// The distinct terms in byte order, if raw terms are normalized, and for each the id that now stands for it.
+    /// Rewrites `occurrences`, `counts` and `ends` accordingly.
     fn sort_normalized(&mut self, text: &[u8]) -> (Strings, Vec<u32>) {
         let keys = self.interner.keys();
         let mut named = Vec::with_capacity(keys.len());
@@ -215,7 +215,7 @@ impl<'a> Cpu<'a> {
         (terms, ids)
     }
 
-    /// Puts in the place of every id the one that it becomes.
+    /// Replaces every id by its new one in `becomes`.
     fn rename(&mut self, becomes: &[u32]) {
         for id in &mut self.occurrences {
             *id = becomes[*id as usize];
@@ -227,7 +227,7 @@ impl<'a> Cpu<'a> {
         }
     }
 
-    /// The same, and leaves out what is dropped.
+    /// As [`Cpu::rename`], and removes dropped terms.
     fn drop_and_rename(&mut self, becomes: &[u32]) {
         let (mut from, mut kept) = (0, 0);
         self.counts.fill(0);
@@ -245,8 +245,7 @@ impl<'a> Cpu<'a> {
         self.occurrences.truncate(kept);
     }
 
-    /// Groups `occurrences` by the terms `ids`: fills `documents`, and turns `counts` into the
-    /// end of every id's group.
+    /// Groups `occurrences` by the terms `ids`. Fills `documents`, and turns `counts` into the ends of the groups.
     fn group(&mut self, ids: &[u32]) {
         let mut start = 0;
         for &id in ids {
@@ -304,7 +303,7 @@ impl<'a> Cpu<'a> {
     }
 }
 
-/// The distinct raw terms of a chunk, and what they become.
+/// The distinct raw terms of a chunk, and their normalized terms.
 struct Distinct<'a> {
     keys: &'a [Key],
     named: Vec<Name>,
@@ -313,7 +312,7 @@ struct Distinct<'a> {
 }
 
 impl Distinct<'_> {
-    /// The bytes of what raw term `id` becomes, which may be put into `word`.
+    /// The bytes of the term for raw term `id`. They may be stored in `word`.
     fn term<'b>(&'b self, id: u32, word: &'b mut [u8; 16]) -> &'b [u8] {
         match self.named[id as usize] {
             Name::At(place) => self.names.get(place),
@@ -333,16 +332,16 @@ impl Distinct<'_> {
 pub struct Tokens<'a> {
     /// The distinct terms.
     pub terms: Strings,
-    /// The id of each.
+    /// The id of each distinct term.
     pub ids: Vec<u32>,
-    /// The ids of all, in text order.
+    /// The id of every occurrence, in text order.
     pub occurrences: &'a [u32],
-    /// For every document the end of its occurrences.
+    /// The end of every document's occurrences.
     pub ends: &'a [u32],
 }
 
 impl Cpu<'_> {
-    /// Cuts `chunk`, whose text may be overwritten on the way, into terms.
+    /// Cuts `chunk` into terms. Its text may be overwritten.
     ///
     /// # Errors
     /// A chunk of 2^32 or more terms.

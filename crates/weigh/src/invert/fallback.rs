@@ -1,4 +1,4 @@
-//! An engine with the CPU behind it, for chunks that a device cannot do.
+//! An engine that leaves chunks to the CPU if its device fails.
 
 use std::sync::Mutex;
 
@@ -7,16 +7,16 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Chunk;
 
-/// An engine, and the CPU where its device fails. A device that is lost fails at once every time.
+/// An engine, and the CPU for chunks on which its device fails. A lost device fails at once every time.
 pub struct Fallback<'a> {
     engine: Box<dyn Invert + 'a>,
     cpu: Cpu<'a>,
-    /// Why the first chunk was left to the CPU, of all threads.
+    /// The reason why the first chunk of any thread was left to the CPU.
     reason: &'a Mutex<Option<String>>,
 }
 
 impl<'a> Fallback<'a> {
-    /// `engine` cuts terms by `analyzer` and leaves chunks as they are.
+    /// Wraps `engine`, which cuts terms by `analyzer` and leaves chunks unchanged.
     pub fn new(
         engine: Box<dyn Invert + 'a>,
         analyzer: &'a Analyzer,
@@ -34,7 +34,7 @@ impl Invert for Fallback<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
         match self.engine.invert(chunk) {
             Err(Error::Device(why) | Error::NoDevice(why)) => {
-                log::warn!("the CPU does a chunk: {why}");
+                log::warn!("a chunk goes to the CPU: {why}");
                 if let Ok(mut reason) = self.reason.lock() {
                     reason.get_or_insert(why);
                 }

@@ -1,7 +1,6 @@
 //! The engine on a GPU: one chunk at a time through a lane to the device.
 //!
-//! The device cuts and groups raw terms; what they become is found out here, once per distinct raw
-//! term of the chunk.
+//! The device cuts and groups raw terms. They are normalized here, once per distinct raw term of the chunk.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,16 +17,16 @@ use tokapi_storage::strings::Strings;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Chunk;
 
-/// The engine `gpu`: one for each thread; all share the lanes to the device.
+/// The engine `gpu`: one for each thread. All share the lanes to the device.
 pub struct Gpu<'a> {
     lanes: Arc<Lanes>,
     names: Names<'a>,
-    /// Where the documents begin that are on their way to the device.
+    /// The starts of the documents on their way to the device.
     starts: Vec<u64>,
     times: Times,
 }
 
-/// Where a thread's time went.
+/// The time of a thread by activity.
 #[derive(Debug, Default)]
 struct Times {
     waiting_for_a_lane: Duration,
@@ -37,12 +36,17 @@ struct Times {
 
 impl Drop for Gpu<'_> {
     fn drop(&mut self) {
-        log::debug!("gpu: a thread's time: {:?}", self.times);
+        log::debug!(
+            "gpu: one thread: waiting for a lane {:.3} s, on the device {:.3} s, copying {:.3} s",
+            self.times.waiting_for_a_lane.as_secs_f64(),
+            self.times.on_the_device.as_secs_f64(),
+            self.times.copying.as_secs_f64()
+        );
     }
 }
 
 impl<'a> Gpu<'a> {
-    /// An engine that cuts terms by `analyzer`, with which `lanes` were opened.
+    /// An engine that cuts terms by `analyzer`, the one that `lanes` were opened with.
     pub fn new(analyzer: &'a Analyzer, lanes: Arc<Lanes>) -> Self {
         Gpu {
             lanes,
@@ -52,14 +56,14 @@ impl<'a> Gpu<'a> {
         }
     }
 
-    /// Inverts some of the chunk's documents. What a lane may have no memory for is cut in halves.
+    /// Inverts some of the chunk's documents. Text that may exceed a lane's memory is cut in two.
     fn raw(&mut self, chunk: &Chunk, documents: Range<usize>) -> Result<Inverted> {
         let spans = &chunk.spans[documents.clone()];
         let base = spans.first().map_or(0, |span| span.start);
         let end = spans.last().map_or(0, |span| span.end);
         let bytes = (end - base) as u64;
         if bytes > self.lanes.most_bytes() && documents.len() > 1 {
-            log::debug!("gpu: a chunk of {bytes} bytes is cut in halves");
+            log::debug!("gpu: a chunk of {bytes} bytes is cut in two");
             let middle = documents.start.midpoint(documents.end);
             let mut first = self.raw(chunk, documents.start..middle)?;
             first.append(self.raw(chunk, middle..documents.end)?)?;

@@ -1,4 +1,4 @@
-//! From a chunk's text to its postings, by any of several engines.
+//! From a chunk's text to its postings, by one of several engines.
 
 mod cpu;
 mod fallback;
@@ -21,7 +21,7 @@ use crate::postings::Postings;
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::Chunk;
 
-/// What inverting a chunk gives. Every engine gives the same integers.
+/// An inverted chunk. Every engine gives the same integers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inverted {
     /// The postings, with documents counted from the first of the chunk.
@@ -31,7 +31,7 @@ pub struct Inverted {
 }
 
 impl Inverted {
-    /// Removes the documents numbered `gone`, ascending; the others are numbered anew.
+    /// Removes the documents numbered `gone`, ascending. The others are renumbered.
     pub(crate) fn remove(&mut self, gone: &[u32]) {
         if gone.is_empty() {
             return;
@@ -43,7 +43,7 @@ impl Inverted {
         postings.retain(&keep);
         postings.drop_empty_terms();
         for document in &mut postings.documents {
-            // Fewer than there are documents, and these are fewer than 2^32.
+            // Fewer than the number of documents, which is below 2^32.
             *document -= gone.partition_point(|gone| gone < document) as u32;
         }
         let mut documents = 0..;
@@ -53,7 +53,7 @@ impl Inverted {
 
 /// An engine that inverts chunks, one after the other.
 pub trait Invert {
-    /// Inverts `chunk`, whose text may be overwritten on the way.
+    /// Inverts `chunk`. Its text may be overwritten.
     ///
     /// # Errors
     /// A chunk of 2^32 or more terms.

@@ -1,25 +1,25 @@
-//! What raw terms become, found out once per distinct raw term.
+//! The normalized forms of raw terms, found once per distinct raw term.
 
 use hashbrown::HashMap;
 
 use tokapi_storage::strings::Strings;
 use tokapi_text::analyze::Analyzer;
 
-/// What a raw term becomes.
+/// The normalized form of a raw term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
-    /// It stays as it is.
+    /// The raw term unchanged.
     Same,
-    /// It is no term.
+    /// None: the term is dropped.
     Dropped,
-    /// The name at this place in [`Names`].
+    /// The name at this index in [`Names`].
     At(u32),
 }
 
-/// Stems that are remembered: they take some 100 MB then.
+/// The most stems that are remembered; they then take some 100 MB.
 const MOST_KNOWN: usize = 1 << 20;
 
-/// The names of the raw terms met so far; in the chunk at hand, unless they are stems.
+/// The names of the raw terms so far: stems of all chunks, and other names of the current chunk.
 pub(super) struct Names<'a> {
     analyzer: &'a Analyzer,
     known: HashMap<Box<[u8]>, Name>,
@@ -35,27 +35,27 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Forgets the names that are too many to keep; to be called between chunks.
+    /// Forgets names beyond the limit. To be called between chunks.
     pub(super) fn bound(&mut self) {
         if !self.analyzer.stems() || self.known.len() > MOST_KNOWN {
             *self = Names::new(self.analyzer);
         }
     }
 
-    /// Whether all raw terms of `text`, its ASCII lower-cased, stay as they are.
+    /// Whether all raw terms of `text` stay unchanged, apart from the case of ASCII letters.
     pub(super) fn all_same(&self, text: &[u8]) -> bool {
         self.analyzer.keeps_folded_ascii()
             && (!self.analyzer.folds_beyond_ascii() || text.is_ascii())
     }
 
-    /// What `raw` becomes.
+    /// The normalized form of `raw`.
     pub(super) fn of(&mut self, raw: &[u8]) -> Name {
         if self.analyzer.keeps_folded_ascii() && raw.is_ascii() {
             return Name::Same;
         }
-        // Documents are valid UTF-8 and are cut between characters: nothing is replaced.
+        // Documents are valid UTF-8 and are cut between characters, so nothing is replaced.
         let text = String::from_utf8_lossy(raw);
-        // Without a stemmer a name is found out as fast as looked up, once in a chunk.
+        // Without a stemmer, normalizing takes no longer than a lookup, once per chunk.
         if !self.analyzer.stems() {
             return self.find(&text);
         }
@@ -73,13 +73,13 @@ impl<'a> Names<'a> {
             Some(name) if name == raw => Name::Same,
             Some(name) => {
                 self.names.push(name.as_bytes());
-                // No more names than terms, of which 2^32 are refused.
+                // There are at most as many names as terms, and 2^32 terms are refused.
                 Name::At((self.names.len() - 1) as u32)
             }
         }
     }
 
-    /// The name at `place`.
+    /// The name at index `place`.
     pub(super) fn get(&self, place: u32) -> &[u8] {
         self.names.get(place as usize)
     }

@@ -1,4 +1,4 @@
-//! Changes to what a chunk was inverted to: other names for its terms, and more documents.
+//! Changes to an inverted chunk: new names for its terms, and more documents.
 
 use super::Inverted;
 use super::names::{Name, Names};
@@ -7,8 +7,7 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::strings::Strings;
 
 impl Inverted {
-    /// Raw terms under the names they get: dropped ones leave their documents, those that get one
-    /// name are put together.
+    /// Renames raw terms. Dropped terms leave their documents; terms with the same name are merged.
     pub(super) fn rename(mut self, names: &mut Names<'_>) -> Inverted {
         let raw = &self.postings.terms;
         let named: Vec<Name> = raw.iter().map(|term| names.of(term)).collect();
@@ -40,7 +39,7 @@ impl Inverted {
         }
     }
 
-    /// Adds the documents of `other` after these.
+    /// Appends the documents of `other`.
     ///
     /// # Errors
     /// 2^32 or more documents.
@@ -49,7 +48,7 @@ impl Inverted {
         if u32::try_from(all).is_err() {
             return Err(Error::Limit("a chunk has 2^32 or more documents".into()));
         }
-        // Fewer than all of them.
+        // Fewer than all documents.
         let first = first as u32;
         let (left, right) = (&self.postings, &other.postings);
         let (mut a, mut b) = (0, 0);
@@ -74,10 +73,10 @@ impl Inverted {
     }
 }
 
-/// Postings that are put together term by term.
+/// Postings that are merged term by term.
 struct Merged {
     postings: Postings,
-    /// The (document, tf) of the lists of a term.
+    /// The (document, tf) pairs of a term's lists.
     entries: Vec<(u32, u32)>,
 }
 
@@ -96,8 +95,7 @@ impl Default for Merged {
 }
 
 impl Merged {
-    /// Adds a term with all postings of `lists`: terms of postings, and what to add to their
-    /// documents.
+    /// Adds a term with all postings of `lists`. A list is a term of some postings, and an offset for their documents.
     fn push<'a>(&mut self, name: &[u8], lists: impl Iterator<Item = (&'a Postings, usize, u32)>) {
         self.entries.clear();
         for (postings, term, first) in lists {

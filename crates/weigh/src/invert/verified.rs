@@ -1,11 +1,11 @@
-//! An engine whose results are checked: some chunks are computed again on the CPU and compared.
+//! An engine with checked results: some chunks are inverted again on the CPU and compared.
 
 use super::{Cpu, Invert, Inverted};
 use tokapi_storage::error::{Error, Result};
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Chunk;
 
-/// Of so many chunks of an engine one is checked, the first among them.
+/// One chunk out of this many is checked, beginning with the first.
 const EVERY: u64 = 8;
 
 /// An engine and its check.
@@ -16,7 +16,7 @@ pub struct Verified<'a> {
 }
 
 impl<'a> Verified<'a> {
-    /// Checks `engine`, which cuts terms by `analyzer` and leaves chunks as they are.
+    /// Checks `engine`, which cuts terms by `analyzer` and leaves chunks unchanged.
     pub fn new(engine: Box<dyn Invert + 'a>, analyzer: &'a Analyzer) -> Self {
         Verified {
             engine,
@@ -47,7 +47,7 @@ impl Invert for Verified<'_> {
     }
 }
 
-/// What differs, if anything does.
+/// The difference, if any.
 fn difference(found: &Inverted, expected: &Inverted) -> Option<String> {
     let (postings, right) = (&found.postings, &expected.postings);
     for document in 0..found.lengths.len().max(expected.lengths.len()) {

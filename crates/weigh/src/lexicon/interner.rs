@@ -1,22 +1,22 @@
-//! Exact ids for the raw terms of one chunk: dense, in the order of first occurrence.
+//! Exact ids for the raw terms of one chunk: dense, in order of first occurrence.
 //!
-//! A term of up to 15 bytes *is* its key: the bytes and the length in one 128-bit word, so that
-//! one comparison decides equality and no term is ever stored or followed by pointer. A longer
-//! term's key says where in the chunk it first stands. Ids point into a dense array of keys: the
-//! frequent terms occur early, so the part of it that is used all the time stays in the cache.
+//! A term of up to 15 bytes *is* its key: the bytes and the length in one 128-bit word. So one comparison decides
+//! equality, and no term is stored or reached by a pointer. The key of a longer term is the place of its first
+//! occurrence in the chunk. Ids point into a dense array of keys. Frequent terms occur early, so the part of the array
+//! in constant use stays in the cache.
 
 use std::cmp::Ordering;
 
 use tokapi_storage::prefetch::prefetch;
 
-/// The longest term that is its own key.
+/// The length of the longest term that is its own key.
 const INLINE: usize = 15;
-/// The length byte of a key that only tells where a longer term stands.
+/// The length byte of a key that holds the place of a longer term.
 const LONG: u8 = 0xff;
 /// An unused slot.
 const EMPTY: u32 = u32::MAX;
 
-/// A term, up to its text in the chunk: see the [module](self).
+/// The key of a term, together with its text in the chunk: see the [module](self).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key(u128);
 
@@ -30,7 +30,7 @@ impl Key {
         Key(u128::from_le_bytes(word) & mask | (length as u128) << 120)
     }
 
-    /// The key of the long term that first stands at `text[start..start + length]`.
+    /// The key of the long term that first occurs at `text[start..start + length]`.
     fn long(start: usize, length: usize) -> Key {
         Key(u128::from(LONG) << 120 | (length as u128) << 64 | start as u128)
     }
@@ -39,7 +39,7 @@ impl Key {
         (self.0 >> 120) as u8 == LONG
     }
 
-    /// Where a long term stands.
+    /// The place of a long term.
     fn span(self) -> std::ops::Range<usize> {
         // The fields as `Key::long` packed them.
         let (start, length) = (
@@ -49,7 +49,7 @@ impl Key {
         start..start + length
     }
 
-    /// The term's bytes, which are in `text` or put into `word`.
+    /// The term's bytes, from `text` or stored in `word`.
     #[inline]
     pub(crate) fn bytes<'a>(self, text: &'a [u8], word: &'a mut [u8; 16]) -> &'a [u8] {
         if self.is_long() {
@@ -60,8 +60,7 @@ impl Key {
         &word[..length]
     }
 
-    /// A number that orders keys as the terms' bytes do, except that long terms with the same
-    /// first 15 bytes are equal.
+    /// A number with the order of the terms' bytes, except that long terms with the same first 15 bytes are equal.
     #[inline]
     fn order(self, text: &[u8]) -> u128 {
         if self.is_long() {
@@ -72,13 +71,13 @@ impl Key {
         self.0.swap_bytes()
     }
 
-    /// The term's first 8 bytes, as a number that orders terms which differ in them.
+    /// The term's first 8 bytes, as a number that orders terms that differ in them.
     #[inline]
     pub(crate) fn start(self, text: &[u8]) -> u64 {
         (self.order(text) >> 64) as u64
     }
 
-    /// How the terms' bytes compare.
+    /// The order of the terms' bytes.
     pub(crate) fn compare(self, other: Key, text: &[u8]) -> Ordering {
         let (a, b) = (self.order(text), other.order(text));
         a.cmp(&b)
@@ -89,7 +88,7 @@ impl Key {
     }
 }
 
-/// What [`Key::start`] is of `term`.
+/// The [`Key::start`] of `term`.
 pub(crate) fn start(term: &[u8]) -> u64 {
     let mut word = [0; 8];
     let length = term.len().min(8);
@@ -118,22 +117,22 @@ impl Entry {
 
 /// The table of the terms of one chunk.
 pub(crate) struct Interner {
-    /// Ids, or `EMPTY`, by hash; a power of two, at most half full.
+    /// Ids, or `EMPTY`, by hash. The size is a power of two, and at most half is used.
     slots: Vec<u32>,
     keys: Vec<Key>,
     seed: u64,
-    /// Bits of the hash that count: all, but where a test forces collisions.
+    /// The bits of the hash that count: all, unless a test forces collisions.
     hash_mask: u64,
 }
 
 impl Interner {
-    /// An empty table. Only the bits of `hash_mask` tell hashes apart.
+    /// An empty table. Only the bits in `hash_mask` distinguish hashes.
     pub(crate) fn new(hash_mask: u64) -> Self {
         use std::hash::{BuildHasher, RandomState};
         Interner {
             slots: vec![EMPTY; 1 << 10],
             keys: Vec::new(),
-            // No two processes share a seed, so no text can be made to collide ahead of time.
+            // No two processes share a seed, so no text can be crafted to collide.
             seed: RandomState::new().hash_one(0) | 1,
             hash_mask,
         }
@@ -150,10 +149,9 @@ impl Interner {
         self.slots.fill(EMPTY);
     }
 
-    /// Appends to `ids` those of the terms that `edges`, pairs of start and end counted from
-    /// `base`, cut from `text`.
+    /// Appends to `ids` the ids of the terms in `text`. `edges` are pairs of start and end, counted from `base`.
     pub(crate) fn intern(&mut self, text: &[u8], base: usize, edges: &[u32], ids: &mut Vec<u32>) {
-        // While one batch is looked up the slots of the next are fetched into the cache.
+        // While one batch is looked up, the slots of the next are prefetched.
         let mut ready = [Entry::NONE; BATCH];
         let mut next = [Entry::NONE; BATCH];
         let mut batches = edges.chunks(2 * BATCH);
@@ -183,7 +181,7 @@ impl Interner {
         }
     }
 
-    /// Makes entries of the terms between `edges`, and has their slots fetched.
+    /// Makes entries for the terms between `edges`, and prefetches their slots.
     #[inline(always)]
     fn prepare(
         &self,
@@ -205,19 +203,19 @@ impl Interner {
         edges.len() / 2
     }
 
-    /// How far a hash is shifted to give a slot.
+    /// The shift that turns a hash into a slot.
     #[inline]
     fn shift(&self) -> u32 {
         64 - self.slots.len().trailing_zeros()
     }
 
-    /// Walks on from `slot` to the term's id, or gives it the next one.
+    /// Probes from `slot` to the term's id. A new term gets the next id.
     #[inline(never)]
     fn find_or_add(&mut self, key: Key, mut slot: usize, text: &[u8]) -> u32 {
         loop {
             match self.slots[slot] {
                 EMPTY => {
-                    // A chunk of over 2^32 distinct terms is refused before it comes here.
+                    // A chunk of over 2^32 distinct terms is refused before.
                     let id = self.keys.len() as u32;
                     self.slots[slot] = id;
                     self.keys.push(key);
@@ -231,7 +229,7 @@ impl Interner {
 
     #[inline]
     fn hash(&self, key: Key, text: &[u8]) -> u64 {
-        // The two halves of the key; for a long term, of a digest of its bytes.
+        // The two halves of the key; for a long term, those of a digest of its bytes.
         let word = if key.is_long() {
             self.digest(&text[key.span()])
         } else {
@@ -273,7 +271,7 @@ impl Interner {
     }
 }
 
-/// Whether two keys are the same term, long ones compared by their bytes.
+/// Whether two keys are the same term. Long terms are compared by their bytes.
 #[inline]
 fn same(a: Key, b: Key, text: &[u8]) -> bool {
     a == b || (a.is_long() && b.is_long() && text[a.span()] == text[b.span()])
@@ -292,7 +290,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
-    /// Ids by the book: a map from string to the order of first occurrence.
+    /// Ids by definition: a map from string to order of first occurrence.
     fn expected(words: &[String]) -> Vec<u32> {
         let mut ids = HashMap::new();
         words

@@ -1,8 +1,8 @@
 //! One lexicon from the sorted terms of many parts.
 //!
-//! The parts' lists are cut at the same splitters into buckets that fit into a cache; the terms
-//! of a bucket are told apart by a small hash table and its few distinct ones sorted. Buckets are
-//! independent, so all cores share them, and every list is read once, front to back.
+//! The parts' lists are cut at the same splitters into buckets that fit into a cache. A small hash table finds the
+//! distinct terms of a bucket, and these few are sorted. Buckets are independent, so all cores share them. Every list
+//! is read once, front to back.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -14,15 +14,15 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 
-/// Entries of parts in a bucket, on average: its table then stays in a core's second-level cache.
+/// The average number of the parts' entries in a bucket. Its table then stays in a core's second-level cache.
 const BUCKET_ENTRIES: usize = 16 << 10;
 
-/// The distinct terms of a collection, ascending by bytes, with the documents of each counted.
+/// The distinct terms of a collection, ascending by bytes, with the number of documents of each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lexicon {
-    /// The terms; a term's id is its place here.
+    /// The terms. A term's id is its index here.
     pub terms: Strings,
-    /// For every term the number of documents it occurs in.
+    /// The number of documents with each term.
     pub df: Vec<u64>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct PartTerms<'a> {
 }
 
 impl Lexicon {
-    /// Merges the parts' terms. Gives the lexicon, and for every part its terms' ids.
+    /// Merges the parts' terms. Returns the lexicon, and the ids of every part's terms.
     ///
     /// # Errors
     /// 2^32 or more distinct terms; `progress` is cancelled.
@@ -109,7 +109,7 @@ pub(crate) struct Bucket {
     pub terms: Strings,
     /// The df of each, in all slices together.
     pub df: Vec<u64>,
-    /// The place in `terms` of every slice's terms, slice after slice.
+    /// The index in `terms` of every slice's terms, slice after slice.
     pub ids: Vec<u32>,
     /// `ends[s]..ends[s + 1]` are the ids of slice `s`.
     pub ends: Vec<usize>,
@@ -131,7 +131,7 @@ impl Bucket {
                     |&id| found[id as usize].0 == term,
                     |&id| hasher.hash_one(found[id as usize].0),
                 );
-                // A bucket's ids are checked with the sum of all of them.
+                // The ids of a bucket are checked together with the sum of all buckets.
                 let next = found.len() as u32;
                 let id = *entry.or_insert(next).get();
                 if id == next {
@@ -160,7 +160,7 @@ impl Bucket {
     }
 }
 
-/// The place of the first term that is not below `term`.
+/// The index of the first term that is not below `term`.
 fn lower_bound(terms: &Strings, term: &[u8]) -> usize {
     let (mut low, mut high) = (0, terms.len());
     while low < high {
@@ -174,9 +174,9 @@ fn lower_bound(terms: &Strings, term: &[u8]) -> usize {
     low
 }
 
-/// Terms that cut the parts' lists into buckets of about equal size, ascending, none twice.
+/// Terms that cut the parts' lists into buckets of about equal size; ascending and distinct.
 fn splitters<'a>(parts: &[PartTerms<'a>]) -> Vec<&'a [u8]> {
-    /// Sampled terms a bucket.
+    /// Sampled terms per bucket.
     const OVERSAMPLING: usize = 16;
     let total: usize = parts.iter().map(|part| part.terms.len()).sum();
     let step = (BUCKET_ENTRIES / OVERSAMPLING).max(1);

@@ -1,4 +1,4 @@
-//! Terms to integers and back: within a chunk (`interner.rs`), and over the collection (`merge.rs`).
+//! Maps terms to integers and back: within a chunk (`interner.rs`), and over the collection (`merge.rs`).
 
 pub(crate) mod interner;
 mod merge;

@@ -1,18 +1,18 @@
-//! A zip of NumPy arrays, as `numpy.load` opens it.
+//! A zip of NumPy arrays for `numpy.load`.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-/// From this size on an array's size is written in 64 bits.
+/// From this size on, the size of an array is written in 64 bits.
 const ZIP64_BYTES: u64 = u32::MAX as u64;
 
-/// Arrays that are being written, one after the other.
+/// A zip of arrays that are written one after the other.
 pub(super) struct Arrays<W: Write + Seek>(ZipWriter<Quiet<W>>);
 
 impl<W: Write + Seek> Arrays<W> {
-    /// No arrays yet.
+    /// A zip without arrays.
     pub fn new(file: W) -> Self {
         Arrays(ZipWriter::new(Quiet {
             file,
@@ -21,10 +21,10 @@ impl<W: Write + Seek> Arrays<W> {
         }))
     }
 
-    /// Begins array `name` of elements of type `descr`, each of `element_bytes`.
+    /// Begins array `name` with elements of type `descr`, each of `element_bytes`.
     ///
     /// # Errors
-    /// What the file's system says.
+    /// An error of the file's system.
     pub fn start(
         &mut self,
         name: &str,
@@ -42,31 +42,31 @@ impl<W: Write + Seek> Arrays<W> {
         self.0.write_all(&header)
     }
 
-    /// Adds elements to the array that was begun last.
+    /// Adds elements to the current array.
     ///
     /// # Errors
-    /// What the file's system says.
+    /// An error of the file's system.
     pub fn write(&mut self, elements: &[u8]) -> io::Result<()> {
         self.0.write_all(elements)
     }
 
-    /// Ends the last array and the zip.
+    /// Finishes the last array and the zip.
     ///
     /// # Errors
-    /// What the file's system says.
+    /// An error of the file's system.
     pub fn finish(self) -> io::Result<()> {
         self.0.finish()?;
         Ok(())
     }
 }
 
-/// What precedes the elements in version 1.0 of NumPy's format: a magic string, the length of a
-/// Python dictionary, and this padded so that all together is a multiple of 64 bytes.
+/// The header of version 1.0 of NumPy's format: a magic string, the length of a Python dictionary, and the dictionary,
+/// padded so that the header is a multiple of 64 bytes.
 pub(super) fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     let shape: String = shape.iter().map(|length| format!("{length},")).collect();
     let dictionary =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // 128 bytes less 10 before the dictionary and a line feed after: room for two dimensions.
+    // 128 bytes less the 10 before the dictionary and the line feed after it: room for two dimensions.
     let padded = format!("{dictionary:<117}\n");
     debug_assert_eq!(padded.len(), 118);
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
@@ -75,19 +75,19 @@ pub(super) fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     header
 }
 
-/// A file that fails once and from then on only counts.
+/// A file that fails once, and from then on only counts.
 ///
-/// A [`ZipWriter`] dropped after an error tries to finish its file and prints what comes of it to
-/// standard error. A library must not print, so it has to succeed then.
+/// A [`ZipWriter`] that is dropped after an error tries to finish its file, and prints the result to standard error. A
+/// library must not print, so that attempt has to succeed.
 struct Quiet<W> {
     file: W,
-    /// Where the zip writer believes to be.
+    /// The position that the zip writer expects.
     position: u64,
     failed: bool,
 }
 
 impl<W> Quiet<W> {
-    /// Notes that there was an error worth giving up for.
+    /// Notes an error that ends the work.
     fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         let given_up = |error: &io::Error| error.kind() != io::ErrorKind::Interrupted;
         self.failed |= result.as_ref().is_err_and(given_up);
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// A pipe, which cannot be gone back in.
+    /// A pipe, which cannot seek.
     struct Pipe;
 
     impl Write for Pipe {

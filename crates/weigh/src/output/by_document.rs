@@ -1,4 +1,4 @@
-//! Entries by document in groups of a fixed size, whatever the parts that they come in.
+//! Entries by document, regrouped into groups of a fixed size.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ pub(super) struct Group {
     slices: Vec<(Arc<Rows>, Range<usize>)>,
 }
 
-/// Calls `take` with a source of groups of `entries` entries each, but for the last, while other
-/// threads weigh the parts that they come from.
+/// Calls `take` with a source of groups of `entries` entries each, except the last. Other threads weigh the parts of
+/// the groups meanwhile.
 pub(super) fn in_groups<T>(
     rows: &impl ByDocument,
     entries: usize,
@@ -27,7 +27,7 @@ pub(super) fn in_groups<T>(
             let mut parts = 0..rows.part_count();
             let worker = || |part: usize| Ok(Arc::new(rows.rows(part)?));
             let give = |rows| {
-                // Where nobody takes them any more, the other side has failed.
+                // If the channel is closed, the receiver has failed.
                 let _ = give.send(rows);
                 Ok(())
             };
@@ -71,9 +71,9 @@ impl Group {
         self.slices.iter().map(|(_, range)| range.len()).sum()
     }
 
-    /// The distinct terms, ascending by bytes, and the place among them of every entry's.
+    /// The distinct terms, ascending by bytes, and for every entry the index of its term among them.
     pub(super) fn terms(&self) -> (Strings, Vec<u32>) {
-        // Of every slice the terms that occur in it, as places in its list.
+        // The terms that occur in each slice, as indices into its list.
         let used: Vec<Vec<u32>> = self
             .slices
             .iter()
@@ -102,7 +102,7 @@ impl Group {
             let mut place_of = vec![0; rows.names.len()];
             let mut place = 0;
             for &term in &used[slice] {
-                // Both lists ascend, and every used name is in the other.
+                // Both lists ascend, and every used name is in the other list.
                 while names[place] != name(slice, term) {
                     place += 1;
                 }
@@ -115,8 +115,7 @@ impl Group {
         (names.into_iter().collect(), places)
     }
 
-    /// The ids of the documents that have entries here, and where the entries of each begin; one
-    /// offset more than there are documents.
+    /// The ids of the documents with entries here, and the offsets of their entries; one more offset than documents.
     pub(super) fn documents(&self) -> (Strings, Vec<u64>) {
         let (mut ids, mut offsets) = (Strings::default(), vec![0]);
         let mut end = 0;

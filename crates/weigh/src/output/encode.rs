@@ -3,7 +3,7 @@
 use tokapi_storage::bits;
 use tokapi_storage::varint;
 
-/// PLAIN: every string behind its length.
+/// PLAIN: every string after its length.
 pub(super) fn strings<'a>(strings: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
     let size = strings.clone().map(|string| 4 + string.len()).sum();
     let mut bytes = Vec::with_capacity(size);
@@ -19,7 +19,7 @@ pub(super) fn strings<'a>(strings: impl Iterator<Item = &'a [u8]> + Clone) -> Ve
 pub(super) fn strings_behind_lengths<'a>(
     strings: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
 ) -> Vec<u8> {
-    // As in `strings`, a longer one than 2^31 never gets into a file.
+    // As in `strings`, a string longer than 2^31 never gets into a file.
     let lengths: Vec<u32> = strings.clone().map(|string| string.len() as u32).collect();
     let mut bytes = delta_packed(&lengths);
     bytes.reserve(lengths.iter().map(|&length| length as usize).sum());
@@ -27,8 +27,8 @@ pub(super) fn strings_behind_lengths<'a>(
     bytes
 }
 
-/// DELTA_BINARY_PACKED: the first value, then the differences in blocks, each less the least of its
-/// block, in as few bits as a quarter of a block needs. Values are below 2^31.
+/// DELTA_BINARY_PACKED: the first value, then the differences in blocks. Each difference is reduced by the least one of
+/// its block, and stored in as few bits as its quarter of the block needs. Values are below 2^31.
 fn delta_packed(values: &[u32]) -> Vec<u8> {
     const BLOCK: usize = 128;
     const QUARTER: usize = BLOCK / 4;
@@ -78,7 +78,7 @@ pub(super) fn byte_stream_split(values: &[f32]) -> Vec<u8> {
     bytes
 }
 
-/// The bits of an index into a dictionary of `entries` entries.
+/// The bit width of an index into a dictionary of `entries` entries.
 pub(super) fn width(entries: usize) -> u32 {
     // Indices are numbers of documents or terms, all below 2^32.
     bits::width(entries.saturating_sub(1) as u32)
@@ -97,7 +97,7 @@ pub(super) fn bit_packed(indices: impl ExactSizeIterator<Item = u32>, width: u32
     bytes
 }
 
-/// RLE_DICTIONARY of a sorted column: value `t` stands `offsets[t + 1] - offsets[t]` times.
+/// RLE_DICTIONARY of a sorted column: value `t` repeats `offsets[t + 1] - offsets[t]` times.
 pub(super) struct Runs<'a> {
     offsets: &'a [u64],
     first: usize,
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn deltas_as_in_the_specification() {
-        // The examples of Encodings.md: equal differences take no bits, others those of the largest.
+        // The examples of Encodings.md: equal differences take no bits; others take those of the largest.
         assert_eq!(
             delta_packed(&[1, 2, 3, 4, 5]),
             [128, 1, 4, 5, 2, 2, 0, 0, 0, 0]

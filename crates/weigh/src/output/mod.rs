@@ -1,4 +1,4 @@
-//! Weights to files that other tools open.
+//! Weights to files for other tools.
 //!
 //! Every writer stages its files and commits them when all are whole ([`Staged`]).
 
@@ -37,9 +37,9 @@ pub enum Target {
     /// `term<TAB>doc<TAB>tf<TAB>weight`, in the same order; compressed if the name ends in `.gz`
     /// or `.zst`.
     Tsv,
-    /// A SciPy CSR matrix, a document a row and a term a column, with both named in files beside.
+    /// A SciPy CSR matrix with a row per document and a column per term. Files beside it name both.
     Npz,
-    /// One JSON object a document: `{"id", "indices", "values"}`; compressed likewise.
+    /// One JSON object per document: `{"id", "indices", "values"}`; compressed likewise.
     Vectors,
 }
 
@@ -47,7 +47,7 @@ impl Target {
     /// The target that a file's name tells.
     ///
     /// # Errors
-    /// A name that tells none.
+    /// The name tells no target.
     pub fn of_name(path: &Path) -> Result<Target> {
         let name = path
             .file_name()
@@ -73,26 +73,26 @@ impl Target {
     }
 }
 
-/// In which order postings are written.
+/// The order of postings in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// By term, then by document.
     #[default]
     Term,
-    /// By document, then by term; matrices and vectors always are.
+    /// By document, then by term; matrices and vectors always have this order.
     Document,
 }
 
-/// What to write, and where.
+/// The output and its options.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// The file; `-` is standard output, for TSV and vectors.
     pub path: PathBuf,
     /// Its format.
     pub target: Target,
-    /// Whether to write the documents with their lengths and the terms with their df beside it.
+    /// Whether two tables are written beside it: documents with lengths, and terms with df.
     pub tables: bool,
-    /// In which order.
+    /// The order of postings.
     pub order: Order,
 }
 
@@ -100,8 +100,8 @@ impl Output {
     /// Weighs `collection` by `bm25` and writes it.
     ///
     /// # Errors
-    /// A file that cannot be written, a target that cannot go to standard output, parameters out
-    /// of range; the progress of the collection is cancelled. Nothing is left under a final name then.
+    /// A file cannot be written; a target cannot go to standard output; a parameter is out of range; the progress of
+    /// the collection is cancelled. No file then has its final name.
     pub fn write(&self, collection: impl Into<Stored>, bm25: &Bm25) -> Result<Written> {
         self.check_target()?;
         bm25.check()?;
@@ -127,17 +127,23 @@ impl Output {
             .map(|file| file.path().to_path_buf())
             .collect();
         let mut global = staged[0].times;
-        log::info!("output: {global:?}, all in {:.3?}", started.elapsed());
+        log::info!(
+            "output: {global}; {:.3} s with the tables",
+            started.elapsed().as_secs_f64()
+        );
         let started = Instant::now();
-        // All are whole and on disk before any has its name; the one asked for comes last.
+        // All files are whole and on disk before any gets its name. The requested one comes last.
         staged.iter().try_for_each(Staged::sync)?;
         global.output += started.elapsed();
         global.wall += started.elapsed();
         progress.check()?;
-        log::info!("output: on disk after another {:.3?}", started.elapsed());
+        log::info!(
+            "output: on disk after another {:.3} s",
+            started.elapsed().as_secs_f64()
+        );
         staged.into_iter().rev().try_for_each(Staged::rename)?;
         if let Some(external) = external {
-            // The names are on disk before what they could be made from again is removed.
+            // The names are on disk before their sources on scratch are removed.
             sync_folder(&self.path);
             external.remove();
         }
@@ -223,10 +229,10 @@ impl Output {
         matches!(self.target, Target::Npz | Target::Vectors) || self.order == Order::Document
     }
 
-    /// Tells before the work begins whether its result can be written.
+    /// Checks before the work begins that the result can be written.
     ///
     /// # Errors
-    /// As [`Output::write`], as far as they can be foreseen.
+    /// As [`Output::write`], for errors that can be foreseen.
     pub fn check(&self) -> Result<()> {
         self.check_target()?;
         Staged::check(&self.path)
@@ -248,13 +254,13 @@ impl Output {
         Ok(())
     }
 
-    /// All that [`Output::write`] writes, the file asked for first.
+    /// All files of [`Output::write`], the requested one first.
     pub fn files(&self) -> Vec<PathBuf> {
         let beside = self.tables().iter().map(|name| self.beside(name));
         [self.path.clone()].into_iter().chain(beside).collect()
     }
 
-    /// The tables that are written beside.
+    /// The tables that are written beside the output.
     fn tables(&self) -> &'static [&'static str] {
         match (self.target, self.tables) {
             _ if self.path == Path::new("-") => &[],
@@ -265,7 +271,7 @@ impl Output {
         }
     }
 
-    /// The name of a further file beside this one: `weights.npz` to `weights.docs.tsv`.
+    /// The name of a further file beside this one: `weights.docs.tsv` for `weights.npz`.
     fn beside(&self, what: &str) -> PathBuf {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let name = stem(&name);

@@ -1,4 +1,4 @@
-//! A NumPy array in a file of its own, whose length is known when it ends.
+//! A NumPy array in its own file, whose length is known only at the end.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::arrays::header;
 
-/// What is written to the system at a time.
+/// The size of a write.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// An array of one dimension that is being written, as `numpy.load` opens it.
+/// A one-dimensional array for `numpy.load` that is being written.
 pub struct Npy {
     file: BufWriter<File>,
     descr: &'static str,
@@ -17,13 +17,13 @@ pub struct Npy {
 }
 
 impl Npy {
-    /// Begins the file `path`, of elements of type `descr`.
+    /// Begins the file `path` with elements of type `descr`.
     ///
     /// # Errors
-    /// What the file's system says.
+    /// An error of the file's system.
     pub fn create(path: &Path, descr: &'static str) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
-        // Of the same size whatever the length of the array.
+        // The header has the same size for any length of the array.
         file.write_all(&header(descr, &[0]))?;
         Ok(Npy {
             file,
@@ -35,16 +35,16 @@ impl Npy {
     /// Adds `elements`, little-endian.
     ///
     /// # Errors
-    /// What the file's system says.
+    /// An error of the file's system.
     pub fn write<T: bytemuck::Pod>(&mut self, elements: &[T]) -> io::Result<()> {
         self.count += elements.len() as u64;
         self.file.write_all(bytemuck::cast_slice(elements))
     }
 
-    /// Ends the array and brings it to disk.
+    /// Finishes the array, and waits until it is on disk.
     ///
     /// # Errors
-    /// What the file's system says.
+    /// An error of the file's system.
     pub fn finish(mut self) -> io::Result<()> {
         self.file.rewind()?;
         self.file.write_all(&header(self.descr, &[self.count]))?;

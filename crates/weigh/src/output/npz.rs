@@ -1,8 +1,8 @@
-//! Weights as a SciPy matrix: a zip of NumPy arrays that `scipy.sparse.load_npz` opens.
+//! Weights as a SciPy matrix: a zip of NumPy arrays for `scipy.sparse.load_npz`.
 //!
-//! The matrix is in compressed sparse rows, a document a row and a term a column. Weights of zero
-//! are stored like all others, so that the entries are the postings. Nothing is compressed and
-//! every array is dated 1980, so that the bytes depend on the weights alone.
+//! The matrix has compressed sparse rows, a row per document and a column per term. Weights of zero are stored like all
+//! others, so the entries are the postings. Nothing is compressed, and every array is dated 1980, so the bytes depend
+//! on the weights alone.
 
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -15,18 +15,18 @@ use tokapi_storage::whole::Staged;
 
 /// Writes the matrix.
 ///
-/// The two long arrays take a pass over the parts each, which are weighed again rather than held:
-/// no more than one part a thread is in memory.
+/// Each of the two long arrays takes a pass over the parts. The parts are weighed again for the second pass, not held:
+/// at most one part per thread is in memory.
 ///
 /// # Errors
-/// A file that cannot be written or, being a pipe, not be gone back in; scratch that cannot be read.
+/// A file cannot be written, or is a pipe, which cannot seek; scratch cannot be read.
 pub(super) fn write(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
     let mut staged = Staged::create(&output.path)?;
     write_matrix(rows, &mut staged, &output.path)?;
     Ok(staged)
 }
 
-/// Row ends that are held in memory; more go to a temporary file.
+/// The bytes of row ends that are held in memory; more go to a temporary file.
 const ENDS_BYTES: usize = 16 << 20;
 
 fn write_matrix<W: Write + Seek>(rows: &impl ByDocument, file: W, path: &Path) -> Result<()> {
@@ -82,7 +82,7 @@ fn write_matrix<W: Write + Seek>(rows: &impl ByDocument, file: W, path: &Path) -
     arrays.finish().map_err(failed)
 }
 
-/// Gives what `make` makes of each part to `take`, in order.
+/// Passes the result of `make` for each part to `take`, in order.
 fn each_part<T: Send>(
     rows: &impl ByDocument,
     make: impl Fn(Rows) -> T + Sync,
@@ -95,7 +95,7 @@ fn each_part<T: Send>(
         .map(drop)
 }
 
-/// The type of row ends and column numbers; SciPy wants one for both.
+/// The type of row ends and column numbers; SciPy wants one type for both.
 #[derive(Clone, Copy)]
 enum Index {
     Narrow,
@@ -103,7 +103,7 @@ enum Index {
 }
 
 impl Index {
-    /// 32 bits where both the number of entries and that of columns fit.
+    /// 32 bits if both the number of entries and that of columns fit.
     fn of(entries: u64, columns: u64) -> Self {
         match i32::try_from(entries.max(columns)) {
             Ok(_) => Index::Narrow,
@@ -127,7 +127,7 @@ impl Index {
 
     fn encode(self, numbers: impl Iterator<Item = u64>) -> Vec<u8> {
         match self {
-            // All are at most what `of` saw to fit: these are their low bytes.
+            // None exceeds the limits that `of` checked, so the low bytes are the number.
             Index::Narrow => numbers.flat_map(|n| (n as u32).to_le_bytes()).collect(),
             Index::Wide => numbers.flat_map(u64::to_le_bytes).collect(),
         }
@@ -142,7 +142,7 @@ mod tests {
     use crate::formula::Bm25;
     use std::collections::HashMap;
 
-    /// The arrays of a zip: name to type, shape and bytes.
+    /// The arrays of a zip: from name to type, shape and bytes.
     fn arrays(zip: &[u8]) -> HashMap<String, (String, Vec<u8>)> {
         let mut zip = zip::ZipArchive::new(io::Cursor::new(zip)).unwrap();
         let mut arrays = HashMap::new();
@@ -227,7 +227,7 @@ mod tests {
         assert!(!written_each_way("m.npz", Target::Npz, &many(2000)).is_empty());
     }
 
-    /// A disk with room for so many bytes.
+    /// A disk with a limited number of free bytes.
     struct Full(io::Cursor<Vec<u8>>, u64);
 
     impl Write for Full {

@@ -1,8 +1,8 @@
 //! Text made in parallel, compressed in parallel, written in order.
 //!
-//! The text comes in units, each formatted on its own. Compressed output is cut into pieces
-//! ([`tokapi_storage::compress`]). Whoever formats says where a piece ends, so that the bytes depend on
-//! neither the number of threads nor the order in which they finish.
+//! The text comes in units, and each is formatted alone. Compressed output is cut into pieces
+//! ([`tokapi_storage::compress`]). The formatter sets the ends of pieces. So the bytes depend neither on the number of
+//! threads nor on their timing.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,10 +17,9 @@ use tokapi_storage::whole::Staged;
 #[derive(Debug, Default)]
 pub(super) struct Text {
     pub bytes: Vec<u8>,
-    /// Where in `bytes` a piece ends, ascending; what follows the last is continued by the next
-    /// unit.
+    /// The ends of pieces in `bytes`, ascending. The next unit continues the bytes after the last one.
     pub cuts: Vec<usize>,
-    /// Whether the bytes go on with a piece that an earlier unit began.
+    /// Whether the bytes continue a piece that an earlier unit began.
     pub goes_on: bool,
 }
 
@@ -35,8 +34,8 @@ impl Text {
     }
 }
 
-/// Formats the units that `next` gives and writes their text to `path`, compressed as its name tells. The rest that
-/// `format` gives goes to `also`, in order.
+/// Formats the units of `next` and writes their text to `path`, with the compression that its name tells. The second
+/// result of `format` goes to `also`, in order.
 ///
 /// # Errors
 /// An error of `next`, `format` or `also`; the file cannot be written; `progress` is cancelled.
@@ -72,7 +71,7 @@ pub(super) fn write<I: Send, E: Send>(
         next()
     };
     staged.times = stages.run(next, worker, write)?;
-    // There is at least one piece in a compressed file: no bytes at all are not a gzip file.
+    // A compressed file has at least one piece: an empty file is not a gzip file.
     if compression != Compression::None && !(any && open.is_empty()) {
         let last = pack(compression, &open).map_err(failed)?;
         staged.write_all(&last).map_err(failed)?;
@@ -80,13 +79,13 @@ pub(super) fn write<I: Send, E: Send>(
     Ok(staged)
 }
 
-/// Gives the units `0..count`.
+/// The units `0..count`.
 pub(super) fn units(count: usize) -> impl FnMut() -> Result<Option<usize>> + Send {
     let mut units = 0..count;
     move || Ok(units.next())
 }
 
-/// A unit with the pieces that lie within it compressed.
+/// A unit with its complete pieces compressed.
 #[derive(Default)]
 struct Packed {
     /// The end of a piece that an earlier unit began.
@@ -125,7 +124,7 @@ impl Packed {
         Ok(packed)
     }
 
-    /// Writes what ends here; what does not is left in `open`.
+    /// Writes the pieces that end here. The rest stays in `open`.
     fn write(
         self,
         compression: Compression,

@@ -1,4 +1,4 @@
-//! What the tests of the writers share: odd little collections, pools, files read back.
+//! Shared parts of the writers' tests: unusual small collections, pools, and files read back.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -20,12 +20,12 @@ pub(super) const ODD: [(&str, &str); 7] = [
     ("none again", "..."),
 ];
 
-/// The collection of `documents`, ids with texts.
+/// The collection of `documents`, pairs of id and text.
 pub(super) fn collection(documents: &[(&str, &str)], options: CorpusOptions) -> Collection {
     collection_on(1, documents, options)
 }
 
-/// The same, built and later written by `threads` threads.
+/// The same collection, built and later written by `threads` threads.
 pub(super) fn collection_on(
     threads: usize,
     documents: &[(&str, &str)],
@@ -60,8 +60,8 @@ pub(super) fn many(count: usize) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Writes `documents` to `name` under every number of threads and two sizes of chunk, and gives
-/// the bytes, which must be the same each time.
+/// Writes `documents` to `name` with several numbers of threads and two chunk sizes. Returns the bytes, which must be
+/// the same each time.
 pub(super) fn written_each_way(
     name: &str,
     target: Target,
@@ -87,14 +87,14 @@ pub(super) fn written_each_way(
     all.swap_remove(0)
 }
 
-/// The bytes of a file once it is under its name.
+/// The bytes of a file after its commit.
 pub(super) fn committed(staged: Staged) -> Vec<u8> {
     let path = staged.path().to_path_buf();
     staged.commit().unwrap();
     std::fs::read(path).unwrap()
 }
 
-/// What `bytes` say when decompressed as the name of `path` tells.
+/// The content of `bytes`, decompressed as the name of `path` tells.
 pub(super) fn unpacked(path: &Path, bytes: &[u8]) -> Vec<u8> {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
     let mut text = Vec::new();

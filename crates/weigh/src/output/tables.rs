@@ -1,7 +1,7 @@
-//! The two tables beside weights: documents with their lengths, terms with their df.
+//! The two tables beside weights: documents with their lengths, and terms with their df.
 //!
-//! Fields of tab-separated text escape a backslash, a tab, a line feed and a carriage return as
-//! `\\`, `\t`, `\n` and `\r`, so that a line is a row and a tab ends a field, whatever an id holds.
+//! In tab-separated text, fields escape a backslash, a tab, a line feed and a carriage return as `\\`, `\t`, `\n` and
+//! `\r`. So a line is a row and a tab ends a field, whatever an id holds.
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,7 +20,7 @@ use tokapi_storage::whole::Staged;
 /// Rows that one thread formats at a time: about a megabyte.
 const UNIT_ROWS: usize = 1 << 16;
 
-/// Writes `id<TAB>length`, one document a line, beside `output`.
+/// Writes `id<TAB>length`, one document per line, beside `output`.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -38,7 +38,7 @@ pub(super) fn documents(
     )
 }
 
-/// Writes `term<TAB>df`, one term a line, beside `output`.
+/// Writes `term<TAB>df`, one term per line, beside `output`.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -133,7 +133,7 @@ pub fn push_field(text: &mut Vec<u8>, field: &[u8]) {
     }
 }
 
-/// Whether a field holds a byte that is escaped.
+/// Whether a field has a byte that needs escaping.
 pub(super) fn needs_escape(field: &[u8]) -> bool {
     let escaped = |byte: &u8| matches!(byte, b'\\' | b'\t' | b'\n' | b'\r');
     field.iter().any(escaped)

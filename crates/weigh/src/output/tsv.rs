@@ -1,4 +1,4 @@
-//! Weights as tab-separated text: a line a posting, by term, then by document.
+//! Weights as tab-separated text: one posting per line, by term, then by document.
 
 use super::Output;
 use super::by_document::{self, Group};
@@ -15,14 +15,14 @@ use tokapi_storage::whole::Staged;
 /// Postings in a piece, about 8 MB of text. The bytes of compressed files depend on it.
 const PIECE_POSTINGS: usize = 1 << 18;
 
-/// Bytes of a line beside its term and its id: three tabs, a line feed, tf and weight.
+/// The bytes of a line beside its term and its id: three tabs, a line feed, tf and weight.
 const NUMBERS_BYTES: usize = 16;
 
-/// Writes `term<TAB>doc<TAB>tf<TAB>weight`, the weight as the shortest decimal that reads back
-/// as the same f32, and the tables beside where they are asked for.
+/// Writes `term<TAB>doc<TAB>tf<TAB>weight`. The weight is the shortest decimal that reads back as the same f32. Writes
+/// the tables too, if asked for.
 ///
 /// # Errors
-/// A file that cannot be written, tables beside standard output.
+/// A file cannot be written; tables are asked for beside standard output.
 pub(super) fn write(
     weights: &Weights,
     output: &Output,
@@ -52,7 +52,7 @@ pub(super) fn write(
     Ok(staged)
 }
 
-/// As [`write`], from scratch. Gives also the number of terms.
+/// As [`write`], from scratch. Returns also the number of terms.
 pub(super) fn write_external(
     external: &External,
     bm25: &Bm25,
@@ -116,7 +116,7 @@ fn document_lines(group: &Group) -> Vec<u8> {
         suffix.push(b'\t');
         push_field(&mut suffix, id);
         suffix.push(b'\t');
-        // A group is in memory, so its entries can be counted.
+        // A group is in memory, so the number of its entries fits.
         for entry in bounds[0] as usize..bounds[1] as usize {
             push_field(&mut text, names.get(places[entry] as usize));
             text.extend_from_slice(&suffix);
@@ -129,7 +129,7 @@ fn document_lines(group: &Group) -> Vec<u8> {
     text
 }
 
-/// The lines of the postings in `range`; `plain_ids` says that no id needs escaping.
+/// The lines of the postings in `range`. `plain_ids` says that no id needs escaping.
 fn lines(weights: &Weights, range: std::ops::Range<usize>, plain_ids: bool) -> Vec<u8> {
     let mut text = Vec::with_capacity(range.len() * 2 * NUMBERS_BYTES);
     let mut prefix = Vec::new();
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The plain way to say the same.
+    /// The same text by a plain definition.
     fn expected(weights: &Weights) -> String {
         let escape = |field: &[u8]| {
             let field = String::from_utf8(field.to_vec()).unwrap();

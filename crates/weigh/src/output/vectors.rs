@@ -1,4 +1,4 @@
-//! Weights as sparse vectors: a JSON object a document, in input order.
+//! Weights as sparse vectors: one JSON object per document, in input order.
 
 use super::Output;
 use super::pieces::{self, Text};
@@ -6,18 +6,18 @@ use crate::collection::{ByDocument, Rows};
 use tokapi_storage::error::Result;
 use tokapi_storage::whole::Staged;
 
-/// Documents in a piece, of some 100 KB to 10 MB. The bytes of compressed files depend on it.
+/// Documents in a piece, some 100 KB to 10 MB. The bytes of compressed files depend on it.
 const PIECE_DOCUMENTS: usize = 1 << 10;
 
 /// Bytes of an entry: the digits of its term and of its weight, and two commas.
 const ENTRY_BYTES: usize = 18;
 
-/// Writes `{"id":"...","indices":[...],"values":[...]}` for every document: the numbers of its
-/// terms, ascending, and their weights, each the shortest decimal that reads back as the same f32
-/// (`null` for one that is not finite). A document without terms has two empty lists.
+/// Writes `{"id":"...","indices":[...],"values":[...]}` for every document: the numbers of its terms, ascending, and
+/// their weights. A weight is the shortest decimal that reads back as the same f32, or `null` if it is not finite. A
+/// document without terms has two empty lists.
 ///
 /// # Errors
-/// A file that cannot be written; scratch that cannot be read.
+/// A file cannot be written; scratch cannot be read.
 pub(super) fn write(rows: &impl ByDocument, output: &Output) -> Result<Staged> {
     let units = pieces::units(rows.part_count());
     let lines = |part| Ok((lines(&rows.rows(part)?), ()));

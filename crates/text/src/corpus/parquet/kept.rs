@@ -1,4 +1,4 @@
-//! The columns of fields that are kept: values, or lists of values.
+//! The columns of kept fields: values, or lists of values.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::spell::Spelling;
 use crate::corpus::CorpusOptions;
 use tokapi_storage::error::{Error, Place, Position, Result};
 
-/// The columns of the fields that are kept; a list's is that of its elements.
+/// The columns of the kept fields. The column of a list is that of its elements.
 pub(super) fn find(
     path: &Path,
     reader: &dyn FileReader,
@@ -61,7 +61,7 @@ pub(super) fn find(
     Ok(kept)
 }
 
-/// The values that a column has in each of the next `rows` rows, as text.
+/// The values of a column in each of the next `rows` rows, as text.
 pub(super) fn read(
     column: &mut ColumnReader,
     rows: usize,
@@ -78,7 +78,7 @@ pub(super) fn read(
             reader.read_records(rows, Some(&mut present), Some(&mut repeated), &mut values)?;
         let mut values = values.iter().map(text);
         let mut of_rows = Vec::with_capacity(rows);
-        // Columns without nulls have no such levels, and columns without lists no repetition.
+        // Columns without nulls have no definition levels, and columns without lists no repetition levels.
         let levels = match (descriptor.max_def_level(), descriptor.max_rep_level()) {
             (0, 0) => records,
             (0, _) => repeated.len(),
@@ -124,7 +124,7 @@ pub(super) fn read(
         ColumnReader::Int64ColumnReader(reader) => {
             of::<Int64Type>(reader, rows, descriptor, |&value| spelling.int64(value))
         }
-        // Zero is added because negative zero is zero.
+        // Adding zero turns negative zero into zero.
         ColumnReader::FloatColumnReader(reader) => {
             of::<FloatType>(reader, rows, descriptor, |value| {
                 (value + 0.0).to_string().into()
@@ -135,7 +135,7 @@ pub(super) fn read(
                 (value + 0.0).to_string().into()
             })
         }
-        // The timestamps of older writers, in nanoseconds, without a zone.
+        // Timestamps of older writers: nanoseconds, without a time zone.
         ColumnReader::Int96ColumnReader(reader) => {
             let spelling = Spelling::Timestamp {
                 per_second: 1_000_000_000,

@@ -1,4 +1,4 @@
-//! How the value of a column reads as text, by the column's logical type.
+//! The spelling of a column's values as text, by the column's logical type.
 
 use chrono::{DateTime, NaiveTime, Utc};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as PhysicalType};
@@ -6,24 +6,24 @@ use parquet::schema::types::ColumnDescriptor;
 
 use crate::corpus::ValueType;
 
-/// What the numbers and bytes of a column stand for.
+/// The meaning of the numbers and bytes of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
-    /// Themselves.
+    /// The values themselves.
     Plain,
     Unsigned,
     /// Days since 1970: `2000-12-31`.
     Date,
-    /// Parts of a second since midnight: `23:59:59.5`.
+    /// Fractions of a second since midnight: `23:59:59.5`.
     Time {
         per_second: i64,
     },
-    /// Parts of a second since 1970: `2000-12-31T23:59:59.5`, and `Z` where it is UTC.
+    /// Fractions of a second since 1970: `2000-12-31T23:59:59.5`, with `Z` for UTC.
     Timestamp {
         per_second: i64,
         utc: bool,
     },
-    /// A number with so many digits behind the point.
+    /// A number with a fixed count of digits after the point.
     Decimal {
         scale: usize,
     },
@@ -32,7 +32,7 @@ pub(super) enum Spelling {
 }
 
 impl Spelling {
-    /// The type of what is spelled so.
+    /// The type of values with this spelling.
     pub fn value_type(self, physical: PhysicalType) -> ValueType {
         use PhysicalType::{BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY, INT96};
         match (self, physical) {
@@ -64,7 +64,7 @@ impl Spelling {
                 per_second: per_second(&time.unit),
                 utc: time.is_adjusted_to_u_t_c,
             },
-            // Older files have converted types alone.
+            // Older files have only converted types.
             _ => match column.converted_type() {
                 ConvertedType::UINT_32 | ConvertedType::UINT_64 => Spelling::Unsigned,
                 ConvertedType::DATE => Spelling::Date,
@@ -86,7 +86,7 @@ impl Spelling {
         }
     }
 
-    /// Whether the values of a column of `physical` type can be spelled so.
+    /// Whether the values of a column of `physical` type can have this spelling.
     pub fn reads(self, physical: PhysicalType) -> bool {
         match physical {
             PhysicalType::FIXED_LEN_BYTE_ARRAY => {
@@ -113,7 +113,7 @@ impl Spelling {
             Spelling::Decimal { scale } => Some(decimal(value.into(), scale)),
             Spelling::Plain | Spelling::Uuid => None,
         };
-        // A day beyond all calendars stays a number.
+        // A day outside of the calendar stays a number.
         spelled.unwrap_or_else(|| value.to_string()).into()
     }
 
@@ -162,7 +162,7 @@ fn timestamp(value: i64, per_second: i64, utc: bool) -> Option<String> {
     Some(format!("{at}{zone}"))
 }
 
-/// A number without zeros behind its last digit, so that equal numbers read the same.
+/// A number without trailing zeros, so that equal numbers read the same.
 fn decimal(unscaled: i128, scale: usize) -> String {
     let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = scale + 1);
     let (whole, part) = digits.split_at(digits.len() - scale);

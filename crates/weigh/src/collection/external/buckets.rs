@@ -1,8 +1,8 @@
-//! The runs' blocks cut into buckets: terms that no later bucket has, from all runs.
+//! The runs' blocks, cut into buckets. A bucket has terms of all runs that no later bucket has.
 //!
-//! Of every run one block is in memory. The least of their last terms is the cut: everything up to
-//! it is complete. A term whose postings fill more than a block of a run comes in buckets of its
-//! own, one for each block, so that no term is too large.
+//! One block of every run is in memory. The least of their last terms is the cut: all terms up to it are complete. A
+//! term whose postings fill more than a block of a run comes in its own buckets, one per block, so no term is too
+//! large.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -21,11 +21,11 @@ pub(super) struct Slice {
     pub terms: Range<usize>,
 }
 
-/// All there is of some consecutive terms, or a piece of one term.
+/// All postings of some consecutive terms, or a piece of one term.
 pub(super) struct Bucket {
-    /// In the order of the runs.
+    /// The slices, in the order of the runs.
     pub slices: Vec<Slice>,
-    /// Its postings.
+    /// The number of its postings.
     pub rows: u64,
     pub piece: Option<Piece>,
 }
@@ -41,21 +41,21 @@ impl Bucket {
     }
 }
 
-/// What is known of a term that comes in several buckets.
+/// A piece of a term that comes in several buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     /// Its df in all runs.
     pub df: u64,
     /// Whether this is the first piece.
     pub first: bool,
-    /// Whether there are more.
+    /// Whether more pieces follow.
     pub continues: bool,
 }
 
-/// The runs, as far as they have not been dealt out.
+/// The parts of the runs that have not been dealt out.
 pub(super) struct Buckets {
     heads: Vec<Head>,
-    /// The large term that is being dealt out, if one is.
+    /// The large term that is being dealt out, if any.
     pieces: Option<Pieces>,
     /// The bytes and the postings of all runs.
     bytes: u64,
@@ -75,7 +75,7 @@ struct Head {
 struct Pieces {
     term: Vec<u8>,
     df: u64,
-    /// The run that the next piece comes from.
+    /// The run of the next piece.
     run: usize,
     first: bool,
 }
@@ -90,7 +90,7 @@ impl Head {
         })
     }
 
-    /// Goes to the next block when all of this one has been dealt out.
+    /// Goes to the next block if all of this one has been dealt out.
     fn advance(&mut self) -> Result<()> {
         if self.is_at_end()
             && let Some(block) = self.blocks.next()?
@@ -109,20 +109,20 @@ impl Head {
         (!self.is_at_end()).then(|| self.block.terms.get(self.next))
     }
 
-    /// The last term of the block, and whether all of it is there.
+    /// The last term of the block, and whether its postings end here.
     fn last(&self) -> (&[u8], bool) {
         let last = self.block.terms.get(self.block.len() - 1);
         (last, !self.block.continues)
     }
 
-    /// The first term from `next` on that is above `term`, or not below it where `below`.
+    /// The first term from `next` on that is above `term`; with `below`, the first that is not below it.
     fn cut(&self, term: &[u8], below: bool) -> usize {
         let stays = |place: usize| match self.block.terms.get(place).cmp(term) {
             Ordering::Less => true,
             Ordering::Equal => !below,
             Ordering::Greater => false,
         };
-        // Buckets take few terms of a run: the cut is near.
+        // Buckets take few terms of a run, so the cut is near.
         let (mut low, mut step) = (self.next, 1);
         let mut high = loop {
             let place = low + step - 1;
@@ -162,8 +162,8 @@ impl Buckets {
         })
     }
 
-    /// The next bucket; none at the end. Adds to `progress` the share of the runs' bytes that the bucket has of their
-    /// postings.
+    /// The next bucket; none at the end. Adds to `progress` the bytes of the runs in proportion to the bucket's share
+    /// of the postings.
     ///
     /// # Errors
     /// As [`Buckets::next`]; `progress` is cancelled.
@@ -191,8 +191,8 @@ impl Buckets {
         if let Some(bucket) = self.next_piece()? {
             return Ok(Some(bucket));
         }
-        // The least last term of those blocks that others follow; where all of it is there, the
-        // block that ends before it comes first.
+        // The least last term of the blocks that others follow. If its postings end there, the block that ends before
+        // it comes first.
         let cut = self
             .heads
             .iter()
@@ -222,7 +222,7 @@ impl Buckets {
                 piece: None,
             })),
             (true, None) => Ok(None),
-            // Only a term is left below the cut that has not all of its postings in one block.
+            // The only term below the cut continues beyond its block.
             (true, Some((term, _))) => {
                 let with_term = self.heads.iter().filter(|head| head.term() == Some(&term));
                 self.pieces = Some(Pieces {
@@ -238,7 +238,7 @@ impl Buckets {
         }
     }
 
-    /// The next piece of a large term, while one is dealt out.
+    /// The next piece of the large term, if one is being dealt out.
     fn next_piece(&mut self) -> Result<Option<Bucket>> {
         let Some(pieces) = &mut self.pieces else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The documents of an external collection: in memory where they fit, else on scratch.
+//! The documents of an external collection: in memory if they fit, or else on scratch.
 
 use crate::collection::Documents;
 use crate::collection::run::{DocumentFrame, Run};
@@ -8,14 +8,14 @@ use tokapi_storage::strings::Strings;
 /// Lengths and ids of all documents.
 pub(crate) struct DocumentTable {
     store: Store,
-    /// Whether no document has an id of its own, so that each is called by its number.
+    /// Whether no document has an id of its own, so that numbers are the ids.
     numbered: bool,
 }
 
 enum Store {
-    /// Ids are left out where documents are numbered.
+    /// Ids are empty if documents are numbered.
     Memory { lengths: Vec<u32>, ids: Strings },
-    /// Where the frames of documents stand: the first document of each, its run, and its place.
+    /// The place of every frame of documents: its first document, its run, and its offset.
     Scratch { runs: Vec<Run>, frames: Vec<Frame> },
 }
 
@@ -38,7 +38,7 @@ impl DocumentTable {
             false => runs.iter().map(Run::documents_bytes).sum::<u64>() + 8 * documents,
         };
         if 4 * documents + ids_bytes > memory_bytes {
-            log::info!("documents: {documents}, on scratch");
+            log::info!("table of {documents} documents: on scratch");
             return DocumentTable::on_scratch(runs, numbered);
         }
         let (mut lengths, mut ids) = (Vec::new(), Strings::default());
@@ -76,7 +76,7 @@ impl DocumentTable {
         })
     }
 
-    /// The `count` documents numbered `members`, ascending.
+    /// The `count` documents of `members`, ascending.
     ///
     /// # Errors
     /// A run cannot be read, or is damaged.

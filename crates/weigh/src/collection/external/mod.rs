@@ -1,9 +1,8 @@
 //! A collection larger than memory: runs on scratch, and the global pass over them.
 //!
-//! The local pass has left a run a chunk ([`spill`]). By term, the runs are cut into buckets
-//! ([`buckets`]) that are merged into row groups ([`tasks`]) and weighed, on all threads; by
-//! document, every run is weighed for itself, once the df of its terms is known ([`lexicon`],
-//! [`rows`]). All that is in memory is bounded by the budget.
+//! The local pass has left one run per chunk ([`spill`]). By term, the runs are cut into buckets ([`buckets`]), which
+//! all threads merge into row groups ([`tasks`]) and weigh. By document, every run is weighed alone, after the df of
+//! its terms is known ([`lexicon`], [`rows`]). The budget bounds all memory.
 
 mod buckets;
 mod documents;
@@ -47,18 +46,18 @@ pub struct External {
     pub(crate) memory: Memory,
     threads: usize,
     no_overlap: bool,
-    /// Whether the runs are others than those that the journal knows.
+    /// Whether the runs differ from those of the journal.
     rewritten: bool,
     analyzer: Analyzer,
     pub(crate) progress: Progress,
-    /// Whether scratch is kept when this is dropped, to resume from it.
+    /// Whether scratch is kept after a drop, so that the job can be resumed.
     pub(crate) is_kept: bool,
     pub(crate) fallback: Option<String>,
     pub(crate) times: StageTimes,
 }
 
 impl Drop for External {
-    /// Work that ends before it is done can be resumed from scratch, unless it is cancelled.
+    /// Work that ends early can be resumed from scratch, unless it is cancelled.
     fn drop(&mut self) {
         if !self.is_kept || self.progress.is_cancelled() {
             self.scratch.remove();
@@ -97,7 +96,11 @@ impl External {
             times: StageTimes::default(),
         };
         external.count();
-        log::info!("{:?}", external.statistics);
+        log::info!(
+            "{} documents, total length {} terms",
+            external.statistics.documents,
+            external.statistics.total_length
+        );
         Ok(external)
     }
 
@@ -113,10 +116,10 @@ impl External {
         }
     }
 
-    /// Removes the documents whose id an earlier one has, where such are skipped.
+    /// Removes the documents with the id of an earlier one, if repeated ids are skipped.
     ///
     /// # Errors
-    /// The first of them, where errors stop; a run cannot be read; scratch cannot be written.
+    /// The first repeated id, if errors stop; a run cannot be read; scratch cannot be written.
     pub(crate) fn remove_repeated(&mut self, on_error: OnError) -> Result<()> {
         let memory_bytes = self.memory.documents_bytes();
         let repeated =
@@ -156,8 +159,8 @@ impl External {
         Ok(())
     }
 
-    /// Merges runs until there are few enough to be merged by term within the memory. They are then
-    /// too large to be taken document by document.
+    /// Merges runs until all of them can be merged by term within the memory. Afterwards they are too large for the
+    /// pass by document.
     ///
     /// # Errors
     /// A run cannot be read; scratch cannot be written.
@@ -170,7 +173,7 @@ impl External {
         Ok(())
     }
 
-    /// The error that document `repeat` has the id of document `of`.
+    /// The error for document `repeat` with the id of document `of`.
     fn repeated_id(&self, repeat: u32, of: u32) -> Error {
         let run = self.firsts.partition_point(|&first| first <= repeat) - 1;
         let in_run = u64::from(repeat - self.firsts[run]);
@@ -182,12 +185,12 @@ impl External {
         repeated_id(path, &id, repeat, of)
     }
 
-    /// The analyzer that its terms are cut by.
+    /// The analyzer of its terms.
     pub fn analyzer(&self) -> &Analyzer {
         &self.analyzer
     }
 
-    /// The progress of all that is done with it.
+    /// The progress of all operations on the collection.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -202,45 +205,46 @@ impl External {
         self.runs.iter().map(|run| run.postings).sum()
     }
 
-    /// The bytes of text that were read, decompressed.
+    /// The bytes of text read, after decompression.
     pub fn bytes(&self) -> u64 {
         self.note.bytes
     }
 
-    /// What was left out.
+    /// The skipped documents.
     pub fn skipped(&self) -> &Skipped {
         &self.note.skipped
     }
 
-    /// How the global pass runs.
+    /// The stages of the global pass.
     pub fn stages(&self) -> Stages {
         self.memory
             .encoding_stages(self.threads, 0, !self.no_overlap)
     }
 
-    /// How row groups of whole runs are encoded.
+    /// The stages that encode row groups of whole runs.
     pub(crate) fn run_encoding_stages(&self) -> Stages {
-        // Weighed, without what weighing needed: measured.
+        // The weighed run alone; the data for weighing it is gone. Measured.
         let held_bytes = self.largest_run_bytes() / 2;
         self.memory
             .encoding_stages(self.threads, held_bytes, !self.no_overlap)
     }
 
-    /// How a pass runs that has a whole run in memory on every thread.
+    /// The stages of a pass with a whole run in memory on every thread.
     pub(crate) fn run_stages(&self) -> Stages {
         let run_bytes = self.largest_run_bytes();
         self.memory
             .rows_stages(self.threads, run_bytes, !self.no_overlap)
     }
 
-    /// What the largest run takes in memory, weighed by document.
+    /// The memory of the largest run, weighed by document.
     fn largest_run_bytes(&self) -> u64 {
-        // Measured: 40 bytes a posting, and for every byte of terms in the file six.
+        // Measured: 40 bytes per posting, and six per byte of terms in the file.
         let run_bytes = |run: &Run| 40 * run.postings + 6 * run.file.length;
         self.runs.iter().map(run_bytes).max().unwrap_or(0)
     }
 
-    /// All postings by term, then by document, `rows` at a time. Begins [`Stage::Writing`], and counts postings in it.
+    /// All postings by term, then by document, `rows` at a time. Begins [`Stage::Writing`], and counts the postings in
+    /// it.
     ///
     /// # Errors
     /// A run cannot be read, or is damaged.
@@ -258,8 +262,8 @@ impl External {
         task.merge(&self.runs, &self.firsts)
     }
 
-    /// Merges and weighs the postings of a task. The documents are only those that it has, numbered
-    /// from 0. Gives also which of the terms do not belong to an earlier task.
+    /// Merges and weighs the postings of a task. Only documents with postings in the task are listed, numbered from 0.
+    /// Returns also the terms that belong to no earlier task.
     pub(crate) fn weigh(
         &self,
         task: Task,
@@ -310,7 +314,7 @@ impl External {
         Ok(TermWriter::new(self.scratch.create("terms", None)?))
     }
 
-    /// The documents, some at a time.
+    /// The documents in batches.
     pub fn document_batches(
         &self,
         rows: usize,
@@ -329,7 +333,7 @@ impl External {
         }
     }
 
-    /// Removes everything from scratch.
+    /// Removes all its files from scratch.
     pub fn remove(mut self) {
         self.is_kept = false;
     }

@@ -1,4 +1,4 @@
-//! Runs merged into fewer and larger ones, where there are too many to be merged at once.
+//! Merges of runs into fewer and larger ones, if there are too many to be merged at once.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use tokapi_storage::error::Result;
 use tokapi_storage::progress::Stage;
 
 impl External {
-    /// Merges neighbours until at most as many runs are left as the memory allows.
+    /// Merges neighbouring runs until as few are left as the memory allows.
     pub(super) fn reduce_runs(&mut self) -> Result<()> {
         let most = self.memory.merged_runs();
         while self.runs.len() > most {
@@ -29,22 +29,22 @@ impl External {
         Ok(())
     }
 
-    /// Puts a merged run in the place of those that it was merged from.
+    /// Replaces some runs by the run merged from them.
     fn replace(&mut self, runs: std::ops::Range<usize>, merged: Run) -> Result<()> {
         let entry = json!({"run": merged.entry(), "replaces": [runs.start, runs.end]});
         let replaced: Vec<Run> = self.runs.splice(runs, [merged]).collect();
-        // Where the journal knows other runs than these, it is from them that the job goes on.
+        // The job resumes from the runs of the journal, so these stay.
         if !self.rewritten {
             self.scratch.append(&entry)?;
             for run in replaced {
-                // What cannot be removed is in nobody's way.
+                // A file that cannot be removed does no harm.
                 let _ = std::fs::remove_file(&run.file.path);
             }
         }
         Ok(())
     }
 
-    /// One run of several neighbours.
+    /// Merges neighbouring runs into one.
     fn merge_runs(&self, runs: &[Run]) -> Result<Run> {
         let mut firsts = Vec::with_capacity(runs.len());
         let mut first = 0;
@@ -66,7 +66,7 @@ impl External {
         let push = |blocks| writer.push(&blocks);
         let next = || buckets.next_reported(&self.progress);
         let times = self.stages().run(next, worker, push)?;
-        log::info!("{} runs merged: {times:?}", runs.len());
+        log::info!("merge of {} runs: {times}", runs.len());
         writer.finish()
     }
 }

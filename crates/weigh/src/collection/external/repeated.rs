@@ -1,4 +1,4 @@
-//! Documents whose id an earlier one has, found within bounded memory.
+//! Repeated document ids, found within bounded memory.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -7,13 +7,13 @@ use crate::collection::run::Run;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
 
-/// Bytes of memory for every document that is looked at in one pass: its hash and its number.
+/// Bytes of memory per document of a pass: its hash and its number.
 const DOCUMENT_BYTES: u64 = 16;
 
-/// Every document whose id an earlier one has, with the first that has it, ascending.
+/// Every document with the id of an earlier one, paired with the first document of that id, ascending.
 ///
-/// The ids are hashed, and those of one share of all hashes looked at in a pass over the runs: as
-/// many passes as `memory_bytes` make necessary, one for millions of documents.
+/// The ids are hashed. Each pass over the runs compares one share of all hashes. `memory_bytes` sets the number of
+/// passes; one pass is enough for millions of documents.
 ///
 /// # Errors
 /// A run cannot be read, or is damaged; `progress` is cancelled.
@@ -38,7 +38,7 @@ pub(crate) fn repeated(
                 progress.check()?;
                 for id in frame.ids.iter() {
                     let hash = match id {
-                        // Called by its number, which may be the id of another.
+                        // The document's number is its id, and may be the id of another.
                         b"" => hash(number.to_string().as_bytes()),
                         id => hash(id),
                     };
@@ -60,7 +60,7 @@ pub(crate) fn repeated(
     Ok(repeated)
 }
 
-/// Adds those of a group of one hash that have the id of an earlier one.
+/// Adds the documents of a group with equal hashes that have the id of an earlier one.
 fn same_ids(
     group: &[(u64, u32)],
     table: &DocumentTable,

@@ -1,4 +1,4 @@
-//! The global pass by document: every run for itself, once the df of its terms is known.
+//! The global pass by document: every run is weighed alone, after the df of its terms is known.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use tokapi_storage::varint;
 /// The ids and df of every run's terms, on scratch.
 pub(crate) struct RunTerms {
     file: FrameFile,
-    /// Where the frames of every run stand.
+    /// The places of the frames of every run.
     places: Vec<Vec<u64>>,
     /// The number of all terms.
     pub count: u64,
 }
 
-/// Bytes in a frame; as many are in memory for every run.
+/// Bytes in a frame. One frame per run is in memory.
 const FRAME_BYTES: usize = 32 << 10;
 
 /// Ids and df on their way to scratch.
@@ -33,7 +33,7 @@ struct RunTermsWriter {
     buffers: Vec<Buffer>,
     places: Vec<Vec<u64>>,
     count: u64,
-    /// The run that the last piece of a large term came from.
+    /// The run of the last piece of a large term.
     last_piece: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ struct Buffer {
 }
 
 impl RunTermsWriter {
-    /// Adds the terms of a bucket, merged.
+    /// Adds the terms of a merged bucket.
     fn push(&mut self, bucket: &Bucket, merged: &lexicon::Bucket) -> Result<()> {
         let first = match bucket.piece {
             // The term has its id already.
@@ -118,7 +118,7 @@ impl RunTerms {
 }
 
 impl External {
-    /// Merges the terms of all runs: gives the ids and df of every run's terms, and all terms.
+    /// Merges the terms of all runs. Returns the ids and df of every run's terms, and all terms.
     ///
     /// # Errors
     /// 2^32 or more distinct terms; a run cannot be read; scratch cannot be written.
@@ -168,7 +168,7 @@ impl External {
         self.progress.begin(Stage::Merging, bytes);
         let next = || Ok(buckets.next_reported(&self.progress)?.map(Arc::new));
         let times = self.stages().run(next, worker, write)?;
-        log::info!("lexicon: {} terms, {times:?}", terms.len());
+        log::info!("lexicon: {} terms; {times}", terms.len());
         Ok((ids.finish()?, terms.finish()?))
     }
 

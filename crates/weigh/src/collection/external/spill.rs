@@ -1,4 +1,4 @@
-//! Where the local pass puts what does not fit into memory: runs on scratch, and the journal.
+//! The spill of the local pass: runs on scratch, and the journal.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use tokapi_storage::memory::Memory;
 use tokapi_storage::scratch::{Job, Scratch, ScratchOptions};
 use tokapi_text::corpus::{Block, Corpus, Skipped};
 
-/// Runs on scratch, as far as there are any.
+/// The runs on scratch, if any.
 pub(crate) struct Spill {
     memory: Memory,
     job: Job,
@@ -25,10 +25,10 @@ pub(crate) struct Spill {
 }
 
 impl Spill {
-    /// Nothing on scratch yet, unless an interrupted job is to be continued that had come so far.
+    /// Opens the spill. It is empty unless an interrupted job with runs on scratch is continued.
     ///
     /// # Errors
-    /// An interrupted job that is not to be continued, or cannot be.
+    /// An interrupted job exists and is not to be continued, or cannot be continued.
     pub(crate) fn open(memory: Memory, job: Job, options: &ScratchOptions) -> Result<Self> {
         job.check(options)?;
         let mut spill = Spill {
@@ -53,7 +53,7 @@ impl Spill {
         for entry in &entries {
             self.replay(entry, &scratch);
         }
-        // Those that others were merged from are gone.
+        // Runs that have been merged into others are gone.
         self.runs.iter().try_for_each(|run| run.file.check())?;
         let kept: Vec<_> = self
             .runs
@@ -62,12 +62,12 @@ impl Spill {
             .collect();
         scratch.remove_others(&kept);
         self.documents = self.runs.iter().map(|run| run.documents).sum();
-        log::info!("{} chunks have been done already", self.runs.len());
+        log::info!("resumed: {} runs are on scratch already", self.runs.len());
         self.scratch = Some(scratch);
         Ok(())
     }
 
-    /// Does again what an entry of the journal says.
+    /// Replays an entry of the journal.
     fn replay(&mut self, entry: &Value, scratch: &Scratch) {
         if let Some(bytes) = entry["chunk_bytes"].as_u64() {
             self.chunk_bytes = usize::try_from(bytes).ok();
@@ -94,12 +94,12 @@ impl Spill {
         });
     }
 
-    /// The chunk size of the interrupted job, which the rest must have too.
+    /// The chunk size of the interrupted job; the remaining chunks must have it too.
     pub(crate) fn chunk_bytes(&self) -> Option<usize> {
         self.chunk_bytes
     }
 
-    /// Passes over the chunks that have become runs already.
+    /// Skips the chunks that are runs already.
     pub(crate) fn go_on(&self, corpus: &mut Corpus) -> Result<()> {
         let mut block = Block::default();
         let mut left = match self.complete {
@@ -118,17 +118,17 @@ impl Spill {
         }
     }
 
-    /// What the job's files are stamped with; 0 while there is none.
+    /// The stamp of the job's files; 0 before there is one.
     pub(crate) fn stamp(&self) -> u64 {
         self.scratch.as_ref().map_or(0, Scratch::stamp)
     }
 
-    /// What may be held in memory.
+    /// The limit for chunks in memory.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.memory.held_bytes()
     }
 
-    /// Begins to put chunks of `chunk_bytes` on scratch. Gives the stamp.
+    /// Begins to write chunks of `chunk_bytes` to scratch. Returns the stamp.
     pub(crate) fn begin(&mut self, chunk_bytes: usize) -> Result<u64> {
         let (mut scratch, _) = Scratch::open(&self.job, &self.options)?;
         scratch.append(&json!({ "chunk_bytes": chunk_bytes }))?;
@@ -136,7 +136,7 @@ impl Spill {
         Ok(self.stamp())
     }
 
-    /// Puts a chunk on scratch.
+    /// Writes a chunk to scratch.
     pub(crate) fn write(&mut self, run: EncodedRun, note: ChunkNote) -> Result<()> {
         let Some(scratch) = &mut self.scratch else {
             return Ok(());
@@ -159,7 +159,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Says that all chunks are on scratch.
+    /// Notes that all chunks are on scratch.
     pub(crate) fn end(&mut self) -> Result<()> {
         match &mut self.scratch {
             Some(scratch) if !self.complete => scratch.append(&json!({"complete": true})),
@@ -167,7 +167,7 @@ impl Spill {
         }
     }
 
-    /// What is on scratch; the caller knows that something is.
+    /// The runs and what belongs to them. Some must be on scratch.
     pub(super) fn into_parts(self) -> Result<(Memory, Vec<Run>, ChunkNote, Scratch)> {
         let scratch = match self.scratch {
             Some(scratch) => scratch,
@@ -176,7 +176,7 @@ impl Spill {
         Ok((self.memory, self.runs, self.note, scratch))
     }
 
-    /// Removes what is on scratch, after an error that going on would meet again.
+    /// Removes all files from scratch, after an error that would occur again.
     pub(crate) fn abandon(self) {
         if let Some(scratch) = self.scratch {
             scratch.remove();

@@ -1,4 +1,4 @@
-//! Buckets put together to tasks of so many postings, and merged.
+//! Buckets grouped into tasks of a fixed number of postings, and merged.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use tokapi_storage::progress::Progress;
 /// Consecutive postings of the whole collection, by term, then by document.
 pub struct Task {
     buckets: Vec<Arc<Bucket>>,
-    /// The postings of the first bucket that belong to the task before.
+    /// The postings of the first bucket that belong to the previous task.
     skip: u64,
     /// The postings of this task.
     rows: u64,
-    /// Whether the last bucket goes on in the next task.
+    /// Whether the last bucket continues in the next task.
     shares_last: bool,
 }
 
-/// Tasks of so many postings each, but for the last.
+/// Tasks with a fixed number of postings each, except the last.
 pub struct Tasks {
     buckets: Buckets,
     rows: u64,
-    /// What the last task left of its last bucket, and the postings that it took of it.
+    /// The last bucket of the last task, if some is left, and the number of its postings that were taken.
     left: Option<(Arc<Bucket>, u64)>,
     /// Counts the postings of the tasks.
     progress: Progress,
@@ -93,20 +93,20 @@ impl Tasks {
 /// The merged postings of a task.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TaskPostings {
-    /// The terms that have postings in the task; the first and the last may have more in others.
+    /// The terms with postings in the task. The first and the last may have more postings in other tasks.
     pub lexicon: Lexicon,
     /// Postings `offsets[t]..offsets[t + 1]` belong to term `t`.
     pub offsets: Vec<u64>,
-    /// The document of every posting, as it is numbered in the whole collection.
+    /// The document of every posting, numbered in the whole collection.
     pub documents: Vec<u32>,
     /// The term frequency of every posting.
     pub tfs: Vec<u32>,
-    /// The terms of the task that do not belong to an earlier one.
+    /// The terms of the task that belong to no earlier one.
     pub new_terms: std::ops::Range<usize>,
 }
 
 impl Task {
-    /// Merges the buckets. Run `r` has the documents from `firsts[r]` on.
+    /// Merges the buckets. The documents of run `r` begin at `firsts[r]`.
     ///
     /// # Errors
     /// A run is damaged.
@@ -116,7 +116,7 @@ impl Task {
             ..TaskPostings::default()
         };
         let mut continued = 0;
-        // Each is dropped when it has been merged.
+        // Each bucket is dropped after it is merged.
         for bucket in std::mem::take(&mut self.buckets) {
             merged.append(&bucket, runs, firsts, &mut continued)?;
         }
@@ -139,10 +139,10 @@ impl TaskPostings {
         Ok(merged)
     }
 
-    /// As blocks of a run; where `continues`, the last term has more postings.
+    /// The postings as blocks of a run. With `continues`, the last term has more postings.
     pub(super) fn blocks(&self, continues: bool) -> EncodedBlocks {
         let terms = (0..self.lexicon.df.len()).map(|term| {
-            // In memory, so it fits.
+            // The postings are in memory, so the offset fits.
             let range = self.offsets[term] as usize..self.offsets[term + 1] as usize;
             (
                 self.lexicon.terms.get(term),
@@ -154,8 +154,7 @@ impl TaskPostings {
         EncodedBlocks::new(terms, continues)
     }
 
-    /// Adds the postings of a bucket. Counts in `continued` the terms at the front that an earlier
-    /// task has begun.
+    /// Adds the postings of a bucket. Counts in `continued` the leading terms that an earlier task has begun.
     fn append(
         &mut self,
         bucket: &Bucket,
@@ -168,7 +167,7 @@ impl TaskPostings {
         });
         if let Some(piece) = bucket.piece {
             terms.df = vec![piece.df];
-            // Goes on with the last term, or is the first here of one that was begun before.
+            // A further piece of the last term, or the first piece here of a term that was begun before.
             match piece.first || self.lexicon.df.is_empty() {
                 true => *continued += usize::from(!piece.first),
                 false => {
@@ -179,7 +178,7 @@ impl TaskPostings {
             }
         }
         let start = self.documents.len();
-        // Where the postings of every term go, then where the next of them go.
+        // The place of every term's postings, then the place of its next posting.
         let mut cursors = vec![0u64; terms.ids.len().max(1)];
         for (slice, ends) in bucket.slices.iter().zip(terms.ends.windows(2)) {
             for (&id, term) in terms.ids[ends[0]..ends[1]].iter().zip(slice.terms.clone()) {
@@ -192,7 +191,7 @@ impl TaskPostings {
             next += std::mem::replace(cursor, next);
             self.offsets.push(next);
         }
-        // A bucket is in memory, so its postings can be counted.
+        // A bucket is in memory, so the number of its postings fits.
         self.documents.resize(next as usize, 0);
         self.tfs.resize(next as usize, 0);
         for (slice, ends) in bucket.slices.iter().zip(terms.ends.windows(2)) {
@@ -212,7 +211,7 @@ impl TaskPostings {
         Ok(())
     }
 
-    /// Leaves only the postings of the task, and the terms that have some.
+    /// Keeps only the postings of the task, and the terms with postings.
     fn clip(&mut self, task: &Task, continued: usize) {
         let (from, to) = (task.skip, task.skip + task.rows);
         // A term belongs to the task that it begins in.
@@ -226,7 +225,7 @@ impl TaskPostings {
         for offset in &mut self.offsets {
             *offset = (*offset).clamp(from, to) - from;
         }
-        // Both are within the documents in memory.
+        // Both lie within the documents in memory.
         self.documents.truncate(to as usize);
         self.documents.drain(..from as usize);
         self.tfs.truncate(to as usize);

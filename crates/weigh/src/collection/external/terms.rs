@@ -5,7 +5,7 @@ use tokapi_storage::error::Result;
 use tokapi_storage::scratch::frames::{FrameFile, FrameReader, FrameWriter, HEADER_BYTES};
 use tokapi_storage::varint;
 
-/// Terms in a frame.
+/// The number of terms in a frame.
 const FRAME_TERMS: usize = 4 << 10;
 
 /// A list of terms that is being written.
@@ -19,7 +19,7 @@ impl TermWriter {
         TermWriter { frames, count: 0 }
     }
 
-    /// Adds terms that come after all that are there.
+    /// Adds terms. They must follow all earlier ones.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -44,7 +44,7 @@ impl TermWriter {
         self.count
     }
 
-    /// Ends the list.
+    /// Finishes the list.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -63,13 +63,13 @@ impl TermWriter {
 pub(crate) struct TermReader {
     file: FrameFile,
     frames: FrameReader,
-    /// The terms of the current frame, and how many of them have been given.
+    /// The terms of the current frame, and the number of those already returned.
     ahead: Lexicon,
     used: usize,
 }
 
 impl TermReader {
-    /// The next `count` terms, fewer at the end; none where there are no more.
+    /// The next `count` terms, fewer at the end; none if there are no more.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.

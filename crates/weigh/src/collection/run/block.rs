@@ -1,9 +1,9 @@
 //! A block of a run: some consecutive terms with their postings, in one frame.
 //!
-//! Terms are front-coded: the bytes shared with the term before, then the rest; numbers beside them
-//! are [`varint`]s. Documents and tfs are [`bits`] of one width for the whole block, because lists
-//! are short in a run: gaps of varying width take no fewer bytes, and are decoded five times slower.
-//! A tf that does not fit stands apart. Blocks stand for themselves: the first term is whole.
+//! Terms are front-coded: the length of the prefix shared with the previous term, then the rest. Other numbers are
+//! [`varint`]s. Documents and tfs are [`bits`] of one width for the whole block. Lists are short in a run, so gaps of
+//! varying width would take no fewer bytes and are decoded five times slower. A tf that does not fit is stored apart.
+//! Blocks are independent: the first term is complete.
 
 use std::ops::Range;
 
@@ -11,49 +11,49 @@ use tokapi_storage::bits;
 use tokapi_storage::strings::Strings;
 use tokapi_storage::varint;
 
-/// A block is full when it has so many postings, of about two bytes. Few, because a merge holds a
-/// block of every run; larger ones than this are not merged faster.
+/// The most postings of a block, of about two bytes each. A merge holds a block of every run, so blocks are small;
+/// larger ones are not merged faster.
 const BLOCK_POSTINGS: usize = 32 << 10;
-/// A block is full when the names of its terms have so many bytes.
+/// A block is full when the names of its terms have this many bytes.
 const BLOCK_NAME_BYTES: usize = 64 << 10;
-/// A block has no more terms than this, and so no more than about as many bytes.
+/// The most terms of a block. The limit bounds the bytes of a block with few postings per term too.
 const BLOCK_TERMS: u64 = 4 << 10;
 
-/// What a term of a block may have beside its postings here.
+/// The flag of a term whose df is stored: other postings of it are in other blocks, or were pruned.
 const SPLIT: u64 = 1;
 
-/// A decoded block. Postings stay as they are until they are asked for.
+/// A decoded block. Postings are decoded only on demand.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     /// The terms, ascending.
     pub terms: Strings,
-    /// The postings of term `t` here are `offsets[t]..offsets[t + 1]`, counted from the first.
+    /// The postings of term `t` here are `offsets[t]..offsets[t + 1]`, counted from the first one.
     offsets: Vec<u32>,
-    /// The documents of the run that have the term: more than it has postings here where others
-    /// stand in other blocks, or were left out.
+    /// The number of documents of the run with the term. It exceeds the number of postings here if others are in other
+    /// blocks, or were pruned.
     pub df: Vec<u32>,
-    /// Bits of a document, and of a tf.
+    /// The bit widths of a document and of a tf.
     widths: [u32; 2],
-    /// The postings whose tf does not fit, ascending, and their tfs.
+    /// The postings with a tf that does not fit, ascending, and those tfs.
     large: Vec<(u32, u32)>,
-    /// All documents, then from `tfs_at` on all tfs less one, and some bytes more.
+    /// All documents, then from `tfs_at` on all tfs less one, then padding.
     bytes: Vec<u8>,
     tfs_at: usize,
-    /// Whether the last term's postings go on in the next block.
+    /// Whether the last term's postings continue in the next block.
     pub continues: bool,
 }
 
-/// Bytes behind the last number, so that it can be read as a whole word.
+/// The padding after the last number, so that it can be read as a whole word.
 const PADDING: [u8; 8] = [0; 8];
 
 /// Cuts a run's postings into blocks.
 pub(super) struct Encoder {
-    /// The terms so far, front-coded, with the numbers of each.
+    /// The terms so far, front-coded, with their numbers.
     head: Vec<u8>,
     documents: Vec<u32>,
     tfs: Vec<u32>,
     terms: u64,
-    /// The bytes of all names, decoded.
+    /// The bytes of all names, without front coding.
     name_bytes: usize,
     last: Vec<u8>,
 }
@@ -70,9 +70,8 @@ impl Encoder {
         }
     }
 
-    /// Adds a term with its postings, `df` of which the run has, or had before some were left out.
-    /// Blocks that are full go to `take`; where `continues`, postings of the term follow that are
-    /// added next.
+    /// Adds a term with its postings. `df` is the number of its postings in the run before pruning. Full blocks go to
+    /// `take`. With `continues`, the next call adds more postings of the same term.
     pub(super) fn push(
         &mut self,
         name: &[u8],
@@ -84,8 +83,8 @@ impl Encoder {
     ) {
         let mut from = 0;
         loop {
-            // Only a term that fills a block by itself is split: whoever merges blocks wants all
-            // postings of a term in one.
+            // Only a term that fills a block by itself is split, because merges want all postings of a term in one
+            // block.
             let to = documents.len().min(from + BLOCK_POSTINGS);
             self.documents.extend_from_slice(&documents[from..to]);
             self.tfs.extend_from_slice(&tfs[from..to]);
@@ -103,7 +102,7 @@ impl Encoder {
         }
     }
 
-    /// Gives the last block, if there is one, to `take`.
+    /// Passes the last block, if any, to `take`.
     pub(super) fn finish(&mut self, mut take: impl FnMut(&Encoder, bool)) {
         if self.terms > 0 {
             take(self, false);
@@ -134,7 +133,7 @@ impl Encoder {
         self.name_bytes += name.len();
     }
 
-    /// Adds the block as it is stored to `bytes`.
+    /// Appends the encoded block to `bytes`.
     pub(super) fn write(&self, continues: bool, bytes: &mut Vec<u8>) {
         let most = self.documents.iter().copied().max().unwrap_or(0);
         let widths = [bits::width(most), tf_width(&self.tfs)];
@@ -165,19 +164,19 @@ impl Encoder {
     }
 }
 
-/// What stands in the place of a tf that does not fit into `width` bits.
+/// The escape value for a tf that does not fit into `width` bits.
 fn escape(width: u32) -> u32 {
     u32::MAX >> (u32::BITS - width)
 }
 
-/// The width with which `tfs` take the fewest bits, those that stand apart included.
+/// The width at which `tfs` take the fewest bits, including those stored apart.
 fn tf_width(tfs: &[u32]) -> u32 {
-    // They take some forty, and time.
+    // They take about forty bits, and time.
     const APART_BITS: usize = 80;
     const MOST: u32 = 8;
     let mut counts = [0; MOST as usize + 1];
     for tf in tfs {
-        // The least width into which it fits.
+        // The least width that fits it.
         counts[bits::width(*tf).min(MOST + 1) as usize - 1] += 1;
     }
     let cost = |width: u32| {
@@ -188,7 +187,7 @@ fn tf_width(tfs: &[u32]) -> u32 {
 }
 
 impl Block {
-    /// Decodes what [`Encoder::write`] wrote; none where it did not write that.
+    /// Decodes a block from [`Encoder::write`]; none for any other bytes.
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Block> {
         let bytes = &mut bytes;
         let terms = varint::take(bytes)?;
@@ -258,8 +257,8 @@ impl Block {
         u64::from(self.offsets[terms.end] - self.offsets[terms.start])
     }
 
-    /// Writes the postings of `term` over `documents` and `tfs`, as long as there are postings; the
-    /// run's first document gets the number `first`. None where the block is not what was written.
+    /// Writes the postings of `term` over the fronts of `documents` and `tfs`. The run's first document has the number
+    /// `first`. None if the block is damaged.
     pub(crate) fn postings(
         &self,
         term: usize,

@@ -1,4 +1,4 @@
-//! The documents of a run: lengths and ids, some thousand a frame.
+//! The documents of a run: lengths and ids, several thousand per frame.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +9,7 @@ use tokapi_storage::scratch::frames;
 use tokapi_storage::strings::Strings;
 use tokapi_storage::varint;
 
-/// A frame is full with so many documents, or so many bytes.
+/// A frame is full at this number of documents, or of bytes.
 const FRAME_DOCUMENTS: usize = 4 << 10;
 const FRAME_BYTES: usize = 64 << 10;
 
@@ -18,11 +18,11 @@ const FRAME_BYTES: usize = 64 << 10;
 pub(crate) struct DocumentFrame {
     /// The lengths, in terms.
     pub lengths: Vec<u32>,
-    /// The ids; an empty one stands for the document's number.
+    /// The ids. An empty id stands for the document's number.
     pub ids: Strings,
 }
 
-/// Adds the frame of the files that the documents stood in, each with the first of them.
+/// Adds the frame of the documents' files, each with its first document.
 pub(super) fn encode_files(stamp: u64, files: &[(usize, Arc<Path>)], bytes: &mut Vec<u8>) {
     frames::push(stamp, 0, bytes, |bytes| write_files(files, bytes));
 }
@@ -36,7 +36,7 @@ pub(super) fn write_files(files: &[(usize, Arc<Path>)], bytes: &mut Vec<u8>) {
     }
 }
 
-/// What [`encode_files`] wrote; none where it did not write that.
+/// Decodes the frame of [`encode_files`]; none for any other bytes.
 pub(super) fn decode_files(mut bytes: &[u8]) -> Option<Vec<(usize, Arc<Path>)>> {
     let mut files = Vec::new();
     while !bytes.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn decode_files(mut bytes: &[u8]) -> Option<Vec<(usize, Arc<Path>)>> 
     Some(files)
 }
 
-/// Adds the frames of all documents to the file in `bytes`.
+/// Appends the frames of all documents to the file in `bytes`.
 pub(super) fn encode(stamp: u64, lengths: &[u32], ids: &Strings, bytes: &mut Vec<u8>) {
     let mut from = 0;
     while from < lengths.len() {
@@ -73,7 +73,7 @@ pub(super) fn encode(stamp: u64, lengths: &[u32], ids: &Strings, bytes: &mut Vec
 }
 
 impl DocumentFrame {
-    /// Decodes a frame; none where it is not one.
+    /// Decodes a frame; none if it is invalid.
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<DocumentFrame> {
         let bytes = &mut bytes;
         let count = varint::take(bytes)?;

@@ -1,8 +1,8 @@
 //! A run: the postings of one chunk, sorted by term, compressed and checksummed in a scratch file.
 //!
-//! The file holds frames of documents (lengths and ids), then frames of terms with postings
-//! ([`block`]). Documents are numbered from 0 in every run; the number of the first in the whole
-//! collection is known when all runs before it are.
+//! The file holds frames of documents (lengths and ids), then frames of terms with postings ([`block`]). Documents are
+//! numbered from 0 in every run. The number of the first one in the whole collection is known when all earlier runs are
+//! complete.
 
 mod block;
 mod documents;
@@ -26,7 +26,7 @@ use tokapi_storage::scratch::frames;
 use tokapi_storage::scratch::frames::{FrameFile, FrameReader, HEADER_BYTES};
 use tokapi_storage::strings::Strings;
 
-/// A run as it is to be written.
+/// An encoded run.
 pub(crate) struct EncodedRun {
     /// The whole file.
     pub bytes: Vec<u8>,
@@ -42,19 +42,19 @@ pub(crate) struct EncodedRun {
 pub(crate) struct Run {
     pub file: FrameFile,
     blocks_at: u64,
-    /// The number of its documents.
+    /// The number of documents.
     pub documents: u64,
-    /// Their lengths together.
+    /// The total length of the documents.
     pub total_length: u64,
-    /// The number of its postings.
+    /// The number of postings.
     pub postings: u64,
     /// Whether a document has an id of its own.
     pub has_ids: bool,
 }
 
 impl EncodedRun {
-    /// Encodes the postings of documents of the given lengths and ids, for the job of `stamp`.
-    /// `df` has that of every term where postings were left out.
+    /// Encodes the postings of documents with these lengths and ids, for the job of `stamp`. After pruning, `df` has
+    /// the df of every term.
     pub(crate) fn new(
         stamp: u64,
         postings: &Postings,
@@ -63,7 +63,7 @@ impl EncodedRun {
         ids: &Strings,
         files: &[(usize, Arc<Path>)],
     ) -> Self {
-        // Measured on generated text: 1.6 bytes a posting and 4 a term.
+        // Measured on generated text: 1.6 bytes per posting and 4 per term.
         let mut bytes = Vec::with_capacity(2 * postings.len() + 6 * postings.terms.len());
         bytes.extend_from_slice(&frames::header(stamp));
         documents::encode_files(stamp, files, &mut bytes);
@@ -93,8 +93,7 @@ impl EncodedRun {
         }
     }
 
-    /// Writes the run to scratch, to another disk than `read` where there is one, and waits until it
-    /// is on disk.
+    /// Writes the run to scratch, if possible to another disk than `read`, and waits until it is on disk.
     pub(crate) fn write(self, scratch: &Scratch, read: Option<&Path>) -> Result<Run> {
         let file = scratch.write("run", &self.bytes, read)?;
         Ok(Run {
@@ -109,7 +108,7 @@ impl EncodedRun {
 }
 
 impl Run {
-    /// What the journal keeps of it.
+    /// The journal entry of the run.
     pub(crate) fn entry(&self) -> Value {
         json!({
             "file": self.file.path,
@@ -122,8 +121,7 @@ impl Run {
         })
     }
 
-    /// The run that an entry of the journal tells of, whatever has become of its file; none where it
-    /// tells of none.
+    /// The run of a journal entry, even if its file is gone; none for other entries.
     pub(crate) fn of_entry(entry: &Value, scratch: &Scratch) -> Option<Run> {
         let number = |name: &str| entry[name].as_u64();
         let path = PathBuf::from(entry["file"].as_str()?);
@@ -142,7 +140,7 @@ impl Run {
         })
     }
 
-    /// Reads its blocks, `buffer_bytes` at a time.
+    /// Reads the blocks, `buffer_bytes` at a time.
     pub(crate) fn blocks(&self, buffer_bytes: usize) -> Blocks {
         let frames = self
             .file
@@ -153,13 +151,13 @@ impl Run {
         }
     }
 
-    /// Reads its documents, some at a time.
+    /// Reads the documents in batches.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub(crate) fn documents(&self) -> Result<DocumentFrames> {
         let mut frames = self.file.read(HEADER_BYTES, self.blocks_at, 256 << 10);
-        // The files come first.
+        // The frame of files comes first.
         frames.next()?;
         Ok(DocumentFrames {
             file: self.file.clone(),
@@ -167,7 +165,7 @@ impl Run {
         })
     }
 
-    /// The documents of the frame that stands at `at`.
+    /// The documents of the frame at offset `at`.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
@@ -178,12 +176,12 @@ impl Run {
         Ok(frame.map(|(_, frame)| frame).unwrap_or_default())
     }
 
-    /// The bytes that its documents take in the file.
+    /// The bytes of the documents in the file.
     pub(crate) fn documents_bytes(&self) -> u64 {
         self.blocks_at
     }
 
-    /// The file that document `document` stood in; the nearest that is known.
+    /// The file of document `document`, or the nearest known one.
     pub(crate) fn file_of(&self, document: u64) -> Result<PathBuf> {
         let mut files = self.files()?;
         files.retain(|&(first, _)| first as u64 <= document);
@@ -192,7 +190,7 @@ impl Run {
             .map_or(PathBuf::new(), |(_, path)| path.to_path_buf()))
     }
 
-    /// The files that its documents stood in, each with the first of them.
+    /// The files of the documents, each with its first document.
     fn files(&self) -> Result<Vec<(usize, Arc<Path>)>> {
         let mut frames = self.file.read(HEADER_BYTES, self.blocks_at, 64 << 10);
         let files = frames.next()?.and_then(documents::decode_files);
@@ -227,7 +225,7 @@ impl Run {
                     }
                 }
                 let start = postings.documents.len();
-                // What is counted here is in memory already, coded.
+                // These postings are in memory already, encoded.
                 let count = block.count(term..term + 1) as usize;
                 postings.documents.resize(start + count, 0);
                 tfs.resize(count, 0);
@@ -247,7 +245,7 @@ impl Run {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LoadedRun {
     pub postings: Postings,
-    /// Of every term, in the run.
+    /// The df in the run of every term.
     pub df: Vec<u64>,
     pub lengths: Vec<u32>,
     pub ids: Strings,
@@ -273,7 +271,7 @@ impl LoadedRun {
         self.lengths = inverted.lengths;
     }
 
-    /// As it is to be written, for the job of `stamp`.
+    /// Encodes the run for the job of `stamp`.
     pub(crate) fn encode(&self, stamp: u64) -> EncodedRun {
         let df = Some(&self.df[..]);
         EncodedRun::new(stamp, &self.postings, df, &self.lengths, &self.ids, &[])
@@ -287,7 +285,7 @@ pub(crate) struct DocumentFrames {
 }
 
 impl DocumentFrames {
-    /// Where the next frame stands, and its documents; none at the end.
+    /// The place of the next frame, and its documents; none at the end.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.

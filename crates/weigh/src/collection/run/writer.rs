@@ -1,11 +1,11 @@
-//! A run that is written as it is merged from others.
+//! A run that is written while it is merged from others.
 
 use super::block::Encoder;
 use super::{Run, documents};
 use tokapi_storage::error::Result;
 use tokapi_storage::scratch::frames::{FrameWriter, HEADER_BYTES};
 
-/// Blocks as they are stored.
+/// Encoded blocks.
 #[derive(Debug, Default)]
 pub(crate) struct EncodedBlocks {
     blocks: Vec<Vec<u8>>,
@@ -13,8 +13,8 @@ pub(crate) struct EncodedBlocks {
 }
 
 impl EncodedBlocks {
-    /// The blocks of some terms: each with its df, documents and tfs. Where `continues`, postings of
-    /// the last term follow in the next blocks.
+    /// The blocks of some terms, each with its df, documents and tfs. With `continues`, the next blocks have more
+    /// postings of the last term.
     pub(crate) fn new<'a>(
         terms: impl ExactSizeIterator<Item = (&'a [u8], u64, &'a [u32], &'a [u32])>,
         continues: bool,
@@ -38,7 +38,7 @@ impl EncodedBlocks {
     }
 }
 
-/// A run of the documents of several, its blocks yet to come.
+/// A run with the documents of several runs. Its blocks are added later.
 pub(crate) struct RunWriter {
     frames: FrameWriter,
     run: Run,
@@ -80,7 +80,7 @@ impl RunWriter {
         Ok(RunWriter { frames, run })
     }
 
-    /// Adds blocks that come after all that are there.
+    /// Adds blocks. They must follow all earlier ones.
     ///
     /// # Errors
     /// Scratch cannot be written.
@@ -92,7 +92,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Ends the run, and waits until it is on disk.
+    /// Finishes the run, and waits until it is on disk.
     ///
     /// # Errors
     /// Scratch cannot be written.

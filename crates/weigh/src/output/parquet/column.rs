@@ -1,4 +1,4 @@
-//! A column of a row group: dictionary and pages, compressed, with what the footer says of them.
+//! A column of a row group: dictionary and compressed pages, with the footer's data about them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use parquet::file::statistics::Statistics as ColumnStatistics;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
-/// The zstd level: 1 packs the weights as well as 3 does, in half the time.
+/// The zstd level: 1 compresses the weights as well as 3 does, in half the time.
 const ZSTD_LEVEL: i32 = 1;
 
 /// An encoded column of a row group.
@@ -46,7 +46,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Adds the dictionary; it comes before all pages.
+    /// Adds the dictionary, before all pages.
     pub(super) fn dictionary(
         &mut self,
         bytes: &[u8],
@@ -64,7 +64,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// Adds a page of `rows` values; stored as it is where compression gains nothing.
+    /// Adds a page of `rows` values. It is stored uncompressed if compression gains nothing.
     pub(super) fn page(
         &mut self,
         bytes: Vec<u8>,

@@ -17,7 +17,7 @@ use tokapi_storage::strings::Strings;
 
 /// Rows of a page.
 const PAGE_ROWS: usize = 1 << 17;
-/// A longer term is left out of the statistics.
+/// The longest term in the statistics; longer ones are left out.
 const MAX_STATISTIC_BYTES: usize = 256;
 
 /// The columns of a row group.
@@ -43,7 +43,7 @@ pub(super) fn by_term(weights: &Weights, rows: Range<usize>, columns: &[ColumnDe
     row_group(weights, rows, doc, columns)
 }
 
-/// All of the weights as one row group, by term. Every document has a posting.
+/// All weights as one row group, by term. Every document has a posting.
 pub(super) fn whole(weights: &Weights, columns: &[ColumnDescPtr]) -> Encoded {
     let documents = &weights.posting_documents;
     let ids = &weights.documents.ids;
@@ -60,13 +60,13 @@ pub(super) fn whole(weights: &Weights, columns: &[ColumnDescPtr]) -> Encoded {
     row_group(weights, 0..weights.len(), doc, columns)
 }
 
-/// Whether a dictionary of `values` is worth its bytes in a column of `rows`: one that is used once
-/// or twice a value takes more than the values where they stand.
+/// Whether a dictionary of `values` values saves bytes in a column of `rows` rows. If each value is used only once or
+/// twice, the dictionary takes more bytes than the plain values.
 fn pays(values: usize, rows: usize) -> bool {
     values <= rows / 2
 }
 
-/// One row group with its column of documents.
+/// One row group, with the given column of documents.
 fn row_group(
     weights: &Weights,
     rows: Range<usize>,
@@ -120,8 +120,7 @@ fn finish<const N: usize>(columns: [ColumnBuilder; N], rows: usize) -> Encoded {
     finished.collect()
 }
 
-/// A column in which value `v` of `dictionary`, counted from `values.start`, stands in the rows
-/// `offsets[v]..offsets[v + 1]`.
+/// A column with value `v` of `dictionary`, counted from `values.start`, in the rows `offsets[v]..offsets[v + 1]`.
 fn run_column(
     column: &ColumnDescPtr,
     dictionary: &[u8],
@@ -139,7 +138,7 @@ fn run_column(
     Ok(builder)
 }
 
-/// A column in which row `r` has value `index(r)` of `dictionary`, which has `values`.
+/// A column with value `index(r)` of `dictionary` in row `r`. The dictionary has `values` values.
 fn index_column(
     column: &ColumnDescPtr,
     dictionary: &[u8],
@@ -157,7 +156,7 @@ fn index_column(
     Ok(builder)
 }
 
-/// A column in which row `r` has string `indices[r]` of `strings`, without a dictionary.
+/// A column with string `indices[r]` of `strings` in row `r`, without a dictionary.
 fn string_column(column: &ColumnDescPtr, indices: &[u32], strings: &Strings) -> Built {
     let mut builder = ColumnBuilder::new(column);
     for page in pages(indices.len()) {
@@ -171,7 +170,7 @@ fn string_column(column: &ColumnDescPtr, indices: &[u32], strings: &Strings) -> 
     Ok(builder)
 }
 
-/// Says that the values of a sorted dictionary lie between `low` and `high`.
+/// Sets the range of the values of a sorted dictionary: from `low` to `high`.
 fn with_range(mut column: ColumnBuilder, low: &[u8], high: &[u8]) -> ColumnBuilder {
     if low.len().max(high.len()) <= MAX_STATISTIC_BYTES {
         let value = |bytes: &[u8]| Some(ByteArray::from(bytes.to_vec()));
@@ -188,7 +187,7 @@ fn with_range(mut column: ColumnBuilder, low: &[u8], high: &[u8]) -> ColumnBuild
 }
 
 fn tf_column(column: &ColumnDescPtr, tfs: &[u32]) -> Built {
-    // Nearly all frequencies are small: their place in the dictionary is looked up, not sought.
+    // Nearly all frequencies are small. Their place in the dictionary comes from a table, without a search.
     const SMALL: usize = 256;
     let mut seen = [false; SMALL];
     let mut distinct = Vec::new();
@@ -226,7 +225,7 @@ fn weight_column(column: &ColumnDescPtr, weights: &[f32]) -> Built {
     Ok(builder)
 }
 
-/// One row group of a table: names, and a number for each as its bytes.
+/// One row group of a table: names, and the bytes of a number for each.
 pub(super) fn table<const N: usize>(
     names: &Strings,
     number: impl Fn(usize) -> [u8; N],

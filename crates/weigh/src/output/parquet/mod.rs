@@ -1,9 +1,8 @@
 //! Weights as Parquet: `term`, `doc`, `tf`, `weight`, by term, then by document.
 //!
-//! The crate `parquet` writes headers and footer; the pages are encoded here, because a posting's
-//! dictionary index is known beforehand (its term, its document) and need not be found again by
-//! hashing its string, as a general writer must. Row groups are independent: all threads encode
-//! them, one writes them out in order.
+//! The crate `parquet` writes headers and footer; the pages are encoded here. The dictionary index of a posting is
+//! known (its term, its document), while a general writer must find it by hashing the string. Row groups are
+//! independent: all threads encode them, and one writes them in order.
 
 mod column;
 mod groups;
@@ -33,7 +32,7 @@ use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::{Staged, Streamed};
 use tokapi_text::parquet_error::into_io;
 
-/// Rows of a row group. Readers skip row groups by term; each repeats the ids it uses.
+/// Rows of a row group. Readers skip row groups by term. Each group repeats the ids it uses.
 const ROW_GROUP_ROWS: usize = 1 << 20;
 
 const WEIGHTS: &str = "message weights {
@@ -44,7 +43,7 @@ const DOCUMENTS: &str = "message documents {
 const TERMS: &str = "message terms {
     required byte_array term (STRING); required int64 df (INTEGER(64, false)); }";
 
-/// Writes the weights, and the tables where `output` asks for them.
+/// Writes the weights, and the tables if `output` asks for them.
 pub(super) fn write(
     weights: &Weights,
     output: &Output,
@@ -143,7 +142,7 @@ pub(super) fn write_by_document(rows: &impl ByDocument, output: &Output) -> Resu
     })
 }
 
-/// As [`write`], from scratch. Gives also the number of terms.
+/// As [`write`], from scratch. Returns also the number of terms.
 pub(super) fn write_external(
     external: &External,
     bm25: &Bm25,
@@ -188,14 +187,14 @@ fn ranges(rows: usize) -> impl FnMut() -> Result<Option<Range<usize>>> + Send {
     }
 }
 
-/// A Parquet file on its way out.
+/// A Parquet file that is being written.
 struct File {
     path: PathBuf,
     schema: &'static str,
 }
 
 impl File {
-    /// Encodes and writes the row groups that `next` gives. The rest that `encode` gives goes to `also`, in order.
+    /// Encodes and writes the row groups of `next`. The second result of `encode` goes to `also`, in order.
     fn write<I: Send, E: Send>(
         &self,
         progress: &Progress,
@@ -234,7 +233,7 @@ impl File {
         Ok(staged)
     }
 
-    /// Writes `rows` rows, which `encode` gives a row group at a time.
+    /// Writes `rows` rows. `encode` encodes a row group at a time.
     fn write_rows(
         &self,
         progress: &Progress,
