@@ -165,6 +165,6 @@ pub(super) fn remove(path: &Path) {
         false => fs::remove_file(path),
     };
     if let Err(error) = removed {
-        log::info!("{}: not removed: {error}", path.display());
+        log::info!("cannot remove {}: {error}", path.display());
     }
 }

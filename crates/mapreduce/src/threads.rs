@@ -114,13 +114,21 @@ impl Threads {
         let started = Instant::now();
         let runs = map(job, &spill, &mut report)?;
         report.map = started.elapsed();
-        log::info!("mapped: {} runs, {:.3?}", runs.len(), report.map);
+        log::info!(
+            "map: {} runs in {:.3} s",
+            runs.len(),
+            report.map.as_secs_f64()
+        );
         let started = Instant::now();
         let runs = self.merge_many::<J>(job, runs, &spill)?;
         self.reduce(job, &runs, &mut report, part, push, take)?;
         report.spilled_bytes = spill.spilled_bytes.into_inner();
         report.reduce = started.elapsed();
-        log::info!("reduced: {} keys, {:.3?}", report.keys, report.reduce);
+        log::info!(
+            "reduce: {} keys in {:.3} s",
+            report.keys,
+            report.reduce.as_secs_f64()
+        );
         Ok(report)
     }
 
@@ -296,7 +304,7 @@ impl Threads {
     fn merge_many<J: Job>(&self, job: &J, mut runs: Vec<Run>, spill: &Spill) -> Result<Vec<Run>> {
         let most = self.most_runs();
         while runs.iter().filter(|run| run.is_on_disk()).count() > most {
-            log::info!("{} runs are merged, {most} at a time", runs.len());
+            log::info!("merging {} runs, {most} at a time", runs.len());
             let mut merged = Vec::new();
             for some in runs.chunks(most) {
                 let into = super::run::RunWriter::new(Some(spill.create()?), 0);

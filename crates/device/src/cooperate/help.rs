@@ -21,7 +21,7 @@ pub(super) struct Help {
 const TRY: Duration = Duration::from_millis(60);
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// The slower choice is tried once in this many trials. The first value is for the beginning.
+/// The slower choice is tried once in this many trials, for the first time after `FIRST_TRY`.
 const TRIES_BETWEEN: u32 = 16;
 const FIRST_TRY: u32 = 3;
 

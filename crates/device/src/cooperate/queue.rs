@@ -273,9 +273,9 @@ impl Shared {
         }
     }
 
-    /// Queries for a CPU thread: one that waits for it. If lanes are behind and help is useful,
-    /// also a few of the queries that the CPU answers faster, or one of the others. None at the
-    /// end.
+    /// Queries for a CPU thread: one that waits for the CPU. Otherwise, if lanes are behind and
+    /// help is useful, a few of the queries that the CPU answers faster, or one of the others.
+    /// None at the end.
     pub fn take_few(&self) -> Option<Vec<Request>> {
         let take = |queue: &mut Queue| {
             if let Some(request) = queue.cpu.pop_front() {

@@ -45,7 +45,7 @@ impl Graph {
     pub fn new(part: &Part, how: &Reordering) -> Result<Self> {
         let terms = Terms::new(part, how.memory.reordering_bytes())?;
         log::info!(
-            "graph: {} terms of {} documents or more",
+            "graph: {} terms with a df of at least {}",
             terms.numbers.len(),
             terms.least
         );

@@ -176,7 +176,11 @@ impl Phases<'_> {
         stored::write(&self.job_file, &described)?;
         let runs = self.map::<J>(input)?;
         self.report.map = started.elapsed();
-        log::info!("mapped: {} runs, {:.3?}", runs.len(), self.report.map);
+        log::info!(
+            "map: {} runs in {:.3} s",
+            runs.len(),
+            self.report.map.as_secs_f64()
+        );
         let started = Instant::now();
         let notes = self.notes::<J>()?;
         job.all_mapped(&notes, &self.runner.room())?;
@@ -187,7 +191,7 @@ impl Phases<'_> {
         stored::write(&file, &(&*job, runs, &cuts))?;
         self.reduce::<J>(file, &cuts, take)?;
         self.report.reduce = started.elapsed();
-        log::info!("reduced: {} keys", self.report.keys);
+        log::info!("reduce: {} keys", self.report.keys);
         Ok(())
     }
 
@@ -301,7 +305,7 @@ impl Phases<'_> {
             if runs.len() <= most {
                 break;
             }
-            log::info!("{} runs are merged, {most} at a time", runs.len());
+            log::info!("merging {} runs, {most} at a time", runs.len());
             let phase = format!("merge-{pass}");
             let mut tasks = Vec::new();
             for (some, number) in runs.chunks(most).zip(0..) {

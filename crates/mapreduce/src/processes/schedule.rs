@@ -178,7 +178,10 @@ impl<'a> Schedule<'a> {
             .values()
             .filter(|running| running.started.elapsed() > usual && alone(&running.task));
         let task = slow.min_by_key(|running| running.started)?.task.clone();
-        log::info!("task {} takes long: it is run twice", task.output.display());
+        log::info!(
+            "task {} is slow: a second attempt is started",
+            task.output.display()
+        );
         self.stragglers += 1;
         Some(task)
     }
