@@ -207,8 +207,7 @@ pub(crate) fn compare<J: Job>(a: &[u8], b: &[u8]) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// The first 8 bytes of a text as a number with the order of the texts; texts may differ later
-/// only.
+/// The first 8 bytes of a text as a number. It orders texts that differ in these bytes.
 pub fn prefix(text: &str) -> u64 {
     let bytes = text.as_bytes();
     match bytes.first_chunk::<8>() {

@@ -130,7 +130,7 @@ impl Job for LocalPass {
         Ok(())
     }
 
-    /// One partition a chunk, in order.
+    /// All pairs of a chunk are in one partition.
     fn partition(&self, (chunk, _): &(u32, &str), _: u64, partitions: u32) -> u32 {
         chunk % partitions
     }
