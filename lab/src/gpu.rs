@@ -1,4 +1,4 @@
-//! The runs of benchmarks on a GPU; here those that weigh.
+//! The benchmark runs on a GPU; this file has those that weigh.
 
 mod sort;
 
@@ -55,10 +55,10 @@ impl OnHost {
 
 /// The times of a method on the GPU.
 struct Weighed {
-    /// Stages overlapped, and one after the other.
+    /// Time with overlapping stages, and time with stages one after the other.
     seconds: f64,
     stages: Times,
-    /// Bytes of weights, documents and terms that came back.
+    /// Bytes of weights, documents and terms copied back.
     bytes_down: usize,
 }
 
@@ -71,7 +71,7 @@ fn weigh(
     expected: Option<&Weights>,
 ) -> Result<Weighed, Error> {
     let (analyzer, bm25) = (Analyzer::from(Cut::Plain), Bm25::default());
-    // An engine of its own, dropped before the next one needs the memory.
+    // A separate engine, dropped before the next one needs the memory.
     let stages = {
         let timed = GpuOptions {
             timed: true,
@@ -162,7 +162,7 @@ pub fn measure(
     Ok(measured)
 }
 
-/// The methods of the literature, all weights compared.
+/// The methods of the literature; all weights are compared.
 pub fn methods(
     runs: &MethodRuns,
     generated: &Generated,
@@ -201,7 +201,7 @@ pub fn methods(
     Ok(measured)
 }
 
-/// Looks up every term of the text in a dictionary that has them all.
+/// Looks up every term of the text in a dictionary of all its terms.
 fn lookups(
     options: &GpuOptions,
     dictionary: &Dictionary,

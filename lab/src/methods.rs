@@ -36,7 +36,7 @@ pub struct Args {
     json: bool,
 }
 
-/// How many times as fast as these methods ppd was in its publication, on a Tesla C2050 and its host.
+/// Speedup of ppd over these methods in its publication, on a Tesla C2050 and its host.
 const PUBLISHED: [(&str, f64); 2] = [(MRP, 5.1), (PP, 4.5)];
 
 const MRP: &str = "MRP";
@@ -90,7 +90,7 @@ fn measure(args: &Args, generated: &Generated, threads: usize) -> Result<Vec<Met
     let (seconds, weights) = weigh::on_cpu(args.runs.repeat.min(3), threads, generated)?;
     match gpu::methods(&args.runs, generated, &weights) {
         Ok(methods) => all.extend(methods),
-        // The reason was printed before.
+        // The reason has been printed already.
         Err(Error::NoDevice(why)) if gpu::link(args.runs.device).is_err() => log::info!("{why}"),
         Err(other) => return Err(other),
     }
@@ -141,7 +141,7 @@ fn stages(measured: &[MethodTimes]) -> String {
     table.text()
 }
 
-/// The time of every method by size, and how its stages share it.
+/// The time of every method by size, and the share of each stage.
 fn draw(
     curves: Vec<(String, Vec<(f64, f64)>)>,
     largest: &[MethodTimes],

@@ -1,4 +1,4 @@
-//! In place of `gpu.rs` if the program is built without its GPU engine.
+//! Replaces `gpu.rs` if the program is built without the GPU engine.
 
 use tokapi::Error;
 use tokapi::Weights;

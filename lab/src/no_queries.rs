@@ -1,4 +1,4 @@
-//! In place of `queries` if the program is built without its GPU engine.
+//! Replaces `queries` if the program is built without the GPU engine.
 
 use std::ffi::OsString;
 

@@ -11,7 +11,7 @@ fn color(number: usize) -> RGBColor {
     COLORS[number % COLORS.len()]
 }
 
-/// Writes what `draw` draws to a file of `folder`.
+/// Writes the result of `draw` to a file in `folder`.
 pub fn write(
     folder: &Path,
     name: &str,
@@ -70,7 +70,7 @@ pub fn lines(
     Ok(())
 }
 
-/// Lines of points that come with the names of their lines.
+/// Lines of points, from points with the names of their lines.
 pub fn curves<'a>(
     points: impl Iterator<Item = (&'a str, (f64, f64))>,
 ) -> Vec<(String, Vec<(f64, f64)>)> {

@@ -1,4 +1,4 @@
-//! The runs that benchmarks ask of a GPU, and their results.
+//! The benchmark runs on a GPU, and their results.
 
 use serde_json::Value;
 use tokapi::Error;
@@ -70,7 +70,7 @@ pub struct MethodTimes {
     pub stages: Vec<(&'static str, f64)>,
 }
 
-/// The method of data-parallel primitives, and the same with a dictionary.
+/// The method of data-parallel primitives, without and with a dictionary.
 pub const PP: &str = "pp";
 pub const PPD: &str = "ppd";
 

@@ -59,7 +59,7 @@ enum Task {
 }
 
 impl Args {
-    /// How to search; none where matches are only counted.
+    /// The search options; none if matches are only counted.
     fn options(&self) -> Option<SearchOptions> {
         let k = match self.task {
             Task::Count => return None,

@@ -1,8 +1,9 @@
 //! The benchmark `sort`: sorts random integers in memory.
 //!
-//! The clock runs from keys in (pinned) host memory to sorted keys in the same memory, transfers included. The fastest
-//! run counts, after one to warm up, which also allocates. The result of every run is checked: it is ascending, equal
-//! keys keep their order, and no record is lost.
+//! The clock starts with keys in (pinned) host memory and stops with sorted keys in the same
+//! memory. Transfers are included. The fastest run counts, after a warm-up run, which also
+//! allocates memory. The result of every run is checked: it ascends, equal keys keep their order,
+//! and no record is lost.
 
 use serde_json::{Value, json};
 use tokapi::Error;

@@ -1,9 +1,10 @@
 //! The benchmark `weigh`: from text in memory to weights in memory, on the CPU and on a GPU.
 //!
-//! The text is a generated collection, held in one piece. Clocks run from the text and the places
-//! of its documents in (pinned) host memory to all postings with their weights in (pinned) host
-//! memory, transfers included. The fastest run counts, on the GPU after one to warm up, which
-//! also allocates; on the CPU of three runs. On the CPU the clock includes finding the documents.
+//! The text is a generated collection, held in one piece. The clock starts with the text and the
+//! positions of its documents in (pinned) host memory, and stops when all postings with their
+//! weights are in (pinned) host memory. Transfers are included; on the CPU, so is finding the
+//! documents. The fastest run counts: on the GPU after a warm-up run, which also allocates memory;
+//! on the CPU of three runs.
 
 use std::time::Instant;
 

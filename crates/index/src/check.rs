@@ -1,4 +1,4 @@
-//! The check of an index: every checksum, and every invariant.
+//! The check of an index: it verifies every checksum and every invariant.
 
 use crate::Index;
 use crate::document::{self, MOST_VALUE_BYTES, StoredValue};
@@ -11,11 +11,11 @@ use crate::part::tokens::take_code;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::{Progress, Stage};
 
-/// The memory of a document while an index is checked: the code of its length, and the rest of the length, or of the
-/// values of fields, when postings are taken off.
+/// Bytes of memory a document during a check: the code of its length, and a count from which
+/// postings are subtracted, of terms or of field values.
 const DOCUMENT_BYTES: u64 = 1 + 4;
 
-/// Documents, and bytes, after which a cancellation is looked for.
+/// Documents, and bytes, between two tests for cancellation.
 const CHECKED_DOCUMENTS: u32 = 1 << 10;
 const CHECKED_BYTES: usize = 16 << 20;
 
@@ -33,11 +33,11 @@ pub struct Checked {
 }
 
 impl Index {
-    /// Checks every checksum, that terms and documents ascend, that counts are right and that every
-    /// posting is within the bounds of its block; and that every document can be read that is kept.
+    /// Checks that every checksum matches, terms and documents ascend, counts are right, every
+    /// posting is within the bounds of its block, and every stored document can be read.
     ///
     /// # Errors
-    /// The first thing that is wrong; there is too little memory.
+    /// The first fault found; there is too little memory.
     pub fn check(&self) -> Result<Checked> {
         self.check_with(&Progress::new())
     }
@@ -83,7 +83,7 @@ fn check_pages(part: &Part, progress: &Progress) -> Result<()> {
     Ok(())
 }
 
-/// Checks ids and lengths.
+/// Checks the ids and lengths.
 fn check_documents(part: &Part, progress: &Progress) -> Result<()> {
     let mut total = 0;
     for document in 0..part.documents() {
@@ -91,7 +91,7 @@ fn check_documents(part: &Part, progress: &Progress) -> Result<()> {
             progress.check()?;
         }
         total += u64::from(part.length(document)?);
-        // Found as queries find it, group by group.
+        // Found in the way of queries, group by group.
         std::str::from_utf8(part.id(document)?)
             .map_err(|_| wrong(part, "an id is not valid UTF-8"))?;
     }
@@ -117,7 +117,8 @@ fn check_deleted(part: &Part) -> Result<()> {
     }
 }
 
-/// Checks the lists of terms, which may have impacts in the place of tfs. Gives the number of terms and of postings.
+/// Checks the lists of terms; they may store impacts instead of tfs. Returns the number of terms
+/// and of postings.
 fn check_terms(part: &Part, has_impacts: bool, progress: &Progress) -> Result<(u64, u64)> {
     // Fewer than 2^32.
     let count = part.documents() as usize;
@@ -153,7 +154,8 @@ fn check_terms(part: &Part, has_impacts: bool, progress: &Progress) -> Result<(u
     }
 }
 
-/// Checks every record of the store, and that the lists of fields have all values and no others.
+/// Checks every record of the store, and that the lists of fields have exactly the values of the
+/// documents.
 fn check_contents(part: &Part, keep: &Keep, progress: &Progress) -> Result<()> {
     let Some(store) = &part.store else {
         return Ok(());
@@ -167,7 +169,7 @@ fn check_contents(part: &Part, keep: &Keep, progress: &Progress) -> Result<()> {
             progress,
             |document, tf| {
                 let counted = &mut counted[document as usize];
-                // So many values no document has.
+                // No document has this many values.
                 *counted = counted.saturating_add(tf);
             },
         )?;
@@ -193,7 +195,8 @@ fn check_contents(part: &Part, keep: &Keep, progress: &Progress) -> Result<()> {
     }
 }
 
-/// Checks that every document has as many terms in order as its length tells, each with a rank.
+/// Checks that the token sequence of every document has as many terms as its length says, each
+/// with a valid rank.
 fn check_tokens(part: &Part, progress: &Progress) -> Result<()> {
     let Some(tokens) = &part.tokens else {
         return Ok(());
@@ -218,8 +221,8 @@ fn check_tokens(part: &Part, progress: &Progress) -> Result<()> {
     Ok(())
 }
 
-/// Checks lists, of which `code` gives the code of every document's length and no tf is above `most`, and gives
-/// every document and its tf to `count_tf`. Gives the number of terms and of postings.
+/// Checks lists: `code` returns the code of a document's length, and no tf may exceed `most`.
+/// Passes every document and its tf to `count_tf`. Returns the number of terms and of postings.
 fn check_lists(
     lists: &Lists,
     code: impl Fn(u32) -> u8,

@@ -1,6 +1,6 @@
-//! The bytes of a record of the store: the values of the fields that are kept, then the text.
+//! The bytes of a record of the store: the values of the kept fields, then the text.
 //!
-//! The values are, for every field, their number, and each behind its length.
+//! For every field, the number of its values, then each value after its length.
 
 use std::fmt::Write as _;
 
@@ -12,34 +12,34 @@ use tokapi_text::corpus::{FieldValue, ValueType};
 /// The text and the fields of a document that an index keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoredDocument {
-    /// The text that was indexed, where texts are kept.
+    /// The indexed text, if the index keeps texts.
     pub text: Option<String>,
-    /// Every field that is kept, with the values that the document has in it.
+    /// Every kept field, with the document's values in it.
     pub fields: Vec<(String, Vec<StoredValue>)>,
 }
 
 /// A value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredValue {
-    /// Its type, where the index knows it; indexes of former versions have strings alone.
+    /// The type, if the index records it. Indexes of former versions store strings only.
     pub kind: ValueType,
     /// Its text.
     pub text: String,
 }
 
 impl Index {
-    /// The text and the fields of a document, as far as the index keeps them.
+    /// Reads the text and the fields of a document, as far as the index keeps them.
     ///
     /// # Errors
-    /// There is no such document; the index is damaged.
+    /// The document does not exist; the index is damaged.
     pub fn document(&self, document: u64) -> Result<StoredDocument> {
         self.stored(document, self.keep().text)
     }
 
-    /// The fields of a document, as far as the index keeps them, without its text. This takes a tenth of the time.
+    /// Reads the kept fields of a document without its text. This takes a tenth of the time.
     ///
     /// # Errors
-    /// There is no such document; the index is damaged.
+    /// The document does not exist; the index is damaged.
     pub fn fields(&self, document: u64) -> Result<StoredDocument> {
         self.stored(document, false)
     }
@@ -57,7 +57,7 @@ impl Index {
     }
 }
 
-/// Writes the values of a document, fields ascending, over what `bytes` hold.
+/// Replaces the content of `bytes` by the values of a document, fields in ascending order.
 pub(crate) fn encode_values<'a>(
     values: impl Iterator<Item = FieldValue<'a>> + Clone,
     fields: usize,
@@ -75,7 +75,7 @@ pub(crate) fn encode_values<'a>(
     }
 }
 
-/// Takes the values of one field off a record. None if the record is damaged.
+/// Takes the values of one field from a record. None if the record is damaged.
 fn take_values<'a>(record: &mut &'a [u8]) -> Option<Vec<&'a [u8]>> {
     let count = varint::take(record)?;
     let mut values = Vec::new();
@@ -109,11 +109,11 @@ pub(crate) fn decode(mut record: &[u8], names: &[String], text: bool) -> Option<
     Some(StoredDocument { text, fields })
 }
 
-/// The bytes of the longest value that documents are found by.
+/// Maximum length in bytes of a value that filters can find.
 pub(crate) const MOST_VALUE_BYTES: usize = 1024;
 
-/// The name under which the list of a value is found: the field, a zero byte, the value. White
-/// space, which parts terms, is escaped. None where the value is too long to have a list.
+/// The list name of a value: the field, a zero byte, the value. White space separates terms, so it
+/// is escaped. None if the value is too long to have a list.
 pub(crate) fn key(field: &str, value: &str) -> Option<String> {
     if value.len() > MOST_VALUE_BYTES {
         return None;
@@ -129,7 +129,7 @@ fn escape(text: &str, into: &mut String) {
     for character in text.chars() {
         match character {
             '\\' => into.push_str("\\\\"),
-            // A byte order mark is passed over where it is the first of a file.
+            // A byte order mark is skipped at the beginning of a file.
             c if c.is_whitespace() || c == '\u{feff}' => {
                 // Writing to a string does not fail.
                 let _ = write!(into, "\\{:x};", u32::from(c));

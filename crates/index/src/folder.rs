@@ -1,4 +1,5 @@
-//! The folder of an index that changes: new parts, the lock, and files that interrupted changes have left.
+//! The folder of an index that changes: new parts, the lock, and the leftovers of interrupted
+//! changes.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -9,16 +10,16 @@ use crate::part::layout;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::whole;
 
-/// The beginning of the names of parts.
+/// The prefix of the names of parts.
 pub(crate) const PART: &str = "part";
 
-/// The file that a writer holds.
+/// The lock file of a writer.
 const LOCK: &str = "lock";
-/// The number of tries for the lock, and the pause between them.
+/// The number of attempts at the lock, and the pause between them.
 const LOCK_TRIES: usize = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// A folder for a part, which vanishes unless it is kept.
+/// A folder for a part. It is removed on drop unless it is kept.
 pub(super) struct NewFolder {
     pub name: String,
     pub path: PathBuf,
@@ -49,7 +50,7 @@ impl Drop for NewFolder {
     }
 }
 
-/// Takes the lock of the index, for as long as the file is open.
+/// Locks the index for as long as the file is open.
 pub(super) fn lock(path: &Path) -> Result<File> {
     let file = path.join(LOCK);
     let mut options = File::options();
@@ -58,7 +59,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
     let mut tries = 0;
     let locked = loop {
         match lock.try_lock() {
-            // Whoever reads looks at the lock for a moment.
+            // A reader holds the lock only for a moment.
             Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => tries += 1,
             locked => break locked,
         }
@@ -72,23 +73,23 @@ pub(super) fn lock(path: &Path) -> Result<File> {
                 what: "another process is changing this index; try again when it has ended".into(),
             });
         }
-        // Without one, two could change the index at a time and lose documents.
+        // Without a lock, two writers could change the index at the same time and lose documents.
         Err(TryLockError::Error(source)) => return Err(Error::writing(&file)(source)),
     }
     Ok(lock)
 }
 
-/// The files that interrupted changes have left in the folder of an index. The next change removes them.
+/// Files left in the folder of an index by interrupted changes. The next change removes them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOver {
-    /// Files, and folders with all that is in them.
+    /// Paths of files and of whole folders.
     pub count: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
 impl LeftOver {
-    /// The files in `path`; none while the index is being changed.
+    /// The leftover files in `path`; none while a writer holds the index.
     pub(super) fn of(path: &Path) -> Self {
         let is_changed = File::open(path.join(LOCK))
             .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)));
@@ -103,7 +104,7 @@ impl LeftOver {
     }
 }
 
-/// The bytes of a file, or of all files in a folder.
+/// The size of a file, or of all files in a folder, in bytes.
 fn bytes_of(path: &Path) -> u64 {
     match fs::read_dir(path) {
         Ok(entries) => entries.flatten().map(|entry| bytes_of(&entry.path())).sum(),
@@ -111,7 +112,7 @@ fn bytes_of(path: &Path) -> u64 {
     }
 }
 
-/// Removes the files that interrupted changes have left.
+/// Removes the leftovers of interrupted changes.
 pub(super) fn sweep(path: &Path, manifest: &Manifest) {
     left_over(path, manifest)
         .iter()
@@ -138,13 +139,13 @@ fn left_over(path: &Path, manifest: &Manifest) -> Vec<PathBuf> {
     left
 }
 
-/// The last number that a part in the folder of an index has in its name.
+/// The highest part number in the folder of an index.
 pub(super) fn last_number(path: &Path) -> u64 {
     let numbers = entries(path).filter_map(|(_, name)| number(&name, PART));
     numbers.max().unwrap_or(0)
 }
 
-/// The number in a name that begins with `prefix` and a hyphen.
+/// The number in a name of the form `prefix-number`.
 fn number(name: &str, prefix: &str) -> Option<u64> {
     let number = name.strip_prefix(prefix)?.strip_prefix('-')?;
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
@@ -164,6 +165,6 @@ pub(super) fn remove(path: &Path) {
         false => fs::remove_file(path),
     };
     if let Err(error) = removed {
-        log::info!("{}: not removed: {error}", path.display());
+        log::info!("cannot remove {}: {error}", path.display());
     }
 }

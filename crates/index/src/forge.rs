@@ -1,4 +1,4 @@
-//! Damage that no checksum tells: for tests of what readers do with it.
+//! Damage with valid checksums, to test readers.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::part::layout::DELETED;
 use crate::part::window::Window;
 use tokapi_storage::error::Result;
 
-/// Changes the data of file `number` of the first part of an index, and makes all checksums right again.
-/// Gives the number of such files.
+/// Changes the data of file `number` of the first part of an index, and corrects all checksums.
+/// Returns the number of files.
 ///
 /// # Errors
 /// The index cannot be read or written.
@@ -31,7 +31,7 @@ pub fn forge(path: &Path, number: usize, change: impl FnOnce(&mut Vec<u8>)) -> R
         Some(deleted) => path.join(&note.name).join(&deleted.name),
         None => path.join(&note.name).join(name),
     };
-    // It may be mapped by others.
+    // Other processes may have mapped it.
     let _ = std::fs::remove_file(&file);
     let mut writer = PageWriter::create(file)?;
     writer.write(&data)?;

@@ -92,7 +92,7 @@ pub struct Index {
     statistics: Statistics,
     keep: Keep,
     impacts: Option<Impacts>,
-    /// The memory for a walk through all of it; the available memory unless given.
+    /// The memory for a walk through the whole index; the available memory unless given.
     memory: Option<Memory>,
 }
 
@@ -101,23 +101,23 @@ pub struct Index {
 pub struct IndexInfo {
     /// N and the total length.
     pub statistics: Statistics,
-    /// Deleted documents that still take room.
+    /// Deleted documents that still take space.
     pub deleted: u64,
-    /// Distinct (term, document) pairs, those of deleted documents among them.
+    /// Distinct (term, document) pairs, including those of deleted documents.
     pub postings: u64,
-    /// The terms of every part, added up.
+    /// The sum of the numbers of terms of all parts.
     pub terms: u64,
     /// The number of parts.
     pub parts: usize,
-    /// The bytes of the files of each name.
+    /// The total size in bytes of the files of each name.
     pub files: Vec<(&'static str, u64)>,
     /// The analyzer, in words.
     pub analyzer: String,
-    /// The parts of documents that are kept besides postings.
+    /// The data of documents that the index keeps besides postings.
     pub keep: Keep,
     /// The formula of its impacts, if it has impacts.
     pub impacts: Option<Impacts>,
-    /// The files that interrupted changes have left in its folder.
+    /// Files left in its folder by interrupted changes.
     pub left_over: LeftOver,
 }
 
@@ -129,7 +129,7 @@ pub struct ListPiece<'a> {
     pub term: &'a [u8],
     /// The numbers of documents, ascending.
     pub documents: &'a [u32],
-    /// The tf of the term in each.
+    /// The tf of the term in each document.
     pub tfs: &'a [u32],
     /// Whether these are the last postings of the term.
     pub is_last: bool,
@@ -139,13 +139,13 @@ impl Index {
     /// Opens the index in the folder `path`.
     ///
     /// # Errors
-    /// There is no index; it is of another version or damaged.
+    /// There is no index; it has another version or is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Index::open_with(path.as_ref(), &Window::default())
     }
 
-    /// As [`Index::open`], for a walk through all of it: no more of its files is in memory than `memory` has room
-    /// for. Queries would be answered too, but more slowly.
+    /// Opens the index as [`Index::open`] does, for a walk through all of it: `memory` limits its
+    /// pages in memory. Queries work too, but are slower.
     ///
     /// # Errors
     /// As [`Index::open`].
@@ -162,7 +162,7 @@ impl Index {
                 Ok(index) => return Ok(index),
                 Err(error) => error,
             };
-            // Its parts may have been merged meanwhile.
+            // The parts may have been merged meanwhile.
             let now = Manifest::read(path)?;
             if now == manifest {
                 return Err(error);
@@ -202,7 +202,7 @@ impl Index {
         &self.path
     }
 
-    /// The analyzer that cut its terms.
+    /// The analyzer of its terms.
     pub fn analyzer(&self) -> &Analyzer {
         &self.analyzer
     }
@@ -212,17 +212,17 @@ impl Index {
         self.statistics
     }
 
-    /// The parts of documents that it keeps besides postings.
+    /// The data of documents that it keeps besides postings.
     pub fn keep(&self) -> &Keep {
         &self.keep
     }
 
-    /// The formula of its impacts, if it has impacts in the place of tfs.
+    /// The formula of its impacts, if it stores impacts instead of tfs.
     pub fn impacts(&self) -> Option<&Impacts> {
         self.impacts.as_ref()
     }
 
-    /// How large it is.
+    /// The size of the index.
     pub fn info(&self) -> IndexInfo {
         let mut files: Vec<(&'static str, u64)> = Vec::new();
         for part in &self.parts {
@@ -262,7 +262,7 @@ impl Index {
         Ok(df)
     }
 
-    /// Gives every term that a document has, ascending, and its df to `each`.
+    /// Passes every term of at least one document, ascending, and its df to `each`.
     ///
     /// # Errors
     /// The index is damaged.
@@ -276,8 +276,8 @@ impl Index {
         Ok(())
     }
 
-    /// Calls `wants` with every term, ascending, and its df, and if it wants the list, `each` with the postings, in
-    /// pieces of at most `room`.
+    /// Calls `wants` with every term, ascending, and its df. If `wants` returns true, passes the
+    /// postings of the term to `each` in pieces of at most `room`.
     ///
     /// # Errors
     /// The index is damaged; an error of `each`.
@@ -313,7 +313,7 @@ impl Index {
         Ok(())
     }
 
-    /// The length of every document, by its number; of deleted ones, too.
+    /// The length of every document by its number, deleted documents included.
     ///
     /// # Errors
     /// The index is damaged.
@@ -327,7 +327,7 @@ impl Index {
         Ok(lengths)
     }
 
-    /// The memory for a walk through all of it.
+    /// The memory for a walk through the whole index.
     pub(crate) fn memory(&self) -> Memory {
         self.memory.unwrap_or_else(Memory::available)
     }
@@ -337,7 +337,7 @@ impl Index {
         &self.parts
     }
 
-    /// The number of the part that has a document, and the number of the document there.
+    /// The number of the part that has a document, and the document's number in that part.
     pub(crate) fn locate(&self, document: u64) -> Result<(usize, u32)> {
         let mut number = document;
         for (place, part) in self.parts.iter().enumerate() {
@@ -353,7 +353,7 @@ impl Index {
         )))
     }
 
-    /// The number of documents that have a number, deleted or not.
+    /// The number of document numbers in use, deleted documents included.
     pub fn numbered(&self) -> u64 {
         self.parts.iter().map(|part| part.note.documents).sum()
     }

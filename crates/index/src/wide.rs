@@ -1,7 +1,8 @@
-//! Loops that gain from what newer processors have, compiled for these beside what every processor has.
+//! Loops that wider registers make faster. Each is compiled twice: for newer processors, and for
+//! all.
 
-/// Defines a function that runs as compiled for AVX2 and the bit instructions that came before it, where the
-/// processor has them.
+/// Defines a function with a second version compiled for AVX2 and earlier bit instructions. That
+/// version runs if the processor supports them.
 macro_rules! wide {
     ($(#[$doc:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),*) $body:block) => {
         $(#[$doc])*

@@ -1,27 +1,27 @@
-//! Queries that are answered together.
+//! A batch of queries.
 
 use crate::{DeviceLists, boundary};
 
-/// Whether documents need a term. Terms are ordered by it.
+/// The role of a term in a query. Terms are ordered by role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Occur {
-    /// All that match have it.
+    /// Every match has the term.
     Must = 0,
-    /// It adds to the score.
+    /// The term adds to the score.
     Should = 1,
-    /// None that matches has it.
+    /// No match has the term.
     Not = 2,
 }
 
 /// A term of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Term {
-    /// Its list.
+    /// The number of its list.
     pub list: u32,
-    /// Whether documents need it.
+    /// Its role.
     pub occur: Occur,
-    /// How often the query has it.
+    /// Number of times the term occurs in the query.
     pub times: f64,
 }
 
@@ -32,7 +32,7 @@ pub struct Batch {
     terms: Vec<boundary::Term>,
     order: Vec<u32>,
     elements: u64,
-    /// Lists that there must be: one more than the last that a query has.
+    /// Minimum number of lists: one more than the highest list number in a query.
     lists: usize,
 }
 
@@ -42,12 +42,12 @@ impl Batch {
         self.queries.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no queries.
     pub fn is_empty(&self) -> bool {
         self.queries.is_empty()
     }
 
-    /// Takes all queries out.
+    /// Removes all queries.
     pub fn clear(&mut self) {
         self.queries.clear();
         self.terms.clear();
@@ -56,21 +56,21 @@ impl Batch {
         self.lists = 0;
     }
 
-    /// The lengths of the lists that queries lead with, added up: the shortest that must occur, or all
-    /// where none must.
+    /// The total length of the lists that queries lead with: the shortest required list, or all
+    /// lists if no term is required.
     pub fn elements(&self) -> u64 {
         self.elements
     }
 
-    /// Whether all queries have a term that must occur.
+    /// Whether all queries have a required term.
     pub(crate) fn have_must(&self) -> bool {
         self.queries.iter().all(|query| query.must > 0)
     }
 
-    /// Adds a query of `terms`, distinct, in the order in which their weights are added up.
+    /// Adds a query of distinct `terms`. Weights are added in this order.
     ///
     /// # Panics
-    /// When there is no such list, or no term that must or may occur; at 2^32 terms.
+    /// Panics if a list does not exist, if no term is required or optional, or at 2^32 terms.
     pub fn push(&mut self, lists: &DeviceLists, terms: &[Term]) {
         let start = self.terms.len();
         let end = u32::try_from(start + terms.len()).expect("fewer than 2^32 terms");
@@ -91,7 +91,7 @@ impl Batch {
         let leads = if must > 0 { 1 } else { should };
         let leads = self.order[start..][..leads].iter();
         self.elements += leads.map(|&place| u64::from(length(place))).sum::<u64>();
-        // All are fewer than 2^32.
+        // The total is below 2^32.
         self.queries.push(boundary::Query {
             first_term: start as u32,
             terms: terms.len() as u32,
@@ -100,7 +100,7 @@ impl Batch {
         });
     }
 
-    /// Sees that its queries can be asked of `lists`: those that they were pushed with, or as many.
+    /// Checks that `lists` has all lists of the queries.
     pub(crate) fn check(&self, lists: &DeviceLists) {
         assert!(self.lists <= lists.len(), "the lists that were pushed");
     }

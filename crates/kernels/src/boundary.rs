@@ -135,7 +135,7 @@ pub struct Part {
     pub weights: *const f32,
 }
 
-/// Milliseconds that each stage took, where stages were timed.
+/// Milliseconds of each stage, if stages were timed.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
@@ -171,7 +171,7 @@ pub(crate) struct Sorting {
     pub count: u64,
 }
 
-/// Milliseconds that each stage of sorting took, where stages were timed.
+/// Milliseconds of each stage of a sort, if stages were timed.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SortTimes {
@@ -295,7 +295,7 @@ impl Default for Groups {
     }
 }
 
-/// Milliseconds that each stage of mapping and reducing took, where stages were timed.
+/// Milliseconds of each stage of mapping and reducing, if stages were timed.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MapperTimes {
@@ -308,15 +308,15 @@ pub struct MapperTimes {
     pub download: f64,
 }
 
-/// An inverter, of which only its own build knows the inside.
+/// An inverter, opaque outside its build.
 pub(crate) enum Inverter {}
-/// A sorter, likewise.
+/// A sorter, opaque as well.
 pub(crate) enum Sorter {}
-/// Lists, likewise.
+/// Lists, opaque as well.
 pub(crate) enum DeviceLists {}
-/// A lane, likewise.
+/// A lane, opaque as well.
 pub(crate) enum Lane {}
-/// A mapper, likewise.
+/// A mapper, opaque as well.
 pub(crate) enum Mapper {}
 
 type Status = i32;

@@ -1,35 +1,36 @@
-//! The inputs of a device: text, the way it is cut, and the way it is weighed.
+//! The inputs of a device: text, the options of tokenization, and the formula.
 
 use crate::{Algorithm, boundary};
 
-/// How terms become integers.
+/// The method that maps terms to integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub enum Method {
-    /// A hash table on the device; terms are compared as strings there.
+    /// A hash table on the device compares terms as strings.
     #[default]
     Hash = 0,
-    /// Data-parallel primitives: occurrences sorted as strings.
+    /// Data-parallel primitives sort occurrences as strings.
     Pp = 1,
-    /// Primitives with a dictionary: a succinct trie gives the integers.
+    /// Data-parallel primitives with a dictionary: a succinct trie maps terms to integers.
     Ppd = 2,
-    /// MapReduce as Mars does it, for comparison: documents mapped to pairs, pairs sorted as strings.
+    /// MapReduce in the way of Mars, for comparison: documents are mapped to pairs, and pairs are
+    /// sorted as strings.
     Mars = 3,
 }
 
-/// Which characters belong to terms. The space does not.
+/// The characters that belong to terms. The space does not.
 #[derive(Debug, Clone)]
 pub struct Classes {
-    /// Bit b: whether the ASCII character b does.
+    /// Bit b is set if the ASCII character b belongs to terms.
     pub ascii: [u32; 4],
-    /// Bit c: whether the character c does, for all of Unicode, 0x110000 bits; where `None`, all
-    /// beyond ASCII do.
+    /// Bit c is set if the Unicode character c does: 0x110000 bits. With `None`, all characters
+    /// beyond ASCII belong to terms.
     pub beyond_ascii: Option<Vec<u32>>,
-    /// Whether ASCII letters are lower-cased.
+    /// Whether ASCII letters are converted to lower case.
     pub fold: bool,
 }
 
-/// The arrays of a dictionary: those of `tokapi_weigh::dictionary::Arrays`, where they are described.
+/// The arrays of a dictionary, as `tokapi_weigh::dictionary::Arrays` describes them.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs, reason = "described there")]
 pub struct TrieArrays<'a> {
@@ -45,16 +46,16 @@ pub struct TrieArrays<'a> {
     pub alphabet_size: u64,
 }
 
-/// A dictionary whose arrays can be walked.
+/// A dictionary whose arrays are safe to walk.
 #[derive(Debug, Clone, Copy)]
 pub struct Trie<'a>(TrieArrays<'a>);
 
 impl<'a> Trie<'a> {
-    /// Takes the arrays as they are.
+    /// Wraps the arrays without a check.
     ///
     /// # Safety
-    /// They come from `tokapi_weigh::dictionary::Dictionary`, which has checked them: a walk through other
-    /// arrays may leave them.
+    /// They come from `tokapi_weigh::dictionary::Dictionary`, which has checked them. A walk through
+    /// other arrays may read out of bounds.
     pub unsafe fn new(arrays: TrieArrays<'a>) -> Self {
         Trie(arrays)
     }
@@ -82,29 +83,29 @@ impl<'a> Trie<'a> {
     }
 }
 
-/// How an [`Inverter`](crate::Inverter) works.
+/// Options of an [`Inverter`](crate::Inverter).
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The device, counted from 0.
     pub device: u32,
     /// The method.
     pub method: Method,
-    /// Whether terms outside of the dictionary count as one, which is spelled as no bytes at all.
+    /// Whether terms outside the dictionary count as one term, whose spelling is empty.
     pub unknown_one: bool,
-    /// How text is cut.
+    /// The characters of terms.
     pub classes: Classes,
-    /// Bits in which hashes may differ: all, but in tests.
+    /// The bits in which hashes may differ: all, except in tests.
     pub hash_mask: u64,
-    /// Chunks after which the device is lost, for tests.
+    /// For tests: chunks after which the device is lost.
     pub fail_after: Option<u64>,
-    /// Whether to wait after every stage, so that its time can be told.
+    /// Whether to wait after every stage, so that stages can be timed.
     pub timed: bool,
-    /// How [`Method::Mars`] sorts.
+    /// The sort algorithm of [`Method::Mars`].
     pub sort: Algorithm,
 }
 
-/// Text with its documents. Document d begins at `starts[d]`; what stands between documents
-/// belongs to no term.
+/// Text with its documents. Document d begins at `starts[d]`; bytes outside documents belong to no
+/// term.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
     bytes: &'a [u8],
@@ -112,10 +113,11 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// `bytes` are valid UTF-8 in every document; others may give wrong postings, nothing worse.
+    /// `bytes` are valid UTF-8 in every document; otherwise postings may be wrong, with no other
+    /// harm.
     ///
     /// # Panics
-    /// When `starts` do not ascend or lie beyond the text.
+    /// Panics if `starts` do not ascend or exceed the text.
     pub fn new(bytes: &'a [u8], starts: &'a [u64]) -> Self {
         assert!(starts.is_sorted(), "documents ascend");
         assert!(
@@ -130,7 +132,7 @@ impl<'a> Text<'a> {
         self.starts.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -147,7 +149,7 @@ impl Text<'_> {
     }
 }
 
-/// What a formula makes of tf; the names are those of its variants.
+/// The tf part of a formula, by the names of its variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum TfPart {
@@ -155,9 +157,9 @@ pub enum TfPart {
     Saturated = 0,
     /// (k1 + 1) tf / (k1 L + tf).
     Scaled = 1,
-    /// (k1 + 1) (c + delta) / (k1 + c + delta), c = tf / L.
+    /// (k1 + 1) (c + delta) / (k1 + c + delta), with c = tf / L.
     Bm25L = 2,
-    /// The second plus delta.
+    /// (k1 + 1) tf / (k1 L + tf) + delta.
     Bm25Plus = 3,
     /// tf.
     Plain = 4,
@@ -170,13 +172,13 @@ pub struct Formula<'a> {
     pub tf_part: TfPart,
     /// Saturation.
     pub k1: f64,
-    /// How much the length counts.
+    /// The influence of the length.
     pub b: f64,
     /// The lower bound.
     pub delta: f64,
     /// The average length.
     pub avdl: f64,
-    /// The idf for every one of [`Collected::df_values`](crate::Collected::df_values), or of every list
+    /// The idf for each of [`Collected::df_values`](crate::Collected::df_values), or for each list
     /// of [`DeviceLists`](crate::DeviceLists).
     pub idf: &'a [f64],
 }

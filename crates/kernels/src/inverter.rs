@@ -1,4 +1,4 @@
-//! An engine on one device: chunks in, postings out; or collections in, weights out.
+//! An engine on one device. It inverts chunks to postings, and weighs collections.
 
 use std::ptr::NonNull;
 
@@ -8,11 +8,11 @@ use crate::{
     boundary, check, slice,
 };
 
-/// An engine on one device; its memory is kept from call to call.
+/// An engine on one device. It reuses its memory between calls.
 pub struct Inverter {
     build: Build,
     raw: NonNull<boundary::Inverter>,
-    /// The postings that are on the device and have not been weighed.
+    /// The postings on the device that are not weighed yet.
     resident: Option<ResidentCounts>,
 }
 
@@ -23,18 +23,18 @@ struct ResidentCounts {
     df_values: usize,
 }
 
-// SAFETY: all state is the inverter's own, and CUDA's calls work on any thread.
+// SAFETY: the inverter owns all its state, and CUDA's calls work on any thread.
 unsafe impl Send for Inverter {}
 
 impl Inverter {
-    /// An engine on a device; `trie` is the dictionary of [`Method::Ppd`].
+    /// An engine on a device. `trie` is the dictionary of [`Method::Ppd`].
     ///
     /// # Errors
-    /// There is no such device, or no memory for it.
+    /// The device does not exist, or has too little memory.
     ///
     /// # Panics
-    /// When the classes do not tell of all characters or have the space in terms, or a dictionary is
-    /// missing.
+    /// Panics if the classes do not cover all characters or include the space, or if the
+    /// dictionary is missing.
     pub fn new(build: Build, options: &Options, trie: Option<&Trie<'_>>) -> Result<Self> {
         let beyond_ascii = match &options.classes.beyond_ascii {
             None => std::ptr::null(),
@@ -77,7 +77,7 @@ impl Inverter {
     /// Inverts one chunk.
     ///
     /// # Errors
-    /// Too little memory; more than the device's numbers can count; the device failed.
+    /// There is too little memory; a count exceeds the device's numbers; the device failed.
     pub fn invert(&mut self, text: Text<'_>) -> Result<Inverted<'_>> {
         self.resident = None;
         let text = text.raw();
@@ -95,7 +95,7 @@ impl Inverter {
             lengths: std::ptr::null(),
         };
         check(|error| {
-            // SAFETY: the text is borrowed for as long as the call lasts.
+            // SAFETY: the text is borrowed for the duration of the call.
             unsafe {
                 (self.build.api().invert)(
                     self.raw.as_ptr(),
@@ -105,8 +105,8 @@ impl Inverter {
                 )
             }
         })?;
-        // SAFETY: the boundary gives arrays of these lengths, valid until the next call, which
-        // the borrow of `self` keeps off.
+        // SAFETY: the boundary returns arrays of these lengths, valid until the next call, which
+        // the borrow of `self` prevents.
         unsafe {
             let term_offsets = slice(inverted.term_offsets, inverted.terms + 1);
             Ok(Inverted {
@@ -137,7 +137,7 @@ impl Inverter {
             df_count: 0,
         };
         check(|error| {
-            // SAFETY: the text is borrowed for as long as the call lasts.
+            // SAFETY: the text is borrowed for the duration of the call.
             unsafe {
                 (self.build.api().collect)(
                     self.raw.as_ptr(),
@@ -161,13 +161,13 @@ impl Inverter {
         })
     }
 
-    /// The global pass: weighs what was collected last, once.
+    /// The global pass: weighs the last collected postings, once.
     ///
     /// # Errors
     /// As for [`Inverter::invert`].
     ///
     /// # Panics
-    /// When nothing was collected since, or `formula` does not have an idf for every df.
+    /// Panics if nothing was collected since the last call, or if `formula` lacks the idf of a df.
     pub fn weigh(&mut self, formula: &Formula<'_>) -> Result<(Lexicon<'_>, Vec<Part<'_>>)> {
         let resident = self
             .resident
@@ -205,11 +205,11 @@ impl Inverter {
                 weights: std::ptr::null(),
             };
             check(|error| {
-                // SAFETY: there are so many parts.
+                // SAFETY: the collection has this many parts.
                 unsafe { (self.build.api().part)(self.raw.as_ptr(), number, &raw mut part, error) }
             })?;
             // SAFETY: arrays of these lengths, valid until the next call, which the borrow of
-            // `self` keeps off.
+            // `self` prevents.
             parts.push(unsafe {
                 Part {
                     segment_terms: slice(part.segment_terms, part.segments),
@@ -233,8 +233,8 @@ impl Inverter {
         Ok((lexicon, parts))
     }
 
-    /// Looks every term of a text up in the dictionary, `repeat` times. Gives the ids in text
-    /// order, `u32::MAX` where unknown, and the seconds that all lookups took.
+    /// Looks every term of a text up in the dictionary, `repeat` times. Returns the ids in text
+    /// order, `u32::MAX` for unknown terms, and the seconds of all lookups.
     ///
     /// # Errors
     /// As for [`Inverter::invert`].
@@ -243,7 +243,7 @@ impl Inverter {
         let text = text.raw();
         let (mut ids, mut count, mut seconds) = (std::ptr::null(), 0, 0.0);
         check(|error| {
-            // SAFETY: the text is borrowed for as long as the call lasts.
+            // SAFETY: the text is borrowed for the duration of the call.
             unsafe {
                 (self.build.api().lookup)(
                     self.raw.as_ptr(),
@@ -260,7 +260,7 @@ impl Inverter {
         Ok((unsafe { slice(ids, count) }, seconds))
     }
 
-    /// Milliseconds of the last call's stages, where they were timed.
+    /// Milliseconds of the last call's stages, if they were timed.
     pub fn times(&self) -> Times {
         let mut times = Times::default();
         // SAFETY: `times` outlives the call.
@@ -271,7 +271,7 @@ impl Inverter {
 
 impl Drop for Inverter {
     fn drop(&mut self) {
-        // SAFETY: made by the same build, and dropped once.
+        // SAFETY: created by the same build, and dropped once.
         unsafe { (self.build.api().drop)(self.raw.as_ptr()) };
     }
 }

@@ -5,28 +5,29 @@ use std::sync::Arc;
 
 use crate::{Batch, Build, DeviceLists, Error, Result, boundary, check, slice};
 
-/// The most documents that a lane ranks for a query.
+/// Maximum number of documents that a lane ranks for a query.
 pub const MOST_RANKED: usize = 1024;
 
-/// How the elements of a batch are divided among threads.
+/// The division of a batch's elements among threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub enum Scheme {
-    /// A thread for every element of a shortest list, over all queries.
+    /// One thread for every element of a shortest list, over all queries.
     #[default]
     Para = 0,
-    /// A block of threads for every query.
+    /// One block of threads for every query.
     Part = 1,
 }
 
-/// Answers one batch at a time. Several, each on a thread of its own, overlap copies and computation.
+/// Answers one batch at a time. Several lanes, each on its own thread, overlap copies and
+/// computation.
 pub struct Lane {
     lists: Arc<DeviceLists>,
     build: Build,
     raw: NonNull<boundary::Lane>,
 }
 
-// SAFETY: all state is the lane's own, and CUDA's calls work on any thread.
+// SAFETY: the lane owns all its state, and CUDA's calls work on any thread.
 unsafe impl Send for Lane {}
 
 /// The documents that match every query of a batch.
@@ -44,7 +45,7 @@ pub struct Ranked<'a> {
 }
 
 impl Lane {
-    /// A lane over `lists`, lost after so many batches where a test asks for that.
+    /// A lane for `lists`. In tests, it is lost after the given number of batches.
     ///
     /// # Errors
     /// The device failed.
@@ -54,7 +55,7 @@ impl Lane {
         check(|error| {
             let fail_after = fail_after.map_or(0, |batches| batches + 1);
             let lists = lists.raw.lists.as_ptr();
-            // SAFETY: the lists outlive the lane, which holds them.
+            // SAFETY: the lane holds the lists, so they outlive it.
             unsafe { (build.api().lane)(lists, fail_after, &raw mut raw, error) }
         })?;
         Ok(Lane {
@@ -72,10 +73,11 @@ impl Lane {
     /// The documents that match each query.
     ///
     /// # Errors
-    /// Shortest lists of 2^32 postings or more together; too little device memory; the device failed.
+    /// The shortest lists have 2^32 postings or more in total; there is too little device memory;
+    /// the device failed.
     ///
     /// # Panics
-    /// When there is a query without a term that must occur, or of a list that the lane does not have.
+    /// Panics if a query has no required term, or a list that the lane does not have.
     pub fn intersect(&mut self, batch: &Batch, scheme: Scheme) -> Result<Matches<'_>> {
         assert!(batch.have_must(), "a list to intersect");
         batch.check(&self.lists);
@@ -99,8 +101,8 @@ impl Lane {
                 )
             }
         })?;
-        // SAFETY: they are the lane's, of these sizes, and stay until its next call, which borrows it
-        // mutably.
+        // SAFETY: the lane owns arrays of these sizes. They stay valid until its next call, which
+        // borrows it mutably.
         unsafe {
             Ok(Matches {
                 starts: slice(matches.starts, batch.len() as u64),
@@ -113,14 +115,14 @@ impl Lane {
     /// The best `k` documents for each query.
     ///
     /// # Errors
-    /// More than [`MOST_RANKED`] asked for; lists of 2^42 postings or more to go through; too little device
-    /// memory; the device failed.
+    /// More than [`MOST_RANKED`] documents are requested; the lists have 2^42 postings or more;
+    /// there is too little device memory; the device failed.
     ///
     /// # Panics
-    /// When there is a query of a list that the lane does not have.
+    /// Panics if a query has a list that the lane does not have.
     pub fn rank(&mut self, batch: &Batch, k: usize) -> Result<Ranked<'_>> {
         batch.check(&self.lists);
-        // Sections of 4,096, the last of each list smaller, are counted in 32 bits.
+        // Sections have 4,096 postings, the last of each list fewer. They are counted in 32 bits.
         if batch.elements() >= 1 << 42 {
             let elements = batch.elements();
             return Err(Error::TooLarge(format!("a batch of {elements} postings")));
@@ -151,32 +153,32 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        // SAFETY: made by the same build, and dropped once.
+        // SAFETY: created by the same build, and dropped once.
         unsafe { (self.build.api().drop_lane)(self.raw.as_ptr()) };
     }
 }
 
 impl Matches<'_> {
-    /// Those of a query, ascending.
+    /// The documents of a query, ascending.
     pub fn of(&self, query: usize) -> &[u32] {
         &self.documents[self.starts[query] as usize..][..self.counts[query] as usize]
     }
 
-    /// Documents that were copied from the device.
+    /// Number of documents copied from the device.
     pub fn copied(&self) -> usize {
         self.documents.len()
     }
 }
 
 impl Ranked<'_> {
-    /// Those of a query, the best first: documents and scores.
+    /// The documents of a query with their scores, the best first.
     pub fn of(&self, query: usize) -> impl ExactSizeIterator<Item = (u32, f32)> + '_ {
         let keys = &self.keys[query * self.k..][..self.counts[query] as usize];
         keys.iter().map(|&key| (key as u32, score(key)))
     }
 }
 
-/// The score of a key, as `batch.hpp` makes them.
+/// The score in a key of `batch.hpp`.
 fn score(key: u64) -> f32 {
     let ascending = !((key >> 32) as u32);
     f32::from_bits(match ascending >> 31 {

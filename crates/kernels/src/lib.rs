@@ -1,9 +1,9 @@
 //! Tokapi's GPU kernels: CUDA C++ behind a small boundary.
 //!
-//! The sources in `cpp/` are compiled twice: for the host, where a plain C++ compiler is enough
-//! and tests run everywhere, and, with the feature `cuda`, for GPUs. [`Build`] says which of the
-//! two an [`Inverter`], a [`Sorter`], a [`Mapper`] or [`DeviceLists`] are on; both give the same integers and the
-//! same bits.
+//! The sources in `cpp/` are compiled twice. The host build needs only a C++ compiler, so tests
+//! run everywhere. With the feature `cuda` there is also a build for GPUs. [`Build`] selects the
+//! build of an [`Inverter`], a [`Sorter`], a [`Mapper`] or [`DeviceLists`]; both return the same
+//! integers and the same bits.
 
 mod batch;
 mod boundary;
@@ -33,7 +33,7 @@ use std::ffi::{CStr, c_char};
 
 use boundary::{Api, ErrorText};
 
-/// Which build of the kernels.
+/// A build of the kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Build {
     /// Plain C++, on one thread of the host: for tests.
@@ -46,16 +46,16 @@ pub enum Build {
 /// An error of a device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// There is no GPU, no driver, or one too old.
+    /// There is no GPU or no driver, or the driver is too old.
     #[error("no GPU can be used: {0}")]
     NoDevice(String),
-    /// The device, or the host, has too little memory.
+    /// The device or the host has too little memory.
     #[error("out of memory: {0}")]
     OutOfMemory(String),
     /// A call failed; the device may be lost.
     #[error("the GPU failed: {0}")]
     Failed(String),
-    /// More than the device's numbers can count.
+    /// A count exceeds the device's numbers.
     #[error("too large for a GPU: {0}")]
     TooLarge(String),
 }
@@ -76,22 +76,22 @@ impl From<Error> for tokapi_storage::error::Error {
 /// A result whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A device that there is.
+/// An available device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// Its name.
     pub name: String,
-    /// Its memory.
+    /// Its memory in bytes.
     pub memory_bytes: u64,
-    /// The part of it that is free.
+    /// The free part of its memory in bytes.
     pub free_bytes: u64,
     /// Its compute capability.
     pub capability: (u32, u32),
-    /// Its multiprocessors.
+    /// Number of multiprocessors.
     pub multiprocessors: u32,
     /// The CUDA version that the driver supports.
     pub driver: (u32, u32),
-    /// The CUDA version that this program was built with.
+    /// The CUDA version of this build.
     pub runtime: (u32, u32),
 }
 
@@ -102,13 +102,13 @@ pub struct Bandwidth {
     pub up: f64,
     /// From the device.
     pub down: f64,
-    /// To the device and back together, when both go at once.
+    /// The total in both directions at once.
     pub both: f64,
 }
 
 impl Build {
     fn api(self) -> &'static Api {
-        // SAFETY: both functions give the address of a table that lasts as long as the program.
+        // SAFETY: both functions return the address of a table with static lifetime.
         unsafe {
             match self {
                 Build::Host => &*boundary::tokapi_host_api(),
@@ -118,10 +118,10 @@ impl Build {
         }
     }
 
-    /// How many devices there are.
+    /// The number of devices.
     ///
     /// # Errors
-    /// There is no GPU, no driver, or one too old.
+    /// There is no GPU or no driver, or the driver is too old.
     pub fn count(self) -> Result<u32> {
         let mut count = 0;
         check(|error| {
@@ -131,10 +131,10 @@ impl Build {
         Ok(count)
     }
 
-    /// One device; asking starts it.
+    /// Queries one device; this starts it.
     ///
     /// # Errors
-    /// There is no such device.
+    /// The device does not exist.
     pub fn device(self, number: u32) -> Result<Device> {
         let mut device = boundary::Device {
             name: [0; 256],
@@ -165,7 +165,7 @@ impl Build {
     /// All devices.
     ///
     /// # Errors
-    /// There is no GPU, no driver, or one too old.
+    /// There is no GPU or no driver, or the driver is too old.
     pub fn devices(self) -> Result<Vec<Device>> {
         (0..self.count()?)
             .map(|number| self.device(number))
@@ -175,7 +175,7 @@ impl Build {
     /// Measures copies of `bytes` from and to a device.
     ///
     /// # Errors
-    /// There is no such device, or no memory for it.
+    /// The device does not exist, or has too little memory.
     pub fn bandwidth(self, device: u32, bytes: u64) -> Result<Bandwidth> {
         let mut measured = boundary::Bandwidth::default();
         check(|error| {
@@ -189,20 +189,20 @@ impl Build {
         })
     }
 
-    /// Device memory that lists take at most: of so many postings, so many lists, and so many documents.
+    /// Maximum device memory that lists take, for these numbers of postings, lists and documents.
     pub fn lists_bytes(self, postings: u64, lists: u64, documents: u64) -> u64 {
         // SAFETY: plain numbers.
         unsafe { (self.api().lists_bytes)(postings, lists, documents) }
     }
 
-    /// Device memory that inverting a chunk of `text_bytes` takes at most.
+    /// Maximum device memory to invert a chunk of `text_bytes`.
     pub fn peak_bytes(self, text_bytes: u64, method: Method) -> u64 {
         // SAFETY: plain numbers.
         unsafe { (self.api().peak_bytes)(text_bytes, method as u32) }
     }
 }
 
-/// Calls into the boundary, and turns a status into an error.
+/// Calls the boundary, and converts a status to an error.
 fn check(call: impl FnOnce(*mut ErrorText) -> i32) -> Result<()> {
     let mut error = ErrorText { text: [0; 512] };
     let status = call(&raw mut error);
@@ -218,7 +218,7 @@ fn check(call: impl FnOnce(*mut ErrorText) -> i32) -> Result<()> {
     })
 }
 
-/// A C string of the boundary, which always ends within its array.
+/// A C string of the boundary; it always ends within its array.
 fn text(chars: &[c_char]) -> String {
     let bytes: Vec<u8> = chars.iter().map(|&char| char as u8).collect();
     CStr::from_bytes_until_nul(&bytes)
@@ -233,6 +233,6 @@ unsafe fn slice<'a, T>(from: *const T, length: u64) -> &'a [T] {
     if length == 0 {
         return &[];
     }
-    // SAFETY: as the caller promises; the array is in memory, so its length fits.
+    // SAFETY: by the caller's promise; the array is in memory, so its length fits.
     unsafe { std::slice::from_raw_parts(from, length as usize) }
 }

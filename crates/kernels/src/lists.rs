@@ -5,29 +5,29 @@ use std::sync::RwLock;
 
 use crate::{Build, Formula, Result, boundary, check};
 
-/// Lists on the device, weighed by a formula; [`Lane`](crate::Lane)s answer queries from them.
+/// Lists on the device, weighed by a formula. [`Lane`](crate::Lane)s answer queries from them.
 pub struct DeviceLists {
     pub(crate) raw: Raw,
     pub(crate) build: Build,
     /// The length of every list.
     counts: Vec<u32>,
-    /// Held by readers of weights, and by their writer.
+    /// Locked by readers of weights, and by their writer.
     pub(crate) weights: RwLock<()>,
 }
 
-/// Postings that go up together, at least.
+/// Minimum number of postings copied to the device together.
 const GO_UP_TOGETHER: usize = 1 << 22;
 
-/// Lists on their way to the device.
+/// Lists being loaded to the device.
 pub struct ListsBuilder {
     raw: Raw,
     build: Build,
     lengths: Vec<u32>,
-    /// Where every list begins, the one at hand too.
+    /// The start of every list, including the current one.
     starts: Vec<u64>,
-    /// The postings so far.
+    /// The number of postings so far.
     filled: u64,
-    /// Postings that have not gone up yet.
+    /// Postings not copied to the device yet.
     documents: Vec<u32>,
     frequencies: Vec<u8>,
     large_places: Vec<u64>,
@@ -40,26 +40,26 @@ pub(crate) struct Raw {
     pub lists: NonNull<boundary::DeviceLists>,
 }
 
-// SAFETY: all state is the lists' own, and CUDA's calls work on any thread.
+// SAFETY: the lists own all their state, and CUDA's calls work on any thread.
 unsafe impl Send for Raw {}
-// SAFETY: what is shared is only read, but for weights, which have a lock.
+// SAFETY: shared data is only read, except for weights, which have a lock.
 unsafe impl Sync for Raw {}
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // SAFETY: made by the same build, and dropped once.
+        // SAFETY: created by the same build, and dropped once.
         unsafe { (self.build.api().drop_lists)(self.lists.as_ptr()) };
     }
 }
 
 impl ListsBuilder {
-    /// Makes room for `postings`, of documents of these lengths, on a device.
+    /// Allocates space for `postings`, of documents of these lengths, on a device.
     ///
     /// # Errors
-    /// There is no such device, or no memory for it.
+    /// The device does not exist, or has too little memory.
     ///
     /// # Panics
-    /// When there are 2^32 documents or more.
+    /// Panics at 2^32 documents or more.
     pub fn new(build: Build, device: u32, postings: u64, lengths: Vec<u32>) -> Result<Self> {
         assert!(
             u32::try_from(lengths.len()).is_ok(),
@@ -85,13 +85,13 @@ impl ListsBuilder {
         })
     }
 
-    /// Adds postings to the list at hand: documents ascending, and their frequencies.
+    /// Adds postings to the current list: documents, ascending, and their frequencies.
     ///
     /// # Errors
-    /// More than was made room for; the device failed.
+    /// There are more postings than allocated; the device failed.
     ///
     /// # Panics
-    /// When there is no such document, or not as many frequencies as documents.
+    /// Panics if a document does not exist, or if the numbers of frequencies and documents differ.
     pub fn add(&mut self, documents: &[u32], frequencies: &[u32]) -> Result<()> {
         assert_eq!(documents.len(), frequencies.len(), "a frequency each");
         let most = documents.iter().copied().max();
@@ -115,7 +115,7 @@ impl ListsBuilder {
         }
     }
 
-    /// Brings up the postings that have not gone yet.
+    /// Copies the buffered postings to the device.
     fn bring_up(&mut self) -> Result<()> {
         let postings = boundary::Postings {
             documents: self.documents.as_ptr(),
@@ -132,18 +132,19 @@ impl ListsBuilder {
         Ok(())
     }
 
-    /// Ends the list at hand.
+    /// Ends the current list.
     pub fn end_list(&mut self) {
         self.starts.push(self.filled);
     }
 
-    /// Ends with the lists that were ended.
+    /// Finishes with all ended lists.
     ///
     /// # Errors
-    /// Too little device memory; the device failed; other postings than were announced.
+    /// There is too little device memory; the device failed; the number of postings differs from
+    /// the announced one.
     ///
     /// # Panics
-    /// When a list has 2^32 postings or more, or the last was not ended.
+    /// Panics if a list has 2^32 postings or more, or if the last list was not ended.
     pub fn finish(mut self) -> Result<DeviceLists> {
         self.bring_up()?;
         let count = self.starts.len() - 1;
@@ -161,7 +162,7 @@ impl ListsBuilder {
         };
         check(|error| {
             let raw = self.raw.lists.as_ptr();
-            // SAFETY: what is described is read during the call only; documents have been checked.
+            // SAFETY: the descriptions are read during the call only; documents have been checked.
             unsafe { (self.build.api().finish_lists)(raw, &raw const lists, error) }
         })?;
         Ok(DeviceLists {
@@ -179,7 +180,7 @@ impl DeviceLists {
         self.counts.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no lists.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
@@ -187,18 +188,18 @@ impl DeviceLists {
     /// The length of a list.
     ///
     /// # Panics
-    /// When there is no such list.
+    /// Panics if the list does not exist.
     pub fn length(&self, list: u32) -> u32 {
         self.counts[list as usize]
     }
 
-    /// Weighs all postings; waits for readers of weights.
+    /// Weighs all postings. Waits for readers of weights.
     ///
     /// # Errors
     /// The device failed.
     ///
     /// # Panics
-    /// When there is not an idf for every list.
+    /// Panics if there is not one idf for every list.
     pub fn weigh(&self, formula: &Formula<'_>) -> Result<()> {
         assert_eq!(formula.idf.len(), self.len(), "an idf for every list");
         let raw = formula.raw();
@@ -208,7 +209,8 @@ impl DeviceLists {
             .unwrap_or_else(|error| error.into_inner());
         check(|error| {
             let lists = self.raw.lists.as_ptr();
-            // SAFETY: the formula is read during the call only, and nobody else uses the weights.
+            // SAFETY: the formula is read during the call only, and the lock excludes other users
+            // of the weights.
             unsafe { (self.build.api().weigh_lists)(lists, &raw const raw, error) }
         })
     }

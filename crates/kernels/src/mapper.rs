@@ -1,14 +1,14 @@
-//! MapReduce on one device: chunks of records in, groups of values by key out.
+//! MapReduce on one device: it maps chunks of records to pairs, and reduces them to groups by key.
 
 use std::ptr::NonNull;
 
 use crate::{Algorithm, Build, MapperTimes, Result, boundary, check, slice};
 
-/// The pairs that a record is mapped to; see `cpp/functors.hpp`.
+/// The map function; see `cpp/functors.hpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MapFunction {
-    /// (term, record) for every term; terms have a blank behind them.
+    /// (term, record) for every term; each term is followed by a blank.
     Terms = 0,
     /// (the whole record, record).
     Whole = 1,
@@ -16,22 +16,23 @@ pub enum MapFunction {
     Lengths = 2,
     /// (term, none), and (term, other) for every other term of the record.
     Cooccurrences = 3,
-    /// (first, second) and (second, none) for a line of two names; others are left.
+    /// (first, second) and (second, none) for a line of two names; other lines are left to the
+    /// host.
     Edges = 4,
     /// (the text before the first tab, record).
     FirstField = 5,
-    /// (term, record) for a line `term<TAB>document<TAB>tf`, 2^32 document + tf being the note; others are
-    /// left.
+    /// (term, record) for a line `term<TAB>document<TAB>tf`; the note is 2^32 document + tf. Other
+    /// lines are left to the host.
     Postings = 6,
-    /// The bands of a MinHash signature, which is the note.
+    /// The bands of a MinHash signature; the signature is the note.
     Bands = 7,
-    /// (node, 0), and (other, share of the rank) for every other that it links to.
+    /// (node, 0), and (other, share of the rank) for every other node that it links to.
     Ranks = 8,
-    /// A pair of three words, two of which are the key.
+    /// A pair of three words, the first two of which are the key.
     Words = 9,
 }
 
-/// The result of reducing the values of a key.
+/// The reduce function of a key's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ReduceFunction {
@@ -41,37 +42,37 @@ pub enum ReduceFunction {
     Count = 1,
     /// Their sum.
     Sum = 2,
-    /// 2^32 value + how often it is there.
+    /// 2^32 value + the number of its occurrences.
     Runs = 3,
-    /// The least.
+    /// The minimum.
     First = 4,
 }
 
-/// How a [`Mapper`] works.
+/// Options of a [`Mapper`].
 #[derive(Debug, Clone)]
 pub struct MapperOptions {
     /// The device, counted from 0.
     pub device: u32,
     /// Device memory for pairs.
     pub memory_bytes: u64,
-    /// How pairs are sorted.
+    /// The sort algorithm for pairs.
     pub sort: Algorithm,
-    /// Calls after which the device is lost, for tests.
+    /// For tests: calls after which the device is lost.
     #[doc(hidden)]
     pub fail_after: Option<u64>,
-    /// Whether to wait after every stage, so that its time can be told.
+    /// Whether to wait after every stage, so that stages can be timed.
     pub timed: bool,
 }
 
-/// Maps and reduces on one device; its memory is kept from call to call. Several, each on a thread
-/// of its own, overlap.
+/// Maps and reduces on one device, and reuses its memory between calls. Several mappers, each on
+/// its own thread, overlap.
 pub struct Mapper {
     build: Build,
     raw: NonNull<boundary::Mapper>,
     sort: Algorithm,
 }
 
-// SAFETY: all state is the mapper's own, and CUDA's calls work on any thread.
+// SAFETY: the mapper owns all its state, and CUDA's calls work on any thread.
 unsafe impl Send for Mapper {}
 
 /// The groups of a chunk, in the order of their keys.
@@ -79,16 +80,16 @@ unsafe impl Send for Mapper {}
 pub struct Groups<'a> {
     /// Pairs that were emitted.
     pub pairs: u64,
-    /// Two words a group: the key; or the first 8 bytes of a text, and where it is in the chunk,
-    /// 2^32 start + length.
+    /// Two words a group. They are the key, or, for a text, its first 8 bytes and its position in
+    /// the chunk, 2^32 start + length.
     pub keys: &'a [[u64; 2]],
-    /// Where the values of each begin; there is one more.
+    /// The start of each group's values; one entry more than there are groups.
     pub value_starts: &'a [u32],
-    /// The values of all.
+    /// The values of all groups.
     pub values: &'a [u64],
-    /// Words about the records, as many for each.
+    /// Words about the records, the same number for each record.
     pub notes: &'a [u64],
-    /// Records that are left to the host, ascending.
+    /// Records left to the host, ascending.
     pub left: &'a [u32],
 }
 
@@ -96,7 +97,7 @@ impl Mapper {
     /// A mapper on a device.
     ///
     /// # Errors
-    /// There is no such device, or no memory for it.
+    /// The device does not exist, or has too little memory.
     pub fn new(build: Build, options: &MapperOptions) -> Result<Self> {
         let raw_options = boundary::MapperOptions {
             device: options.device,
@@ -119,11 +120,12 @@ impl Mapper {
     /// Maps and reduces the records of a chunk: record r is `bytes[starts[r]..starts[r + 1]]`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) where they have more pairs than there is memory for; too little
-    /// memory; the device failed.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) if the pairs exceed the device memory; there is
+    /// too little memory; the device failed.
     ///
     /// # Panics
-    /// When `starts` are none, do not ascend or lie beyond the bytes, or a record is too short for `map`.
+    /// Panics if `starts` is empty, does not ascend or exceeds the bytes, or if a record is too
+    /// short for `map`.
     pub fn map(
         &mut self,
         map: MapFunction,
@@ -154,7 +156,7 @@ impl Mapper {
         };
         let mut groups = boundary::Groups::default();
         check(|error| {
-            // SAFETY: the records are borrowed for as long as the call lasts.
+            // SAFETY: the records are borrowed for the duration of the call.
             unsafe {
                 (self.build.api().map)(
                     self.raw.as_ptr(),
@@ -164,8 +166,8 @@ impl Mapper {
                 )
             }
         })?;
-        // SAFETY: the boundary gives arrays of these lengths, valid until the next call, which
-        // the borrow of `self` keeps off.
+        // SAFETY: the boundary returns arrays of these lengths, valid until the next call, which
+        // the borrow of `self` prevents.
         unsafe {
             Ok(Groups {
                 pairs: groups.pairs,
@@ -178,7 +180,7 @@ impl Mapper {
         }
     }
 
-    /// Milliseconds of the last call's stages, where they were timed.
+    /// Milliseconds of the last call's stages, if they were timed.
     pub fn times(&self) -> MapperTimes {
         let mut times = MapperTimes::default();
         // SAFETY: `times` outlives the call.
@@ -189,7 +191,7 @@ impl Mapper {
 
 impl Drop for Mapper {
     fn drop(&mut self) {
-        // SAFETY: made by the same build, and dropped once.
+        // SAFETY: created by the same build, and dropped once.
         unsafe { (self.build.api().drop_mapper)(self.raw.as_ptr()) };
     }
 }
@@ -239,7 +241,7 @@ mod tests {
             .collect()
     }
 
-    /// Documents of few letters, so that terms of many lengths share beginnings.
+    /// Documents over a small alphabet: terms of many lengths share prefixes.
     fn documents() -> Vec<Vec<u8>> {
         let mut state = 7_u64;
         let mut below = |most: u64| {
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn whole_records_of_any_length_are_sorted() {
-        // Longer ones than are sorted by radix, empty ones, and zeros at the end.
+        // Terms too long for radix sort, empty terms, and trailing zeros.
         let long = vec![b'x'; 700];
         let records: [&[u8]; 8] = [b"b", b"", &long, b"a\0", b"a", b"a\0\0", &long[1..], b"a\0"];
         let (bytes, starts) = chunk(&records);

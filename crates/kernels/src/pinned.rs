@@ -1,4 +1,4 @@
-//! Host memory that a device copies from and to at full speed.
+//! Host memory that a device copies at full speed, in both directions.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -38,20 +38,20 @@ impl Pinned {
         })
     }
 
-    /// The bytes as words; a rest of fewer than 8 is left out.
+    /// The bytes as words; a remainder of fewer than 8 bytes is left out.
     pub fn as_words(&self) -> &[u64] {
         self.as_records()
     }
 
-    /// The bytes as records; a rest that is smaller than one is left out.
+    /// The bytes as records; a remainder smaller than a record is left out.
     pub fn as_records<R: Record>(&self) -> &[R] {
         let count = self.length / size_of::<R>();
-        // SAFETY: pinned memory begins at a page, the host's at 16 bytes; the bytes are there, and
-        // all bytes are records.
+        // SAFETY: pinned memory is aligned to a page, host memory to 16 bytes; the bytes exist,
+        // and every byte pattern is a record.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), count) }
     }
 
-    /// The same, to be changed.
+    /// The bytes as mutable records.
     pub fn as_records_mut<R: Record>(&mut self) -> &mut [R] {
         let count = self.length / size_of::<R>();
         // SAFETY: as above, `self` is borrowed mutably, and all records are bytes.

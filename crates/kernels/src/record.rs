@@ -6,16 +6,16 @@ use crate::boundary;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Pair<K> {
-    /// The pair is sorted by this.
+    /// The sort key.
     pub key: K,
-    /// Goes with the key.
+    /// The value, moved together with the key.
     pub value: K,
 }
 
 /// A record that can be sorted: `u32`, `u64`, and a [`Pair`] of either.
 ///
 /// # Safety
-/// `KIND` is that of the boundary for records of this size, and every pattern of bits is a record.
+/// `KIND` is the boundary's kind for records of this size, and every bit pattern is a record.
 pub unsafe trait Record: Copy + Send + Sync + 'static {
     #[doc(hidden)]
     const KIND: u32;

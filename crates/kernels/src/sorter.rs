@@ -4,32 +4,33 @@ use std::ptr::NonNull;
 
 use crate::{Build, Pinned, Record, Result, SortTimes, boundary, check};
 
-/// How records are sorted; the order that comes out is the same.
+/// The sort algorithm; all give the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u32)]
 pub enum Algorithm {
     /// By radix, eight bits a pass.
     #[default]
     Radix = 0,
-    /// By comparing and merging.
+    /// Merge sort.
     Merge = 1,
-    /// By Batcher's bitonic network.
+    /// Batcher's bitonic network.
     Bitonic = 2,
 }
 
-/// How a [`Sorter`] works.
+/// Options of a [`Sorter`].
 #[derive(Debug, Clone)]
 pub struct SorterOptions {
     /// The device, counted from 0.
     pub device: u32,
-    /// Device memory to use at most; what is free where `None`.
+    /// Maximum device memory in bytes; `None` means the free memory.
     pub memory_bytes: Option<u64>,
-    /// Keys go up in pieces of so many bytes or more, and each is sorted while the next comes.
+    /// Minimum size in bytes of a piece of keys. Each piece is sorted while the next is copied to
+    /// the device.
     pub piece_bytes: u64,
-    /// Calls after which the device is lost, for tests.
+    /// For tests: calls after which the device is lost.
     #[doc(hidden)]
     pub fail_after: Option<u64>,
-    /// Whether to wait after every stage, so that its time can be told.
+    /// Whether to wait after every stage, so that stages can be timed.
     pub timed: bool,
 }
 
@@ -45,24 +46,24 @@ impl Default for SorterOptions {
     }
 }
 
-/// Sorts on one device, stably; its memory is kept from call to call. Several, each on a thread of
-/// its own, use the link both ways at once.
+/// Sorts on one device, stably, and reuses its memory between calls. Several sorters, each on its
+/// own thread, use the link in both directions at once.
 pub struct Sorter {
     build: Build,
     raw: NonNull<boundary::Sorter>,
 }
 
-// SAFETY: all state is the sorter's own, and CUDA's calls work on any thread.
+// SAFETY: the sorter owns all its state, and CUDA's calls work on any thread.
 unsafe impl Send for Sorter {}
 
 impl Sorter {
     /// A sorter on a device.
     ///
     /// # Errors
-    /// There is no such device, or no memory for it.
+    /// The device does not exist, or has too little memory.
     ///
     /// # Panics
-    /// When pieces have no bytes.
+    /// Panics if the piece size is 0.
     pub fn new(build: Build, options: &SorterOptions) -> Result<Self> {
         assert!(options.piece_bytes > 0, "a piece has a byte at least");
         let raw_options = boundary::SorterOptions {
@@ -87,19 +88,19 @@ impl Sorter {
     /// [`Sorter::sort_pinned`] is several times as fast.
     ///
     /// # Errors
-    /// More records than [`Sorter::most_records`]; too little memory; the device failed. Unless there
-    /// were too many, the records may be lost.
+    /// There are more records than [`Sorter::most_records`]; there is too little memory; the
+    /// device failed. Except in the first case, the records may be lost.
     pub fn sort<R: Record>(&mut self, algorithm: Algorithm, records: &mut [R]) -> Result<()> {
         self.call(algorithm, records, false)
     }
 
-    /// Sorts the first `count` records of pinned memory, and gives them.
+    /// Sorts the first `count` records of pinned memory, and returns them.
     ///
     /// # Errors
     /// As for [`Sorter::sort`].
     ///
     /// # Panics
-    /// When there are not so many.
+    /// Panics if the memory has fewer records.
     pub fn sort_pinned<'a, R: Record>(
         &mut self,
         algorithm: Algorithm,
@@ -125,20 +126,20 @@ impl Sorter {
             count: records.len() as u64,
         };
         check(|error| {
-            // SAFETY: the records are borrowed mutably for as long as the call lasts, after which
-            // nothing is copied any more.
+            // SAFETY: the records are borrowed mutably for the duration of the call; no copy runs
+            // after it.
             unsafe { (self.build.api().sort)(self.raw.as_ptr(), &raw const sorting, error) }
         })
     }
 
-    /// The most records for which there is device memory: what was free when the sorter was made,
-    /// and not more than the options allow.
+    /// Maximum number of records that fit in device memory: the memory free when the sorter was
+    /// created, within the limit of the options.
     pub fn most_records<R: Record>(&self, algorithm: Algorithm) -> u64 {
         // SAFETY: plain numbers.
         unsafe { (self.build.api().most_records)(self.raw.as_ptr(), R::KIND, algorithm as u32) }
     }
 
-    /// Milliseconds of the last call's stages, where they were timed.
+    /// Milliseconds of the last call's stages, if they were timed.
     pub fn times(&self) -> SortTimes {
         let mut times = SortTimes::default();
         // SAFETY: `times` outlives the call.
@@ -149,7 +150,7 @@ impl Sorter {
 
 impl Drop for Sorter {
     fn drop(&mut self) {
-        // SAFETY: made by the same build, and dropped once.
+        // SAFETY: created by the same build, and dropped once.
         unsafe { (self.build.api().drop_sorter)(self.raw.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Keys and values as bytes, and hashes of those.
+//! Encodes keys and values as bytes, and hashes the bytes.
 
 use postcard::ser_flavors::Flavor;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ fn unwritable(error: postcard::Error) -> Error {
     ))
 }
 
-/// Takes a value off the front of `bytes`.
+/// Decodes a value from the front of `bytes`, and removes it.
 #[inline]
 pub(crate) fn take<'a, T: Deserialize<'a>>(bytes: &mut &'a [u8]) -> Result<T> {
     let mut from = postcard::Deserializer::from_bytes(bytes);
@@ -29,7 +29,7 @@ pub(crate) fn take<'a, T: Deserialize<'a>>(bytes: &mut &'a [u8]) -> Result<T> {
     Ok(value)
 }
 
-/// What `bytes` hold.
+/// Decodes all of `bytes`.
 #[inline]
 pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
     postcard::from_bytes(bytes).map_err(unreadable)
@@ -42,7 +42,7 @@ fn unreadable(error: postcard::Error) -> Error {
     ))
 }
 
-/// Where [`encode`] puts bytes.
+/// The destination of [`encode`].
 struct Append<'a>(&'a mut Vec<u8>);
 
 impl Flavor for Append<'_> {
@@ -65,7 +65,7 @@ impl Flavor for Append<'_> {
     }
 }
 
-/// Adds `bytes`, most often one to four, for which no call is worth its while, to `all`.
+/// Appends `bytes` to `all`. Most are one to four bytes, too few for a call.
 #[inline(always)]
 pub(crate) fn push_few(bytes: &[u8], all: &mut Vec<u8>) {
     match bytes {
@@ -77,20 +77,20 @@ pub(crate) fn push_few(bytes: &[u8], all: &mut Vec<u8>) {
     }
 }
 
-/// Encoded bytes: up to 15 in one word with their number, more in a buffer.
+/// Encoded bytes: up to 15 in one word together with their number, more in a buffer.
 #[derive(Default)]
 pub(crate) struct Word {
     word: u128,
     length: usize,
-    /// All bytes, once there are more than 15.
+    /// All bytes, if there are more than 15.
     long: Vec<u8>,
 }
 
-/// The most bytes in a word.
+/// Maximum number of bytes in a word.
 const SHORT: usize = 15;
 
 impl Word {
-    /// Makes it the bytes of `value`.
+    /// Replaces the content by the encoding of `value`.
     #[inline]
     pub(crate) fn encode(&mut self, value: &impl Serialize) -> Result<()> {
         (self.word, self.length) = (0, 0);
@@ -99,13 +99,13 @@ impl Word {
         value.serialize(&mut serializer).map_err(unwritable)
     }
 
-    /// Bytes and number in one word, if they fit.
+    /// Bytes and their number in one word, if they fit.
     #[inline]
     pub(crate) fn short(&self) -> Option<u128> {
         (self.length <= SHORT).then_some(self.word | (self.length as u128) << 120)
     }
 
-    /// The bytes, where they do not fit into a word.
+    /// The bytes, if they do not fit in a word.
     pub(crate) fn long(&self) -> &[u8] {
         &self.long
     }
@@ -130,13 +130,13 @@ impl Word {
     }
 }
 
-/// What [`Word::short`] gives of `bytes`.
+/// The result of [`Word::short`] for `bytes`.
 #[inline]
 pub(crate) fn word(bytes: &[u8]) -> Option<u128> {
     (bytes.len() <= SHORT).then(|| low_bytes(bytes) | (bytes.len() as u128) << 120)
 }
 
-/// Where [`Word::encode`] puts bytes.
+/// The destination of [`Word::encode`].
 struct Fill<'a>(&'a mut Word);
 
 impl Flavor for Fill<'_> {
@@ -150,7 +150,7 @@ impl Flavor for Fill<'_> {
     #[inline]
     fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
         let length = self.0.length;
-        // Such as the length before a text.
+        // For example the length before a text.
         if let &[byte] = bytes
             && length < SHORT
         {
@@ -173,7 +173,7 @@ impl Flavor for Fill<'_> {
     }
 }
 
-/// Up to 16 bytes as a number, by two loads that overlap, whatever their number.
+/// Up to 16 bytes as a number, by two overlapping loads for every length.
 #[inline]
 fn low_bytes(bytes: &[u8]) -> u128 {
     let count = bytes.len();
@@ -196,14 +196,14 @@ fn low_bytes(bytes: &[u8]) -> u128 {
 const A: u64 = 0x9e37_79b9_7f4a_7c15;
 const B: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// A hash of what [`Word::short`] gives.
+/// A hash of a result of [`Word::short`].
 #[inline]
 pub(crate) fn hash_word(word: u128) -> u64 {
     fold(word as u64 ^ A, (word >> 64) as u64 ^ B)
 }
 
-/// A hash of bytes of any number: that of the word, where they fit into one. The same everywhere
-/// and always: partitions depend on it.
+/// A hash of any number of bytes; it equals the hash of the word if they fit in one. It never
+/// changes, on any machine: partitions depend on it.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     hash_word(word(bytes).unwrap_or_else(|| {
         let state = bytes.chunks(16).fold(A, |state, block| {

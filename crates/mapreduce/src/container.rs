@@ -1,8 +1,8 @@
-//! The container of a map worker: pairs go in one by one and come out as sorted runs.
+//! The container of a map worker: it receives pairs one by one and returns them as sorted runs.
 //!
-//! Every key is held once. With a combiner a key has one value, and later values are added to it
-//! at once. Without one, values are logged as bytes, and grouped by a counting sort at the end.
-//! A value that several pairs in a row share is logged once.
+//! Every key is stored once. With a combiner a key has one value, and later values are added to it
+//! at once. Without a combiner, values are logged as bytes and grouped by a counting sort at the
+//! end. If consecutive pairs have the same value, it is logged once.
 
 use std::cmp::Ordering;
 
@@ -17,23 +17,23 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
 use tokapi_storage::progress::Progress;
 
-/// Pairs of keys, as bytes, and values.
+/// Collects pairs of encoded keys and values.
 pub(crate) struct Container<V> {
     keys: Keys,
     values: Values<V>,
-    /// The key that is being taken.
+    /// The key being added.
     word: Word,
-    /// The values of keys that are looked up together, and the numbers of these keys.
+    /// The values of keys that are looked up together, and the numbers of the keys.
     staged: Vec<V>,
     ids: Vec<u32>,
-    /// The first pair that could not be taken.
+    /// The error of the first pair that could not be added.
     failed: Option<Error>,
     emitted: u64,
-    /// How far the container was filled before the record that is being mapped.
+    /// The fill level before the current record.
     mark: Position,
 }
 
-/// How far a container is filled.
+/// The fill level of a container.
 #[derive(Debug, Clone, Copy, Default)]
 struct Position {
     keys: usize,
@@ -41,7 +41,7 @@ struct Position {
     emitted: u64,
 }
 
-/// The place of a key in the order of its run.
+/// The sort position of a key in its run.
 pub(crate) struct KeyOrder {
     /// Its partition.
     pub part: u32,
@@ -50,7 +50,7 @@ pub(crate) struct KeyOrder {
 }
 
 impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
-    /// An empty container. With `takes_back`, [`Container::take_back`] works.
+    /// An empty container. [`Container::take_back`] works only with `takes_back`.
     pub(crate) fn new(combiner: Option<Combine<V>>, takes_back: bool) -> Self {
         let values = match combiner {
             Some(combine) => Values::Combined(Combined {
@@ -72,7 +72,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         }
     }
 
-    /// Takes a pair; `place` is the small number of the key, if keys have one.
+    /// Adds a pair; `place` is the place of the key, if keys have places.
     #[inline]
     pub(crate) fn pair(&mut self, key: &impl Serialize, place: Option<usize>, value: V) {
         let taken = match &mut self.values {
@@ -86,7 +86,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         self.keep_failure(taken);
     }
 
-    /// Takes a pair of each key, all with one value.
+    /// Adds a pair for each key, all with one value.
     #[inline]
     pub(crate) fn pairs<K: Serialize>(
         &mut self,
@@ -102,7 +102,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
                 true
             }
         };
-        // Each loop has one way to go, and no call within.
+        // Each loop has one code path and no calls.
         match logs {
             true => keys.for_each(|key| {
                 let taken = self.log(&key, place(&key));
@@ -122,7 +122,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         }
     }
 
-    /// Takes a pair whose value is combined with others.
+    /// Adds a pair whose value is combined with others.
     #[inline]
     fn combine(&mut self, key: &impl Serialize, place: Option<usize>, value: V) -> Result<()> {
         match (self.number(key, place)?, &mut self.values) {
@@ -133,7 +133,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         Ok(())
     }
 
-    /// Takes a pair of the value that was last logged.
+    /// Adds a pair with the last logged value.
     #[inline]
     fn log(&mut self, key: &impl Serialize, place: Option<usize>) -> Result<()> {
         if let (Some(id), Values::Logged(log)) = (self.number(key, place)?, &mut self.values) {
@@ -143,7 +143,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         Ok(())
     }
 
-    /// The number of the key of the next pair; none where it is staged.
+    /// The number of the key of the next pair; none if the key is staged.
     #[inline]
     fn number(&mut self, key: &impl Serialize, place: Option<usize>) -> Result<Option<u32>> {
         self.emitted += 1;
@@ -177,7 +177,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         }
     }
 
-    /// Looks the staged keys up, and takes their pairs.
+    /// Looks up the staged keys, and adds their pairs.
     fn look_up(&mut self) {
         match &mut self.values {
             Values::Combined(combined) => {
@@ -193,10 +193,10 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         }
     }
 
-    /// The pairs of a record are all there.
+    /// Ends a record: all its pairs have been added.
     ///
     /// # Errors
-    /// One of them could not be taken.
+    /// One of the pairs could not be added.
     pub(crate) fn end_record(&mut self) -> Result<()> {
         self.look_up();
         let pairs = match &mut self.values {
@@ -217,7 +217,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         Ok(())
     }
 
-    /// Forgets the pairs since the last record ended.
+    /// Removes the pairs added since the last record ended.
     pub(crate) fn take_back(&mut self) {
         self.failed = None;
         self.emitted = self.mark.emitted;
@@ -230,23 +230,23 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         }
     }
 
-    /// How many pairs were taken since this was last asked.
+    /// The number of pairs added since the last call.
     pub(crate) fn end_task(&mut self) -> u64 {
         self.mark.emitted = 0;
         std::mem::take(&mut self.emitted)
     }
 
-    /// Whether values are combined, so that the container may serve many tasks.
+    /// Whether values are combined. Such a container may serve many tasks.
     pub(crate) fn combines(&self) -> bool {
         matches!(self.values, Values::Combined(_))
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the container is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.len() == 0
     }
 
-    /// What it takes in memory, about; when it is made a run, that included.
+    /// The approximate memory it takes, including the memory to make a run.
     pub(crate) fn memory_bytes(&self) -> usize {
         let keys = self.keys.len() * size_of::<Sorted>() + self.keys.memory_bytes();
         keys + match &self.values {
@@ -255,7 +255,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         }
     }
 
-    /// About how many bytes its run has.
+    /// The approximate size of its run in bytes.
     pub(crate) fn run_bytes(&self) -> usize {
         let values = match &self.values {
             Values::Combined(combined) => combined.values.len() * size_of::<V>(),
@@ -264,8 +264,8 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         self.keys.bytes() + 4 * self.keys.len() + values
     }
 
-    /// Writes all pairs in order to `run`, and forgets them. `place` gives the place of a key in
-    /// the order; `compare` decides between keys of one place.
+    /// Writes all pairs in order to `run`, and removes them. `place` returns the sort position of
+    /// a key; `compare` orders keys with equal positions.
     pub(crate) fn write(
         &mut self,
         run: &mut RunWriter,
@@ -335,7 +335,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
     }
 }
 
-/// A key on its way to its place in a run.
+/// A key being sorted for a run.
 struct Sorted {
     prefix: u64,
     part: u32,
@@ -356,7 +356,7 @@ fn sorted(
         Ok(())
     };
     if keys.have_places() {
-        // Places ascend as keys do.
+        // Places ascend with keys.
         keys.by_place().try_for_each(push)?;
         sorted.sort_by_key(|key| key.part);
         return Ok(sorted);

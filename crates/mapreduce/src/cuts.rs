@@ -1,4 +1,4 @@
-//! Where partitions begin: at partition numbers, or at keys sampled from the runs.
+//! The boundaries of partitions: partition numbers, or keys sampled from the runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,18 +6,18 @@ use super::codec;
 use super::job::{Job, compare};
 use super::run::{Mark, Run};
 
-/// How keys are dealt out to reduce tasks.
+/// The distribution of keys over reduce tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Partitions {
-    /// By [`Job::partition`], into so many: each is in key order.
+    /// This many partitions by [`Job::partition`]; each is in key order.
     Hashed(u32),
-    /// Into about so many ranges of keys, each about as many bytes: all partitions one after the
-    /// other are in key order.
+    /// About this many ranges of keys of about equal size in bytes. The concatenation of all
+    /// partitions is in key order.
     Ranges(u32),
 }
 
 impl Partitions {
-    /// As many that are ranges of keys.
+    /// The same number of partitions, as ranges of keys.
     pub(super) fn in_ranges(self) -> Self {
         match self {
             Partitions::Hashed(count) | Partitions::Ranges(count) => Partitions::Ranges(count),
@@ -29,12 +29,12 @@ impl Partitions {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Cut {
     part: u32,
-    /// The first key; none where it begins with the first of its number.
+    /// The first key; none if the partition begins with the first key of its number.
     key: Option<Vec<u8>>,
 }
 
 impl Cut {
-    /// Whether a group stands at or behind the cut.
+    /// Whether a group is at or after the cut.
     pub(crate) fn is_at_or_before<J: Job>(&self, part: u32, key: &[u8]) -> bool {
         match part.cmp(&self.part) {
             std::cmp::Ordering::Equal => match &self.key {
@@ -45,20 +45,21 @@ impl Cut {
         }
     }
 
-    /// The first key, as it is stored, for whoever must find it.
+    /// The encoded first key, for searches.
     pub(crate) fn first_key(&self) -> Option<String> {
         let key = self.key.as_ref()?;
         Some(key.escape_ascii().to_string())
     }
 
-    /// Its partition and the prefix of its first key: a group with less stands before the cut.
+    /// Its partition and the prefix of its first key: groups with smaller values come before the
+    /// cut.
     pub(crate) fn least<J: Job>(&self) -> (u32, u64) {
         let key = self.key.as_deref();
         let key = key.and_then(|key| codec::decode::<J::Key<'_>>(key).ok());
         (self.part, key.map_or(0, |key| J::prefix(&key)))
     }
 
-    /// The last of `marks` with nothing behind the cut before it.
+    /// The last of `marks` such that nothing before it is after the cut.
     pub(crate) fn last_mark_before<J: Job>(&self, marks: &[Mark]) -> usize {
         let before = |mark: &Mark| !self.is_at_or_before::<J>(mark.part, &mark.key);
         marks.partition_point(before).saturating_sub(1)
@@ -73,7 +74,7 @@ pub(crate) fn cuts<J: Job>(partitions: Partitions, runs: &[Run]) -> Vec<Cut> {
         }
         Partitions::Ranges(count) => u64::from(count.max(1)),
     };
-    // The bytes from each mark to the next, at the mark's key: a sample of all keys.
+    // The bytes from each mark to the next, with the mark's key: a sample of all keys.
     let mut sample: Vec<(&[u8], u64)> = Vec::new();
     for run in runs {
         let ends = run.marks.iter().skip(1).map(|mark| mark.before_bytes);
@@ -88,7 +89,7 @@ pub(crate) fn cuts<J: Job>(partitions: Partitions, runs: &[Run]) -> Vec<Cut> {
     let first = sample.first().map(|&(key, _)| key);
     let (mut sum, mut shares) = (0, 0);
     for (key, bytes) in sample {
-        // As many shares of the whole as stand before the key.
+        // The number of equal shares of the total that come before the key.
         let before = u128::from(sum) * u128::from(count) / u128::from(total.max(1));
         let last = cuts.last().and_then(|cut| cut.key.as_deref());
         if before > shares && last != Some(key) && first != Some(key) {

@@ -1,4 +1,4 @@
-//! Documents as the records of jobs: every block of a corpus is a split.
+//! Documents as the records of jobs. Every block of a corpus is a split.
 
 use std::fmt;
 use std::path::Path;
@@ -14,7 +14,7 @@ use tokapi_text::analyze::cut::{Cutter, State};
 use tokapi_text::analyze::{Analyzer, AnalyzerOptions};
 use tokapi_text::corpus::{Block, Chunk, Corpus, Skipped};
 
-/// Where a document stands among all of an input: places ascend as documents do.
+/// The place of a document in the whole input; places ascend with documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "(u32, u32)", into = "(u32, u32)")]
 pub struct DocumentPlace {
@@ -24,7 +24,7 @@ pub struct DocumentPlace {
     pub index: u32,
 }
 
-/// From split and index; a pair is faster to read than a field after the other.
+/// Built from split and index: a pair is faster to decode than two fields.
 impl From<(u32, u32)> for DocumentPlace {
     #[inline]
     fn from((split, index): (u32, u32)) -> Self {
@@ -42,21 +42,22 @@ impl From<DocumentPlace> for (u32, u32) {
 /// A document, cut into terms.
 #[derive(Clone, Copy)]
 pub struct Document<'a> {
-    /// Where it stands.
+    /// Its place in the input.
     pub place: DocumentPlace,
-    /// Its id; empty where the format has none, which stands for its number in the whole input.
+    /// Its id. It is empty if the format has no ids; then the id is the document's number in the
+    /// input.
     pub id: &'a str,
-    /// Its text; ASCII letters are lower-cased if the analyzer does that.
+    /// Its text; ASCII letters are in lower case if the analyzer lowers them.
     pub text: &'a str,
-    /// The file that it stands in.
+    /// The file of the document.
     pub file: &'a Path,
-    /// Where raw terms start and end.
+    /// The start and end of each raw term.
     edges: &'a [u32],
-    /// What raw terms become, where not all stay as they are.
+    /// The normalization of raw terms, unless all stay unchanged.
     names: Option<&'a Names>,
 }
 
-/// What raw terms become; those that are not in it stay as they are.
+/// Normalized forms by raw term; terms not in it stay unchanged.
 type Names = HashMap<Box<str>, Option<Box<str>>>;
 
 impl<'a> Document<'a> {
@@ -91,11 +92,11 @@ fn raw_terms<'a>(text: &'a str, edges: &'a [u32]) -> impl Iterator<Item = &'a st
     edges.chunks_exact(2).map(term)
 }
 
-/// The documents of a corpus, as input of jobs.
+/// The documents of a corpus, as the input of jobs.
 pub struct Documents {
     corpus: Corpus,
     analyzer: Arc<Analyzer>,
-    /// Blocks whose buffers can be used again.
+    /// Blocks whose buffers can be reused.
     spare: Arc<Mutex<Vec<Block>>>,
 }
 
@@ -160,7 +161,7 @@ impl PortableInput for Documents {
 pub struct DocumentReader {
     analyzer: Arc<Analyzer>,
     cutter: Cutter,
-    /// Where blocks go that are used again, if there is use for them.
+    /// Receives blocks to reuse, if they can be reused.
     spare: Option<Arc<Mutex<Vec<Block>>>>,
     chunk: Chunk,
     edges: Vec<u32>,
@@ -180,7 +181,7 @@ impl DocumentReader {
     }
 }
 
-/// Raw terms whose names are remembered: some 100 MB.
+/// Maximum number of raw terms whose normalized forms are cached: about 100 MB.
 const MOST_NAMES: usize = 1 << 20;
 
 impl Reader for DocumentReader {
@@ -212,7 +213,7 @@ impl Reader for DocumentReader {
                         continue;
                     }
                     let name = self.analyzer.normalize(raw);
-                    // A stem is remembered also where it is the word, for it takes long to find.
+                    // A stem is cached even if it equals the word, because stemming is slow.
                     if self.analyzer.stems() || name.as_deref() != Some(raw) {
                         let name = name.map(|name| name.into_owned().into_boxed_str());
                         self.names.insert(raw.into(), name);
@@ -245,19 +246,19 @@ impl DocumentReader {
             self.chunk.text[span.start..span.end].make_ascii_lowercase();
         }
         self.edges.clear();
-        // The byte behind a document is none of a term; the padding of the chunk is long enough.
+        // The byte behind a document belongs to no term; the padding of the chunk is long enough.
         let end = span.start + (length as usize + 1).next_multiple_of(64);
         let (text, edges) = (&self.chunk.text, &mut self.edges);
         self.cutter
             .edges(text, span.start, end, &mut State::default(), edges);
         let within = edges.partition_point(|&edge| edge <= length);
-        // Where the next document begins at once, its first term does not belong here.
+        // If the next document begins there, its first term is not part of this one.
         edges.truncate(within & !1);
         Ok(())
     }
 }
 
-/// Text of a document, which always is valid.
+/// Text of a document. It is always valid.
 fn text<'a>(chunk: &Chunk, index: usize, bytes: &'a [u8]) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|_| Error::Input {
         place: Place {

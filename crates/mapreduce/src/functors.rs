@@ -1,16 +1,16 @@
 //! A job's functions on a device, for the runner [`Gpu`](super::Gpu).
 //!
-//! Records go there as bytes, and what comes back are the groups of a chunk: keys in order, each
-//! with its values, which are words. A job says how its records become bytes, and what keys
-//! and words stand for; its own `reduce` makes the outputs of all chunks.
+//! Records go to the device as bytes. The groups of a chunk come back: keys in order, each with
+//! its values, which are words. A job defines the bytes of its records, and the meaning of keys
+//! and words. Its own `reduce` makes the outputs of all chunks.
 
 use super::documents::{Document, DocumentPlace};
 use super::job::{Job, Record};
 
-/// What a record is mapped to; the functions are in `kernels/cpp/functors.hpp`.
+/// The map function; implemented in `kernels/cpp/functors.hpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapFunction {
-    /// (term, record) for every term; terms have a blank behind them.
+    /// (term, record) for every term; each term is followed by a blank.
     Terms,
     /// (the whole record, record).
     Whole,
@@ -18,73 +18,74 @@ pub enum MapFunction {
     Lengths,
     /// (term, none), and (term, other) for every other term of the record.
     Cooccurrences,
-    /// (first, second) and (second, none) for a line of two names; others are left to the host.
+    /// (first, second) and (second, none) for a line of two names; other lines are left to the
+    /// host.
     Edges,
-    /// (what stands before the first tab, record).
+    /// (the text before the first tab, record).
     FirstField,
-    /// (term, record) for a line `term<TAB>document<TAB>tf`, 2^32 document + tf being the note; others
-    /// are left to the host.
+    /// (term, record) for a line `term<TAB>document<TAB>tf`; the note is 2^32 document + tf. Other
+    /// lines are left to the host.
     Postings,
-    /// The bands of a MinHash signature, which is the note.
+    /// The bands of a MinHash signature; the signature is the note.
     Bands,
-    /// (node, 0), and (other, share of the rank) for every other that it links to.
+    /// (node, 0), and (other, share of the rank) for every other node that it links to.
     Ranks,
-    /// A pair of three words, two of which are the key.
+    /// A pair of three words, the first two of which are the key.
     Words,
 }
 
-/// What the values of a key are reduced to within a chunk.
+/// The reduce function of a key's values within a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReduceFunction {
-    /// All of them stay.
+    /// Keeps all values.
     Nothing,
-    /// Their number, each counting 1: a combiner.
+    /// Their number; each value counts 1. This is a combiner.
     Count,
-    /// Their sum: a combiner.
+    /// Their sum. This is a combiner.
     Sum,
-    /// The least, where all are the same: a combiner.
+    /// The minimum, if all values are equal. This is a combiner.
     First,
-    /// 2^32 value + how often it is there.
+    /// 2^32 value + the number of its occurrences.
     Runs,
 }
 
 /// The functions of a job on a device.
 pub struct Functors<J: Job> {
-    /// What a record is mapped to.
+    /// The map function.
     pub map: MapFunction,
-    /// What the values of a key are reduced to.
+    /// The reduce function within a chunk.
     pub reduce: ReduceFunction,
-    /// Adds a record to bytes, as `map` expects it, and takes note of it as the job's own `map` does.
+    /// Appends a record in the form that `map` expects, and notes it as the job's own `map` does.
     pub record: fn(&J, Record<'_, J>, &mut Vec<u8>, &mut J::Note),
     /// The key of a group.
     pub key: for<'a> fn(DeviceKey<'a>) -> J::Key<'a>,
-    /// Gives the values that a word stands for; or says what is wrong with it.
+    /// Returns the values of a word, or the reason why it is invalid.
     pub values: ValuesOf<J>,
 }
 
-/// Gives the values that a word stands for, each with how often it comes in a row.
+/// Passes on the values of a word, each with the number of its consecutive occurrences.
 pub type ValuesOf<J> =
     fn(&J, DeviceValue<'_>, &mut dyn FnMut(<J as Job>::Value, u64)) -> Result<(), &'static str>;
 
-/// A key that came back.
+/// A key from the device.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceKey<'a> {
-    /// The split that it was found in.
+    /// The split of the key.
     pub split: u32,
-    /// Where keys are text.
+    /// The key, if keys are text.
     pub text: &'a str,
-    /// Where they are not.
+    /// The key, if keys are words.
     pub words: [u64; 2],
     /// The first value.
     pub value: u64,
 }
 
-/// A value that came back.
+/// A value from the device.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceValue<'a> {
-    /// Its key, where keys are text.
+    /// Its key, if keys are text.
     pub key: &'a str,
-    /// Itself.
+    /// The word.
     pub word: u64,
     pub(super) split: u32,
     /// The number of the first record in its split.
@@ -96,7 +97,7 @@ pub struct DeviceValue<'a> {
 }
 
 impl<'a> DeviceValue<'a> {
-    /// Where a record stands.
+    /// The place of a record.
     pub fn place(&self, record: u32) -> DocumentPlace {
         DocumentPlace {
             split: self.split,
@@ -109,7 +110,7 @@ impl<'a> DeviceValue<'a> {
         &self.notes[record as usize * self.note_words..][..self.note_words]
     }
 
-    /// The text that the word stands for; none where it is the empty one.
+    /// The text of the word; none for the empty text.
     pub fn text(&self) -> Result<Option<&'a str>, &'static str> {
         match self.word as u32 {
             0 => Ok(None),
@@ -126,7 +127,7 @@ pub(super) fn slice(bytes: &[u8], slice: u64) -> Result<&str, &'static str> {
     text.ok_or("the device gave a text that is none")
 }
 
-/// Adds the terms of a document, a blank behind each.
+/// Appends the terms of a document, each followed by a blank.
 pub(super) fn push_terms(document: &Document<'_>, bytes: &mut Vec<u8>) -> u32 {
     let mut terms = 0;
     for term in document.terms() {

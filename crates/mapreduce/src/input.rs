@@ -1,4 +1,4 @@
-//! Where records come from: splits, taken from a queue by the map tasks, and their records.
+//! The source of records: map tasks take splits from a queue and read their records.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ use tokapi_storage::error::Result;
 use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::Skipped;
 
-/// An input splitter: gives pieces of the input, each the work of one map task.
+/// An input. It yields splits; each split is the work of one map task.
 pub trait Input: Send {
-    /// A piece of the input, not necessarily read yet.
+    /// A split of the input, possibly not read yet.
     type Split: Send;
-    /// What reads the records of splits.
+    /// Reads the records of splits.
     type Reader: Reader<Split = Self::Split>;
 
-    /// Makes splits small from now on: whoever asks holds the pairs of many together, so that more
-    /// of them cost nothing, and each is read while it is in the cache.
+    /// Makes splits small from now on. The caller combines the pairs of many splits, so more
+    /// splits cost nothing, and each is read while it is in the cache.
     fn split_finely(&mut self) {}
 
-    /// Begins the stage of reading, with the size of the input in bytes if it is known.
+    /// Begins the progress stage of reading, with the size of the input in bytes if it is known.
     fn begin(&self, progress: &Progress) {
         progress.begin(Stage::Reading, 0);
     }
@@ -31,21 +31,22 @@ pub trait Input: Send {
     /// The input cannot be read.
     fn next_split(&mut self) -> Result<Option<Self::Split>>;
 
-    /// A reader, for one thread.
+    /// Creates a reader for one thread.
     fn reader(&self) -> Self::Reader;
 }
 
 /// Reads the records of splits.
 pub trait Reader: Send {
-    /// What it reads.
+    /// The type of splits.
     type Split;
-    /// A record; shown, it says where it stands, for whoever must find it.
+    /// A record. Its `Display` form tells its place in the input.
     type Record<'a>: Copy + fmt::Display;
 
-    /// Gives every record of split number `number` to `each`, in order, and says what was left out.
+    /// Passes every record of split number `number` to `each`, in order, and returns the omitted
+    /// inputs.
     ///
     /// # Errors
-    /// What `each` says; the split cannot be read.
+    /// An error of `each`; the split cannot be read.
     fn read(
         &mut self,
         number: u32,
@@ -54,25 +55,25 @@ pub trait Reader: Send {
     ) -> Result<Skipped>;
 }
 
-/// An input whose splits can be read elsewhere.
+/// An input whose splits can be read by other processes.
 pub trait PortableInput: Input<Split: Serialize + DeserializeOwned + Clone> {
-    /// What a reader is made of.
+    /// The description of a reader.
     type Reading: Serialize + DeserializeOwned;
 
-    /// What makes a reader of this input elsewhere.
+    /// Describes the reader of this input for another process.
     fn reading(&self) -> Self::Reading;
 
-    /// A reader.
+    /// Creates a reader from a description.
     ///
     /// # Errors
-    /// It cannot be made of what was described.
+    /// The description is invalid.
     fn reader_of(reading: Self::Reading) -> Result<Self::Reader>;
 
-    /// Takes note that a split is read elsewhere.
+    /// Records that another process reads a split.
     fn passed(&self, split: &Self::Split) {
         let _ = split;
     }
 
-    /// Where a split stands in the input, for whoever must find it.
+    /// The place of a split in the input, for messages.
     fn place(split: &Self::Split) -> String;
 }

@@ -1,4 +1,4 @@
-//! A list as the records of jobs, in memory or on scratch: for jobs of several steps.
+//! A list as the records of jobs, in memory or on scratch. Jobs of several steps use it.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ use tokapi_text::corpus::Skipped;
 
 /// A record, and its number.
 pub struct Item<'a, T> {
-    /// Its place among all.
+    /// Its position in the list.
     pub number: usize,
     /// The record.
     pub item: &'a T,
@@ -35,22 +35,22 @@ impl<T> fmt::Display for Item<'_, T> {
     }
 }
 
-/// A list, as input of jobs.
+/// A list, as the input of jobs.
 pub struct Items<T> {
     source: Source<T>,
     next: usize,
     split: usize,
 }
 
-/// Where items are.
+/// The storage of the items.
 enum Source<T> {
     List(Arc<Vec<T>>),
-    /// What gives the next one.
+    /// A function that returns the next item.
     Stream(Box<dyn FnMut() -> Result<Option<T>> + Send>),
 }
 
 impl<T> Items<T> {
-    /// The records of `items`, `split` of them to a map task.
+    /// The records of `items`, with `split` records a map task.
     pub fn new(items: Arc<Vec<T>>, split: usize) -> Self {
         Items {
             source: Source::List(items),
@@ -59,7 +59,7 @@ impl<T> Items<T> {
         }
     }
 
-    /// All of `records`, `split` of them to a map task: so many are in memory at a time.
+    /// All of `records`, with `split` records a map task; this many are in memory at a time.
     pub fn of(records: Records<T>, split: usize) -> Self
     where
         T: DeserializeOwned + 'static,
@@ -68,7 +68,7 @@ impl<T> Items<T> {
         Items::stream(move || cursor.next(&records), split)
     }
 
-    /// What `next` gives, until it gives none.
+    /// The results of `next`, until it returns none.
     pub(super) fn stream(
         next: impl FnMut() -> Result<Option<T>> + Send + 'static,
         split: usize,
@@ -81,15 +81,15 @@ impl<T> Items<T> {
     }
 }
 
-/// Some neighbours of a list.
+/// Consecutive items of a list.
 #[derive(Serialize, Deserialize)]
 #[serde(from = "(usize, Vec<T>)", bound(deserialize = "T: DeserializeOwned"))]
 #[serde(into = "(usize, Vec<T>)", bound(serialize = "T: Clone + Serialize"))]
 pub struct ItemSplit<T> {
-    /// The number of the first.
+    /// The number of the first item.
     first: usize,
     items: Arc<Vec<T>>,
-    /// Where they stand in `items`.
+    /// Their range in `items`.
     range: Range<usize>,
 }
 

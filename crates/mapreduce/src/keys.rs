@@ -1,32 +1,33 @@
-//! The keys that a worker holds: each once, with a number of its own.
+//! The keys of a worker: each is stored once and has a number.
 //!
-//! A key of up to 15 bytes *is* a word of 128 bits, bytes and length, so that one comparison
-//! decides; of a longer one the word says where it stands. Numbers point into a dense array of
-//! words: frequent keys come early, so that the part of it that is used all the time stays in the
-//! cache. Short keys are looked up some at a time, so that their cache misses overlap.
+//! A key of up to 15 bytes is stored in a 128-bit word, bytes and length, so one comparison
+//! decides. For a longer key the word gives its position. Numbers index a dense array of words.
+//! Frequent keys occur early, so the most used part of the array stays in the cache. Several short
+//! keys are looked up together, so that their cache misses overlap.
 
 use super::codec::{self, Word};
 use tokapi_storage::prefetch::prefetch;
 
 /// No key.
 const VACANT: u32 = u32::MAX;
-/// The length of a word that only says where a key stands.
+/// The length field of a word that only gives a key's position.
 const LONG: u128 = 0xff << 120;
-/// Keys looked up at a time.
+/// Number of keys looked up together.
 pub(crate) const BATCH: usize = 32;
 
-/// Keys by number, in the order of first occurrence; found by hash, or by place in an array.
+/// Keys by number, in the order of first occurrence; they are found by hash, or by place in an
+/// array.
 pub(crate) struct Keys {
     words: Vec<u128>,
     /// Numbers by hash; a power of two, at most half full.
     slots: Vec<u32>,
-    /// Keys that do not fit into a word, end to end.
+    /// Keys too long for a word, concatenated.
     long: Vec<u8>,
-    /// Bytes of all keys together.
+    /// Total size of all keys in bytes.
     key_bytes: usize,
     /// Short keys and their hashes, to be looked up.
     staged: Vec<(u128, u64)>,
-    /// Numbers by place, where keys have places.
+    /// Numbers by place, if keys have places.
     places: Vec<u32>,
 }
 
@@ -43,7 +44,7 @@ impl Default for Keys {
     }
 }
 
-/// Where a long key stands.
+/// The range of a long key.
 fn span(word: u128) -> std::ops::Range<usize> {
     // The fields as `Keys::id` packed them.
     let (start, length) = (word as u64 as usize, (word & !LONG) >> 64);
@@ -55,7 +56,7 @@ impl Keys {
         self.words.len()
     }
 
-    /// The bytes of key `id`, which are here or put into `bytes`.
+    /// The bytes of key `id`: borrowed, or written to `bytes`.
     #[inline]
     pub(crate) fn get<'a>(&'a self, id: usize, bytes: &'a mut [u8; 16]) -> &'a [u8] {
         let word = self.words[id];
@@ -66,25 +67,25 @@ impl Keys {
         &bytes[..usize::from(bytes[15])]
     }
 
-    /// Has the word of key `id` fetched.
+    /// Prefetches the word of key `id`.
     #[inline]
     pub(crate) fn prefetch(&self, id: u32) {
         prefetch(&self.words, id as usize);
     }
 
-    /// The bytes of all keys together.
+    /// Total size of all keys in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.key_bytes
     }
 
-    /// What all keys take in memory, about.
+    /// The approximate memory of all keys.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.words.len() * size_of::<u128>()
             + (self.slots.len() + self.places.len()) * size_of::<u32>()
             + self.long.len()
     }
 
-    /// Takes a key that fits into a word, to be looked up with others.
+    /// Stages a key that fits in a word, for a lookup with others.
     #[inline]
     pub(crate) fn stage(&mut self, key: u128) {
         let hash = codec::hash_word(key);
@@ -92,22 +93,22 @@ impl Keys {
         self.staged.push((key, hash));
     }
 
-    /// How many keys are to be looked up.
+    /// Number of staged keys.
     #[inline]
     pub(crate) fn staged(&self) -> usize {
         self.staged.len()
     }
 
-    /// Forgets the keys that have not been looked up.
+    /// Removes the staged keys.
     pub(crate) fn unstage(&mut self) {
         self.staged.clear();
     }
 
-    /// Adds the numbers of the staged keys to `ids`.
+    /// Appends the numbers of the staged keys to `ids`.
     #[inline]
     pub(crate) fn look_up(&mut self, ids: &mut Vec<u32>) {
         if self.staged.is_empty() {
-            // Keys that have places are in no slot, and may be many more than there are slots.
+            // Keys with places are in no slot, and may outnumber the slots.
             return;
         }
         while self.words.len() + self.staged.len() > self.slots.len() / 2 {
@@ -130,13 +131,13 @@ impl Keys {
         self.staged.clear();
     }
 
-    /// How far a hash is shifted to give a slot.
+    /// The shift from a hash to a slot.
     #[inline]
     fn shift(&self) -> u32 {
         64 - self.slots.len().trailing_zeros()
     }
 
-    /// Walks on from `slot` to the number of a short key, or gives it the next one.
+    /// Probes from `slot` for a short key, and returns its number; a new key gets the next number.
     fn find_or_add(&mut self, key: u128, mut slot: usize) -> u32 {
         loop {
             match self.slots[slot] {
@@ -159,7 +160,7 @@ impl Keys {
         id
     }
 
-    /// The number of a key of any length, looked up at once.
+    /// The number of a key of any length, looked up immediately.
     pub(crate) fn id(&mut self, key: &Word) -> u32 {
         while self.words.len() + 1 > self.slots.len() / 2 {
             self.grow();
@@ -198,18 +199,18 @@ impl Keys {
         !self.places.is_empty()
     }
 
-    /// The numbers of all keys, by their places.
+    /// The numbers of all keys, in the order of their places.
     pub(crate) fn by_place(&self) -> impl Iterator<Item = u32> {
         self.places.iter().copied().filter(|&id| id != VACANT)
     }
 
-    /// The number of the key at `place`, if it is known.
+    /// The number of the key at `place`, if there is one.
     #[inline]
     pub(crate) fn at(&self, place: usize) -> Option<u32> {
         self.places.get(place).copied().filter(|&id| id != VACANT)
     }
 
-    /// Adds a key, which is not known, at `place`.
+    /// Adds a new key at `place`.
     pub(crate) fn add_at(&mut self, place: usize, key: &Word) -> u32 {
         if self.places.len() <= place {
             self.places.resize(place + 1, VACANT);
@@ -231,7 +232,7 @@ impl Keys {
         self.fill_slots(count);
     }
 
-    /// Makes a table of `count` slots for all keys.
+    /// Rebuilds the table with `count` slots.
     fn fill_slots(&mut self, count: usize) {
         self.slots.clear();
         self.slots.resize(count, VACANT);
@@ -249,7 +250,7 @@ impl Keys {
         }
     }
 
-    /// Forgets all keys but the first `count`.
+    /// Removes all keys but the first `count`.
     pub(crate) fn truncate(&mut self, count: usize) {
         if count == self.words.len() {
             return;
@@ -265,7 +266,7 @@ impl Keys {
         }
     }
 
-    /// Forgets all keys; the tables keep their size.
+    /// Removes all keys; the tables keep their size.
     pub(crate) fn clear(&mut self) {
         self.words.clear();
         self.slots.fill(VACANT);

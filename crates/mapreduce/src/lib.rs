@@ -1,14 +1,14 @@
 //! MapReduce: jobs over collections, typed and in parallel (Dean and Ghemawat, OSDI 2004).
 //!
-//! A [`Job`] maps every record of an [`Input`] to pairs of key and value, and reduces the values of
-//! each key to outputs. It may combine values early, order the values of a key by a secondary key,
-//! and say which partition a key belongs to. A runner ([`Threads`]) does the rest; jobs that can be
-//! described to another process ([`Portable`]) also run in worker processes ([`Processes`]), and those
-//! that have functions for a device ([`Functors`]) on a GPU.
+//! A [`Job`] maps every record of an [`Input`] to pairs of key and value, and reduces the values
+//! of each key to outputs. It may combine values early, order the values of a key by a secondary
+//! key, and choose the partition of a key. A runner ([`Threads`]) does the rest. A [`Portable`]
+//! job, which can be serialized, also runs in worker processes ([`Processes`]). A job with
+//! [`Functors`] also runs on a GPU.
 //!
-//! Pairs travel as *runs*: sorted by partition and key, in memory or in files, marked so that a
-//! reader can begin at any key. A map task takes a split and leaves runs and a note; a reduce task
-//! takes all runs and two cuts.
+//! Pairs travel as *runs*: sorted by partition and key, in memory or in files, with marks so that
+//! a reader can begin near any key. A map task reads a split, and writes runs and a note. A reduce
+//! task reads all runs between two cuts.
 //!
 //! ```
 //! use tokapi_mapreduce::{Emitter, Job, Line, Lines, Threads};

@@ -8,10 +8,10 @@ use tokapi_storage::error::Result;
 use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::{Block, Corpus, CorpusOptions, Format, OnError, Skipped};
 
-/// A line, without its end.
+/// A line, without its line end.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
-    /// What stands on it.
+    /// The text of the line.
     pub text: &'a str,
     file: &'a Path,
 }
@@ -23,13 +23,13 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// The lines of files, but for empty ones, as input of jobs.
+/// The non-empty lines of files, as the input of jobs.
 pub struct Lines {
     corpus: Corpus,
 }
 
 impl Lines {
-    /// Records that end where lines do, so that splits are of any size.
+    /// The corpus format: records end with lines, so splits can have any size.
     pub const FORMAT: Format = Format::Jsonl;
 
     /// The lines of files, folders, globs and standard input, compressed or not, in splits for
@@ -53,7 +53,7 @@ impl Lines {
         Lines { corpus }
     }
 
-    /// Reports the bytes read to `progress`, and ends when that is cancelled.
+    /// Reports the bytes read to `progress`, and stops if that is cancelled.
     pub fn with_progress(self, progress: Progress) -> Self {
         Lines {
             corpus: self.corpus.with_progress(progress),
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
     use tokapi_storage::error::Error;
 
-    /// All lines of `bytes` in splits of about 10 bytes, how many splits these were, and what was
-    /// left out.
+    /// All lines of `bytes` in splits of about 10 bytes, the number of splits, and the omitted
+    /// lines.
     fn read(bytes: &[u8], on_error: OnError) -> Result<(Vec<String>, usize, Skipped)> {
         let options = options(on_error).chunk_bytes(Some(10));
         let mut input = Lines::of(Corpus::from_bytes("memory", bytes, options), 1);

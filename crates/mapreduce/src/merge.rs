@@ -1,4 +1,4 @@
-//! Runs merged: every key once, its values one by one from all runs that have it.
+//! Merges runs: every key comes once, with its values one by one from all runs that have it.
 
 use super::codec;
 use super::cuts::Cut;
@@ -11,24 +11,24 @@ use tokapi_storage::progress::Progress;
 /// The groups of several runs between two cuts, in order.
 pub(crate) struct Merge<'a, J: Job> {
     readers: Vec<RunReader>,
-    /// The key that each reader is at, where it fits into a word: most comparisons end here.
+    /// The current key of each reader, if it fits in a word: this decides most comparisons.
     words: Vec<Option<u128>>,
-    /// The groups that readers are at, as a heap with the least on top.
+    /// The current groups of the readers, as a heap with the least on top.
     heap: Vec<Head>,
-    /// The cut that it ends at, with [`Cut::least`] of it.
+    /// The final cut, with its [`Cut::least`].
     until: Option<(&'a Cut, (u32, u64))>,
     order: Option<Order<J::Value>>,
-    /// The current group: its key, and the readers that have values of it, in the order of runs.
+    /// The current group: its key, and the readers with values of it, in the order of runs.
     part: u32,
     key: Vec<u8>,
     group: Vec<usize>,
-    /// The next value of each reader in `group`, where values are ordered.
+    /// The next value of each reader in `group`, if values are ordered.
     heads: Vec<J::Value>,
-    /// Why the values of the group ended early.
+    /// The error that ended the values of the group early.
     failed: Option<Error>,
 }
 
-/// The group that a reader is at: what decides most comparisons stands here, in one place.
+/// The current group of a reader, with the fields that decide most comparisons.
 #[derive(Clone, Copy)]
 struct Head {
     part: u32,
@@ -37,8 +37,8 @@ struct Head {
 }
 
 impl<'a, J: Job> Merge<'a, J> {
-    /// The groups from the first at or behind `from` to the last before `until`. Runs are given
-    /// in the order that the values of a key are to have.
+    /// The groups from `from`, inclusive, to `until`, exclusive. The order of `runs` is the order
+    /// of a key's values.
     pub(crate) fn new(
         runs: &[Run],
         from: Option<&Cut>,
@@ -75,7 +75,7 @@ impl<'a, J: Job> Merge<'a, J> {
         Ok(merge)
     }
 
-    /// Moves a reader to its next group; none at the cut.
+    /// Advances a reader to its next group; none at the cut.
     fn advance(&mut self, number: usize) -> Result<Option<Head>> {
         let reader = &mut self.readers[number];
         if !reader.advance()? {
@@ -95,10 +95,11 @@ impl<'a, J: Job> Merge<'a, J> {
         Ok((!ends).then_some(head))
     }
 
-    /// Goes to the next group; false at the end. What is left of the last one is passed over.
+    /// Advances to the next group; false at the end. Remaining values of the last group are
+    /// skipped.
     ///
     /// # Errors
-    /// A run cannot be read, or could not be when the values of the last group were taken.
+    /// A run cannot be read, or could not be while the values of the last group were read.
     pub(crate) fn next_group(&mut self) -> Result<bool> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -139,13 +140,13 @@ impl<'a, J: Job> Merge<'a, J> {
         Ok(true)
     }
 
-    /// How many values of the group have not been given.
+    /// Number of remaining values of the group.
     pub(crate) fn pairs(&self) -> u64 {
         let left = |&number: &usize| self.readers[number].values;
         self.group.iter().map(left).sum::<u64>() + self.heads.len() as u64
     }
 
-    /// Whether equal values of the group are written once.
+    /// Whether consecutive equal values of the group are stored once.
     fn repeats(&self) -> bool {
         self.group
             .iter()
@@ -165,7 +166,7 @@ impl<'a, J: Job> Merge<'a, J> {
         Ok((codec::decode(&self.key)?, values))
     }
 
-    /// The error that `reduce` panicked at this group, or that its values could not be read.
+    /// The error for a panic of `reduce` at this group, or for values that could not be read.
     pub(crate) fn failure(&mut self, what: String) -> Error {
         let key = self.key.escape_ascii().to_string();
         let panicked = Error::Reduce { key, what };
@@ -182,7 +183,7 @@ impl<'a, J: Job> Merge<'a, J> {
         }
     }
 
-    /// The order of groups; of equal ones that of the earlier run is less.
+    /// The order of groups; of equal groups the one of the earlier run is less.
     #[inline]
     fn less(&self, a: Head, b: Head) -> bool {
         let order = (a.part, a.prefix).cmp(&(b.part, b.prefix));
@@ -234,14 +235,14 @@ pub(crate) struct GroupValues<'m, J: Job> {
     group: &'m mut Vec<usize>,
     heads: &'m mut Vec<J::Value>,
     order: Option<Order<J::Value>>,
-    /// The reader in the group that is read, where values are not ordered.
+    /// The current reader of the group, if values are not ordered.
     at: usize,
-    /// Why there are no more.
+    /// The error that ended the values.
     failed: &'m mut Option<Error>,
 }
 
 impl<J: Job> GroupValues<'_, J> {
-    /// What was taken; nothing is read behind what cannot be.
+    /// Returns a value, or ends the values at an error.
     #[inline]
     fn or_end<T>(&mut self, taken: Result<Option<T>>) -> Option<T> {
         taken.unwrap_or_else(|error| {
@@ -252,7 +253,7 @@ impl<J: Job> GroupValues<'_, J> {
         })
     }
 
-    /// What `take` takes of the first run that has values left.
+    /// Applies `take` to the first run with values left.
     #[inline]
     fn next_of<T>(&mut self, take: impl Fn(&mut RunReader) -> Result<T>) -> Result<Option<T>> {
         while let Some(&number) = self.group.get(self.at) {
@@ -275,8 +276,8 @@ impl<J: Job> GroupValues<'_, J> {
         let Some(least) = least else {
             return Ok(None);
         };
-        // Readers that have no values left stand behind the others, so that `heads` and the
-        // front of `group` go together.
+        // Readers without values left are at the end, so that `heads` and the front of `group`
+        // correspond.
         let reader = &mut self.readers[self.group[least]];
         if reader.values > 0 {
             let next = reader.value()?;
@@ -307,7 +308,7 @@ impl<J: Job> Iterator for GroupValues<'_, J> {
         (left.saturating_add(self.heads.len()), None)
     }
 
-    /// All that are left; one that comes several times in a row is read once.
+    /// All remaining values; consecutive equal values are decoded once.
     #[inline]
     fn fold<B, F: FnMut(B, J::Value) -> B>(mut self, init: B, mut f: F) -> B {
         let mut folded = init;
@@ -319,7 +320,7 @@ impl<J: Job> Iterator for GroupValues<'_, J> {
             let Some((value, times)) = self.or_end(next) else {
                 return folded;
             };
-            // `f` is called at one place, so that it becomes part of the loop.
+            // `f` is called in one place, so that it is inlined into the loop.
             for value in std::iter::repeat_n(value, times) {
                 folded = f(folded, value);
             }

@@ -1,4 +1,4 @@
-//! Outputs as text: lines in the order of keys, in a file that appears when it is whole.
+//! Outputs as text: lines in key order, in a file that appears when it is complete.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -16,13 +16,13 @@ use tokapi_storage::compress::{Compression, Effort};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::whole::Staged;
 
-/// Text of a partition beyond this goes to a scratch file until its turn comes, also where there is
+/// Text of a partition beyond this size goes to a scratch file until its turn, even if there is
 /// more memory.
 const MOST_HELD_BYTES: u64 = 16 << 20;
-/// Text in a piece of a compressed file, whose bytes depend on it.
+/// Text in a piece of a compressed file; the compressed bytes depend on this size.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// What runs jobs of a kind.
+/// A runner for one kind of jobs.
 pub(super) trait RunJob<J: Job> {
     /// Runs `job` on `input`; see [`Threads::run`].
     fn run_job<P: Send>(
@@ -34,7 +34,7 @@ pub(super) trait RunJob<J: Job> {
         take: impl FnMut(P) -> Result<()>,
     ) -> Result<Report>;
 
-    /// What reduces: threads, memory, scratch files.
+    /// The resources of reducing: threads, memory, scratch files.
     fn threads(&self) -> &Threads;
 }
 
@@ -55,7 +55,7 @@ impl<J: Job> RunJob<J> for Threads {
     }
 }
 
-/// Runs a job, with what `own` makes of every output in one list.
+/// Runs a job, and returns `own` of every output in one list.
 pub(super) fn collect<J: Job, T: Send>(
     runner: &impl RunJob<J>,
     job: &mut J,
@@ -75,7 +75,7 @@ pub(super) fn collect<J: Job, T: Send>(
     Ok((all, report))
 }
 
-/// Runs a job, with what `own` makes of every output in memory or on scratch.
+/// Runs a job, and stores `own` of every output in memory or on scratch.
 pub(super) fn record<J: Job, T: Serialize>(
     runner: &impl RunJob<J>,
     job: &mut J,
@@ -96,7 +96,7 @@ pub(super) fn record<J: Job, T: Serialize>(
     Ok((all, report))
 }
 
-/// Runs a job, and writes what `format` makes of every output to `path`, compressed as its name tells.
+/// Runs a job, and writes `format` of every output to `path`, compressed as the name says.
 pub(super) fn write<J: Job>(
     runner: &impl RunJob<J>,
     job: &mut J,
@@ -122,7 +122,7 @@ pub(super) fn write<J: Job>(
 }
 
 impl Threads {
-    /// As [`Threads::run`], with what `own` makes of every output in one list.
+    /// Runs a job as [`Threads::run`] does, and returns `own` of every output in one list.
     ///
     /// # Errors
     /// As [`Threads::run`].
@@ -135,8 +135,8 @@ impl Threads {
         collect(self, job, input, own)
     }
 
-    /// Runs `job` on `input` and writes what `format` makes of every output to `path`, compressed
-    /// as its name tells. To be committed by the caller.
+    /// Runs `job` on `input`, and writes `format` of every output to `path`, compressed as the
+    /// name says. The caller commits the file.
     ///
     /// # Errors
     /// As [`Threads::run`]; the file cannot be written.
@@ -152,10 +152,12 @@ impl Threads {
 }
 
 impl Threads {
-    /// The text of a partition that is held: every thread has one, and some wait to be written.
+    /// The limit of a partition's text in memory: every thread has a partition, and some wait to
+    /// be written.
     fn held_text_bytes(&self) -> usize {
         let partitions = self.threads.max(1) as u64 + 3;
-        // Text may take twice as much while it grows. At most `MOST_HELD_BYTES`, so it fits.
+        // A text may take twice its size while it grows. The value is at most `MOST_HELD_BYTES`,
+        // so it fits.
         (self.room().memory_bytes / 2 / partitions).min(MOST_HELD_BYTES) as usize
     }
 }
@@ -163,7 +165,7 @@ impl Threads {
 /// The text of a partition.
 #[derive(Default)]
 struct PartText {
-    /// What came first, where it was too much to be held.
+    /// The beginning of the text, if it exceeded the memory.
     aside: Option<File>,
     text: Vec<u8>,
 }
@@ -204,17 +206,17 @@ impl PartText {
     }
 }
 
-/// A text file that is being written, compressed as its name tells.
+/// A text file being written, compressed as its name says.
 pub struct TextWriter {
     staged: Staged,
     compression: Compression,
-    /// What has not been compressed yet.
+    /// The text not compressed yet.
     open: Vec<u8>,
     any: bool,
 }
 
 impl TextWriter {
-    /// Begins to write what will be `path`.
+    /// Begins a file that will become `path`.
     ///
     /// # Errors
     /// As [`Staged::create`].
@@ -259,12 +261,12 @@ impl TextWriter {
         Ok(())
     }
 
-    /// Ends the text; the file is to be committed.
+    /// Ends the text; the caller commits the file.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn finish(mut self) -> Result<Staged> {
-        // No bytes at all are not a compressed file.
+        // An empty file is not a valid compressed file, so one piece is always written.
         let last = !self.open.is_empty() || !self.any;
         if self.compression != Compression::None && last {
             self.pack()?;

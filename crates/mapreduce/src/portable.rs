@@ -1,4 +1,4 @@
-//! Jobs whose tasks can be run elsewhere: what goes there and comes back is described by serde.
+//! Jobs whose tasks can run in other processes. serde describes the job and its results.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::Staged;
 
-/// A job that can be made again elsewhere from what it serializes to, once for map tasks and once
-/// for reduce tasks: what [`Job::all_mapped`] made of the notes is to be serialized too.
+/// A job that other processes can rebuild from its serialized form, once for map tasks and once
+/// for reduce tasks. The form includes the results of [`Job::all_mapped`].
 pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
-    /// Its name, by which a worker finds it.
+    /// Its name in the registry of workers.
     const NAME: &'static str;
 
-    /// Its functions on a device, if it has any: what they give is what `map` gives.
+    /// Its functions on a device, if it has any. Their results equal those of `map`.
     fn functors() -> Option<Functors<Self>> {
         None
     }
@@ -30,37 +30,37 @@ pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
 
 /// A job whose outputs are text.
 pub trait TextJob: Portable {
-    /// Adds an output to `text`.
+    /// Appends an output to `text`.
     fn format(output: Self::Output<'_>, text: &mut Vec<u8>);
 }
 
-/// A job whose outputs are wanted as a list.
+/// A job whose outputs are collected in a list.
 pub trait ListJob: Portable {
     /// An output that borrows nothing.
     type Owned: Serialize + DeserializeOwned + Send;
 
-    /// Makes an output one's own.
+    /// Converts an output to its owned form.
     fn own(output: Self::Output<'_>) -> Self::Owned;
 }
 
-/// What runs the tasks of jobs, wherever: all runners give the same bytes.
+/// A runner of jobs. All runners return the same bytes.
 pub trait Runner {
-    /// How many tasks run at the same time.
+    /// Number of tasks that run at the same time.
     fn tasks(&self) -> usize;
 
-    /// The room for tables that a job has of its own.
+    /// The resources for a job's own tables.
     fn room(&self) -> Room;
 
-    /// Follows the jobs, and can cancel them.
+    /// Reports on the jobs, and can cancel them.
     fn progress(&self) -> &Progress;
 
-    /// Whether it runs only jobs that have [functions for a device](Portable::functors).
+    /// Whether it runs only jobs with [functions for a device](Portable::functors).
     fn needs_functors(&self) -> bool {
         false
     }
 
-    /// Runs `job` on `input` and writes its outputs to `path`, compressed as its name tells. To be
-    /// committed by the caller.
+    /// Runs `job` on `input`, and writes its outputs to `path`, compressed as the name says. The
+    /// caller commits the file.
     ///
     /// # Errors
     /// The input cannot be read; a function of the job panicked; scratch files or the output cannot
@@ -72,14 +72,13 @@ pub trait Runner {
         path: &Path,
     ) -> Result<(Staged, Report)>;
 
-    /// Runs `job` on `input` and gives its outputs, in order.
+    /// Runs `job` on `input`, and returns its outputs, in order.
     ///
     /// # Errors
     /// As [`Runner::text`].
     fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)>;
 
-    /// Runs `job` on `input` and gives its outputs in key order, which may be more than the memory
-    /// holds.
+    /// Runs `job` on `input`, and returns its outputs in key order; they may exceed the memory.
     ///
     /// # Errors
     /// As [`Runner::text`].

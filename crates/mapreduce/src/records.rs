@@ -1,8 +1,8 @@
-//! Records one after the other: in memory while there is room, then in checked scratch files.
+//! A sequence of records: in memory while there is room, then in checked scratch files.
 //!
-//! Records are encoded into frames, none of them over two. Frames that fit into the share of
-//! memory stay there; the others go to a file. Either way they are read a frame at a time, so
-//! that any number of records takes little memory.
+//! Records are encoded into frames; no record spans two frames. Frames stay in memory up to a
+//! limit; the others go to a file. They are read one frame at a time, so any number of records
+//! takes little memory.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,30 +16,30 @@ use super::spill::Spill;
 use tokapi_storage::error::Result;
 use tokapi_storage::scratch::frames::{FrameFile, FrameWriter, OpenFrames};
 
-/// About so many bytes are in a frame.
+/// Approximate size of a frame in bytes.
 const FRAME_BYTES: usize = 64 << 10;
 
-/// Where a frame is.
+/// The storage of a frame.
 #[derive(Clone)]
 enum Place {
     Memory(Arc<[u8]>),
-    /// In the file of this number.
+    /// In the file with this number.
     File(u32, Range<u64>),
 }
 
 #[derive(Clone)]
 struct Frame {
-    /// How many records are in it.
+    /// Number of records in it.
     count: u64,
     place: Place,
 }
 
-/// Records in the order in which they were written.
+/// Records in the order of writing.
 pub struct Records<T> {
     frames: Vec<Frame>,
     files: Vec<Arc<RecordFile>>,
     count: u64,
-    /// What keeps the folder of the files.
+    /// Keeps the folder of the files alive.
     spill: Option<Arc<Spill>>,
     record: PhantomData<fn() -> T>,
 }
@@ -85,19 +85,19 @@ impl<T> Clone for Records<T> {
 }
 
 impl<T> Records<T> {
-    /// How many records there are.
+    /// Number of records.
     pub fn len(&self) -> u64 {
         self.count
     }
 
-    /// Whether there is none.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Adds all records of `others` at the end.
+    /// Appends all records of `others`.
     pub(crate) fn append(&mut self, others: Records<T>) {
-        // Every partition has one file at most: far fewer than 2^32.
+        // Every partition has at most one file: far fewer than 2^32.
         let files = self.files.len() as u32;
         self.files.extend(others.files);
         for mut frame in others.frames {
@@ -110,7 +110,7 @@ impl<T> Records<T> {
         self.spill = others.spill.or(self.spill.take());
     }
 
-    /// The content of a frame, read into `buffer` where it is not in memory.
+    /// The content of a frame; it is read into `buffer` if it is not in memory.
     fn read<'a>(&'a self, frame: &'a Frame, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         match &frame.place {
             Place::Memory(bytes) => Ok(bytes),
@@ -123,7 +123,7 @@ impl<T> Records<T> {
 }
 
 impl<T: DeserializeOwned> Records<T> {
-    /// Every record, in order; nothing comes behind an error.
+    /// Every record, in order; iteration ends after an error.
     pub fn iter(&self) -> RecordIter<'_, T> {
         RecordIter(Cursor::default(), self)
     }
@@ -138,12 +138,13 @@ impl<'a, T: DeserializeOwned> IntoIterator for &'a Records<T> {
     }
 }
 
-/// Where in records a reader is.
+/// The position of a reader in records.
 #[derive(Default)]
 pub(crate) struct Cursor {
-    /// The frame behind the one that is read.
+    /// The frame after the current one.
     next: usize,
-    /// What is in this frame, how many bytes of it have been read, and how many records are left.
+    /// The content of the current frame, the number of bytes read, and the number of remaining
+    /// records.
     content: Vec<u8>,
     used: usize,
     left: u64,
@@ -192,7 +193,7 @@ impl<T: DeserializeOwned> Iterator for RecordIter<'_, T> {
     }
 }
 
-/// Records that are being written.
+/// Writes records.
 pub(crate) struct RecordWriter<T> {
     records: Records<T>,
     spill: Arc<Spill>,
@@ -202,7 +203,7 @@ pub(crate) struct RecordWriter<T> {
 }
 
 impl<T> RecordWriter<T> {
-    /// Writes to where `spill` has room.
+    /// A writer whose storage comes from `spill`.
     pub(crate) fn new(spill: &Arc<Spill>) -> Self {
         RecordWriter {
             records: Records::default(),
@@ -222,7 +223,7 @@ impl<T> RecordWriter<T> {
         self.after_record()
     }
 
-    /// Adds a record that has been encoded.
+    /// Adds an encoded record.
     pub(crate) fn push_encoded(&mut self, record: &[u8]) -> Result<()> {
         self.open.extend_from_slice(record);
         self.after_record()

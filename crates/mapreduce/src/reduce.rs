@@ -1,4 +1,4 @@
-//! A reduce task: the keys between two cuts, merged from all runs and reduced.
+//! A reduce task: it merges the keys between two cuts from all runs, and reduces them.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::watch::Watch;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
 
-/// What a reduce task did.
+/// The result of a reduce task.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub keys: u64,
@@ -19,10 +19,10 @@ pub(crate) struct Counts {
     pub outputs: u64,
 }
 
-/// The bytes that `pairs` have of `all_pairs` with `all_bytes`, on average.
+/// The estimated bytes of `pairs`, if `all_pairs` have `all_bytes`.
 pub(crate) fn bytes_of(pairs: u64, all_pairs: u64, all_bytes: u64) -> u64 {
     let bytes = u128::from(all_bytes) * u128::from(pairs) / u128::from(all_pairs.max(1));
-    // Some of the pairs have at most the bytes of all.
+    // A part of the pairs has at most the bytes of all.
     bytes as u64
 }
 
@@ -46,7 +46,8 @@ pub(crate) fn reduce_range<J: Job>(
         counts.pairs += merge.pairs();
         let (key, values) = merge.group()?;
         let values = values.inspect(|_| watch.step());
-        // A key may have so many values that its reduction takes long.
+        // A key may have so many values that its reduction takes long, so cancellation is tested
+        // here.
         let values = values.take_while(|_| !progress.is_cancelled());
         let mut write = |output: J::Output<'_>| {
             watch.step();

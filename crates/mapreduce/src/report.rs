@@ -1,4 +1,4 @@
-//! What a job did, in numbers.
+//! The statistics of a job.
 
 use std::time::Duration;
 
@@ -9,41 +9,41 @@ use tokapi_text::corpus::Skipped;
 /// The counters of a job.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Splits of the input.
+    /// Number of splits of the input.
     pub splits: u64,
-    /// Pairs that `map` emitted.
+    /// Number of pairs emitted by `map`.
     pub emitted_pairs: u64,
-    /// Pairs that went from map to reduce: fewer where they were combined.
+    /// Number of pairs from map to reduce: fewer if they were combined.
     pub shuffled_pairs: u64,
-    /// The bytes of these pairs, each with its key.
+    /// The size of these pairs in bytes, each with its key.
     pub pair_bytes: u64,
-    /// The bytes as they travelled, a key once a run.
+    /// The size of the runs in bytes; each run stores a key once.
     pub shuffled_bytes: u64,
-    /// Bytes that went through scratch files.
+    /// Bytes that were written to scratch files.
     pub spilled_bytes: u64,
-    /// Runs that the pairs came in.
+    /// Number of runs.
     pub runs: u64,
     /// Keys.
     pub keys: u64,
     /// Outputs.
     pub outputs: u64,
-    /// Pairs reduced in each partition.
+    /// Number of pairs reduced in each partition.
     pub partition_pairs: Vec<u64>,
-    /// Tasks that were run again because a worker died, hung or could not do them.
+    /// Number of tasks repeated because a worker died, hung or failed.
     pub reruns: u64,
-    /// Tasks that were run twice near the end because they took long.
+    /// Number of slow tasks that were started a second time near the end.
     pub stragglers: u64,
-    /// Inputs that were left out.
+    /// Inputs that were omitted.
     pub skipped: Skipped,
-    /// How long the map tasks took.
+    /// The time of the map phase.
     pub map: Duration,
-    /// How long the reduce tasks took.
+    /// The time of the reduce phase.
     pub reduce: Duration,
 }
 
 impl Report {
-    /// The pairs of the largest partition over the mean: what the slowest reduce task has to do
-    /// beside the others.
+    /// The pairs of the largest partition divided by the mean: the relative load of the slowest
+    /// reduce task.
     pub fn skew(&self) -> f64 {
         let largest = self.partition_pairs.iter().max().copied().unwrap_or(0);
         let sum: u64 = self.partition_pairs.iter().sum();
@@ -53,7 +53,7 @@ impl Report {
         }
     }
 
-    /// Adds what a job did that this one consists of.
+    /// Adds the statistics of a step of this job.
     pub fn append(&mut self, other: Report) {
         self.splits += other.splits;
         self.emitted_pairs += other.emitted_pairs;
@@ -73,7 +73,7 @@ impl Report {
     }
 }
 
-/// The counters that programs read.
+/// The counters for machine-readable output.
 impl Serialize for Report {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;

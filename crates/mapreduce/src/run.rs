@@ -1,10 +1,10 @@
 //! Sorted runs: the pairs of a map task, grouped by key, in memory or in a scratch file.
 //!
 //! A run is a sequence of groups: partition, key, number of values, values. Groups ascend by
-//! partition and key. Some of them are marked, so that a reader can begin near any key.
+//! partition and key. Some groups are marked, so that a reader can begin near any key.
 //!
-//! Equal values in a row may be written once, each with how often it comes: the lowest bit of the
-//! number of values says whether those of the group are.
+//! Consecutive equal values may be stored once, each with the number of its occurrences. The
+//! lowest bit of a group's number of values tells whether the group does this.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::scratch::frames::{FrameFile, FrameReader, FrameWriter};
 use tokapi_storage::varint;
 
-/// About so many bytes are in a frame of a file, each of which is marked.
+/// Approximate size of a file frame in bytes. Each frame is marked.
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
-/// About so many bytes stand between two marks in memory.
+/// Approximate distance in bytes between two marks in memory.
 const MARKED_BYTES: u64 = 4 << 10;
-/// Marks have the keys of at most one in so many bytes, because they always are in memory.
+/// At most this fraction of a run's bytes is keys of marks, because marks are always in memory.
 const BYTES_PER_MARKED: u64 = 64;
 
-/// A group that a reader can begin at.
+/// A group at which a reader can begin.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Mark {
     pub part: u32,
     pub key: Vec<u8>,
-    /// Where it stands: a byte in memory, a frame of a file.
+    /// Its position: a byte in memory, a frame in a file.
     at: u64,
     /// Bytes of the run before it.
     pub before_bytes: u64,
 }
 
-/// A whole run.
+/// A complete run.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub marks: Vec<Mark>,
     pub bytes: u64,
     pub pairs: u64,
-    /// The bytes of all pairs, were each to have its key with it.
+    /// The size of all pairs in bytes, counting the key with each pair.
     pub pair_bytes: u64,
     place: Place,
 }
@@ -56,7 +56,7 @@ impl Run {
         matches!(self.place, Place::File(_))
     }
 
-    /// A reader that begins at the mark numbered `mark`; it is to be advanced to its first group.
+    /// A reader that begins at mark number `mark`; the caller advances it to its first group.
     pub(crate) fn read_from(&self, mark: usize) -> RunReader {
         let at = self.marks.get(mark).map(|mark| mark.at);
         let source = match &self.place {
@@ -82,7 +82,7 @@ impl Run {
         }
     }
 
-    /// Takes note that its file, if it is in one, has moved to `folder`.
+    /// Updates the path of its file, if it has one, after a move to `folder`.
     pub(crate) fn move_to(&mut self, folder: &Path) {
         if let Place::File(file) = &mut self.place
             && let Some(name) = file.path.file_name()
@@ -91,32 +91,32 @@ impl Run {
         }
     }
 
-    /// Removes the file, if it is in one.
+    /// Removes the file, if it has one.
     pub(crate) fn remove(self) {
         if let Place::File(file) = self.place {
-            // What cannot be removed now goes with its folder.
+            // A file that cannot be removed now is removed with its folder.
             let _ = std::fs::remove_file(file.path);
         }
     }
 }
 
-/// A run that is being written.
+/// Writes a run.
 pub(crate) struct RunWriter {
     marks: Vec<Mark>,
-    /// What is not in the file yet; all where there is none.
+    /// The bytes not in the file yet; all bytes if there is no file.
     pending: Vec<u8>,
     file: Option<FrameWriter>,
-    /// Bytes in the file already.
+    /// Number of bytes in the file.
     written_bytes: u64,
-    /// Where the next mark is due.
+    /// The position at which the next mark is due.
     next_mark: u64,
     pairs: u64,
-    /// The keys and the values of all pairs.
+    /// The total size of keys and values of all pairs.
     pair_bytes: u64,
 }
 
 impl RunWriter {
-    /// A run in memory, of about so many bytes, or in `file`.
+    /// A run in memory, of about `bytes` bytes, or in `file`.
     pub(crate) fn new(file: Option<FrameWriter>, expected_bytes: usize) -> Self {
         let pending = match file {
             Some(_) => Vec::with_capacity(2 * FRAME_BYTES),
@@ -137,8 +137,8 @@ impl RunWriter {
         self.written_bytes + self.pending.len() as u64
     }
 
-    /// Begins a group of `count` values, which must follow: by [`RunWriter::repeat`] if it
-    /// `repeats` some, otherwise by [`RunWriter::encode`].
+    /// Begins a group of `count` values. They follow by [`RunWriter::repeat`] if `repeats` is set,
+    /// otherwise by [`RunWriter::encode`].
     pub(crate) fn group(&mut self, part: u32, key: &[u8], count: u64, repeats: bool) -> Result<()> {
         if self.bytes() >= self.next_mark {
             self.flush()?;
@@ -164,7 +164,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Adds a value that has been encoded.
+    /// Adds an encoded value.
     #[inline]
     pub(crate) fn value(&mut self, bytes: &[u8]) -> Result<()> {
         self.pair_bytes += bytes.len() as u64;
@@ -172,7 +172,7 @@ impl RunWriter {
         self.after_value()
     }
 
-    /// Adds a value that has been encoded, and comes `times` in a row.
+    /// Adds an encoded value that occurs `times` times in a row.
     #[inline]
     pub(crate) fn repeat(&mut self, bytes: &[u8], times: u64) -> Result<()> {
         self.pair_bytes += times * bytes.len() as u64;
@@ -189,7 +189,7 @@ impl RunWriter {
         self.after_value()
     }
 
-    /// Frames end after values, so that none is torn.
+    /// Frames end after values, so that no value is split.
     #[inline]
     fn after_value(&mut self) -> Result<()> {
         match self.file.is_some() && self.pending.len() >= FRAME_BYTES {
@@ -218,7 +218,7 @@ impl RunWriter {
         let place = match self.file {
             Some(file) => Place::File(file.finish()?),
             None => {
-                // What was expected is not held.
+                // Releases memory reserved for more bytes.
                 self.pending.shrink_to_fit();
                 Place::Memory(Arc::new(self.pending))
             }
@@ -236,16 +236,16 @@ impl RunWriter {
 /// Reads a run, group by group, value by value.
 pub(crate) struct RunReader {
     source: Source,
-    /// Where in the window the next unread byte stands.
+    /// The position of the next unread byte in the window.
     next: usize,
-    /// Of the current group: its partition, where its key stands in the window, and how many of
-    /// its values have not been taken.
+    /// The current group: its partition, the range of its key in the window, and the number of its
+    /// remaining values.
     pub part: u32,
     key: std::ops::Range<usize>,
     pub values: u64,
-    /// Whether every value of the group stands with how often it comes.
+    /// Whether each value of the group is stored with the number of its occurrences.
     pub repeats: bool,
-    /// Where the last value stands, and how often it comes again.
+    /// The range of the last value, and the number of its remaining occurrences.
     last: usize,
     again: u64,
 }
@@ -264,13 +264,13 @@ impl RunReader {
         }
     }
 
-    /// The key of the current group, until its first value is taken.
+    /// The key of the current group; valid until the first value is read.
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
         &self.window()[self.key.clone()]
     }
 
-    /// Goes to the next frame where the window has been read; false at the end.
+    /// Reads the next frame once the window is used up; false at the end.
     #[inline]
     fn refill(&mut self) -> Result<bool> {
         if self.next < self.window().len() {
@@ -290,7 +290,8 @@ impl RunReader {
         }
     }
 
-    /// Goes to the next group, all values of this one having been taken; false at the end.
+    /// Advances to the next group, after all values of the current one have been read; false at
+    /// the end.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         debug_assert_eq!(self.values, 0, "a group is left when its values are taken");
         if !self.refill()? {
@@ -315,7 +316,7 @@ impl RunReader {
         Ok(true)
     }
 
-    /// Takes the next value of the group, decoded.
+    /// Reads the next value of the group, decoded.
     #[inline]
     pub(crate) fn value<V: serde::de::DeserializeOwned>(&mut self) -> Result<V> {
         self.values -= 1;
@@ -336,25 +337,25 @@ impl RunReader {
         Ok(value)
     }
 
-    /// Takes the next value of the group with all that equal it in a row, and tells their number.
+    /// Reads the next value of the group and the number of its consecutive occurrences.
     #[inline]
     pub(crate) fn repeated<V: serde::de::DeserializeOwned>(&mut self) -> Result<(V, usize)> {
         let value = self.value()?;
         let again = std::mem::take(&mut self.again);
         self.values = self.values.checked_sub(again).ok_or_else(torn)?;
-        // All of a group's values in one run were in memory once.
+        // All of a group's values in one run were in memory at some time.
         Ok((value, 1 + again as usize))
     }
 }
 
-/// How often a value comes again, behind it.
+/// The number of further occurrences of a value, stored behind it.
 #[inline]
 fn again(bytes: &mut &[u8]) -> Result<u64> {
     let times = varint::take(bytes).ok_or_else(torn)?;
     times.checked_sub(1).ok_or_else(torn)
 }
 
-/// A frame is checked, so this is a value type that does not read what it wrote.
+/// The frame's checksum matches, so a failure means that the value type cannot read what it wrote.
 #[cold]
 fn torn() -> Error {
     Error::Verification(

@@ -1,4 +1,4 @@
-//! Where runs are kept: in memory while they fit, then in scratch files.
+//! The storage of runs: in memory while they fit, then in scratch files.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::frames::FrameWriter;
 use tokapi_storage::whole::StagedFolder;
 
-/// A new folder below `parent`, which vanishes with all that is in it.
+/// A new folder in `parent`, removed with all its content on drop.
 pub(crate) fn scratch_folder(parent: &Path) -> Result<StagedFolder> {
     let folder = StagedFolder::create(&parent.join("tokapi-mapreduce"));
     folder.map_err(|error| match error {
@@ -19,15 +19,15 @@ pub(crate) fn scratch_folder(parent: &Path) -> Result<StagedFolder> {
     })
 }
 
-/// The place for the runs of one job.
+/// The storage of one job's runs.
 pub(crate) struct Spill {
-    /// Runs that may be held in memory.
+    /// Remaining memory for runs.
     most_bytes: u64,
     held_bytes: AtomicU64,
     pub(crate) spilled_bytes: AtomicU64,
     parent: PathBuf,
-    /// Made when the first run goes there; vanishes with all that is in it. Where there is none
-    /// runs go to `parent` itself.
+    /// The folder, created for the first run on scratch and removed on drop. Without one, runs go
+    /// to `parent` itself.
     folder: Option<OnceLock<StagedFolder>>,
     files: AtomicU64,
     stamp: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Spill {
 }
 
 impl Spill {
-    /// Holds runs of `most_bytes` in memory; others go to a folder below `parent`.
+    /// Keeps runs of up to `most_bytes` in total in memory; others go to a folder in `parent`.
     pub(crate) fn new(most_bytes: u64, parent: &Path) -> Self {
         Spill {
             most_bytes,
@@ -49,13 +49,13 @@ impl Spill {
         }
     }
 
-    /// The same for a job that `progress` can cancel.
+    /// As above, for a job that `progress` can cancel.
     pub(crate) fn following(mut self, progress: &Progress) -> Self {
         self.progress = progress.clone();
         self
     }
 
-    /// Holds nothing in memory: all runs are files in `folder`, and stay there.
+    /// Keeps nothing in memory: all runs are files in `folder`, and stay there.
     pub(crate) fn into_folder(folder: &Path) -> Self {
         Spill {
             folder: None,
@@ -63,7 +63,7 @@ impl Spill {
         }
     }
 
-    /// Writes a run of about `bytes` in memory, or in a file where there is no room.
+    /// Writes a run of about `bytes`, in memory or, without room, in a file.
     pub(crate) fn write(
         &self,
         bytes: usize,
@@ -83,7 +83,7 @@ impl Spill {
         Ok(run)
     }
 
-    /// Takes `bytes` of the memory, if there is room; they are not given back.
+    /// Reserves `bytes` of the memory, if there is room; they are never released.
     pub(crate) fn hold(&self, bytes: usize) -> bool {
         let before = self.held_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         let fits = before + bytes as u64 <= self.most_bytes;
@@ -108,7 +108,7 @@ impl Spill {
             Some(folder) => folder,
             None => {
                 let made = scratch_folder(&self.parent)?;
-                // Another thread may have made one meanwhile: this one vanishes then.
+                // Another thread may have created one meanwhile; this one is then removed.
                 folder.get_or_init(|| made)
             }
         };

@@ -1,7 +1,7 @@
 //! The runner `threads`: map and reduce tasks on the threads of this process.
 //!
-//! Map workers take splits from a queue, each with a container of its own. Full containers become
-//! sorted runs. Reduce workers take partitions, and merge the runs of each. Outputs leave in the
+//! Map workers take splits from a queue. Each has its own container; full containers become sorted
+//! runs. Reduce workers take partitions, and merge the runs of each. Outputs are returned in the
 //! order of partitions; they depend on neither threads, splits nor memory.
 
 use std::path::PathBuf;
@@ -27,27 +27,27 @@ use tokapi_storage::pipeline::Stages;
 use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::Skipped;
 
-/// How jobs are run.
+/// Options of the runner on threads.
 #[derive(Debug, Clone)]
 pub struct Threads {
     /// The number of threads.
     pub threads: usize,
-    /// What pairs may take in memory; beyond, they go through scratch files.
+    /// Memory for pairs in bytes; further pairs go to scratch files.
     pub memory_bytes: u64,
     /// The folder for scratch files.
     pub scratch: PathBuf,
-    /// How keys are dealt out to reduce tasks.
+    /// The distribution of keys over reduce tasks.
     pub partitions: Partitions,
-    /// Whether the job's combiner, if it has one, is used.
+    /// Whether to use the job's combiner, if it has one.
     pub combine: bool,
-    /// Whether records at which `map` panics are left out, and reported; otherwise the job stops.
+    /// Whether to omit and report records at which `map` panics; otherwise the job stops.
     pub skip_bad: bool,
-    /// Follows the job, and can cancel it.
+    /// Reports on the job, and can cancel it.
     pub progress: Progress,
 }
 
 impl Default for Threads {
-    /// All cores, a gigabyte, combiners; ranges of keys, eight a thread.
+    /// All cores, one gigabyte, combiners on, eight ranges of keys a thread.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Threads {
@@ -62,16 +62,16 @@ impl Default for Threads {
     }
 }
 
-/// A run, and what orders it among others: the number of its split, and which of its it is.
+/// A run with its sort key: the number of its split, and its number in the split.
 pub(super) type Numbered = ((u32, u32), Run);
 
-/// A map worker: what reads, and what holds the pairs.
+/// A map worker: a reader, and a container of pairs.
 pub(super) struct Worker<J: Job> {
     pub reader: <J::Input as Input>::Reader,
     pub emitter: Emitter<J>,
 }
 
-/// What a map task leaves.
+/// The result of a map task.
 pub(super) struct Mapped<J: Job> {
     pub runs: Vec<Numbered>,
     pub note: J::Note,
@@ -80,12 +80,13 @@ pub(super) struct Mapped<J: Job> {
 }
 
 impl Threads {
-    /// Runs `job` on `input`. Every partition's outputs are put into what `part` makes, by `push`,
-    /// and `take` gets the parts in order.
+    /// Runs `job` on `input`. `part` creates a collector for every partition, `push` adds an
+    /// output to it, and `take` receives the collectors in order.
     ///
     /// # Errors
-    /// The input cannot be read; `map` panicked, unless such records are skipped, or `reduce` did;
-    /// scratch files cannot be written; what `push` and `take` say; [`Error::Cancelled`].
+    /// The input cannot be read; `map` panicked and such records are not skipped, or `reduce`
+    /// panicked; scratch files cannot be written; an error of `push` or `take`;
+    /// [`Error::Cancelled`].
     pub fn run<J: Job, P: Send>(
         &self,
         job: &mut J,
@@ -99,7 +100,7 @@ impl Threads {
         self.run_with(job, map, part, push, take)
     }
 
-    /// Runs a job whose pairs are `map`'s.
+    /// Runs a job with `map` as its source of pairs.
     pub(super) fn run_with<J: Job, P: Send>(
         &self,
         job: &mut J,
@@ -109,22 +110,30 @@ impl Threads {
         take: impl FnMut(P) -> Result<()>,
     ) -> Result<Report> {
         let mut report = Report::default();
-        // Half for the runs, the rest for the containers and what is under way.
+        // Half for the runs, the rest for containers and buffers.
         let spill = Spill::new(self.memory_bytes / 2, &self.scratch);
         let started = Instant::now();
         let runs = map(job, &spill, &mut report)?;
         report.map = started.elapsed();
-        log::info!("mapped: {} runs, {:.3?}", runs.len(), report.map);
+        log::info!(
+            "map: {} runs in {:.3} s",
+            runs.len(),
+            report.map.as_secs_f64()
+        );
         let started = Instant::now();
         let runs = self.merge_many::<J>(job, runs, &spill)?;
         self.reduce(job, &runs, &mut report, part, push, take)?;
         report.spilled_bytes = spill.spilled_bytes.into_inner();
         report.reduce = started.elapsed();
-        log::info!("reduced: {} keys, {:.3?}", report.keys, report.reduce);
+        log::info!(
+            "reduce: {} keys in {:.3} s",
+            report.keys,
+            report.reduce.as_secs_f64()
+        );
         Ok(report)
     }
 
-    /// The same with partitions that are ranges of keys.
+    /// The same options with partitions as ranges of keys.
     pub(super) fn in_key_order(&self) -> Threads {
         Threads {
             partitions: self.partitions.in_ranges(),
@@ -161,7 +170,7 @@ impl Threads {
         };
         let notes = self.notes();
         let (mut runs, notes) = map_splits(input, &workers, map, notes, report, &self.progress)?;
-        // Containers that combine have held the pairs of all splits until now.
+        // Combining containers have held the pairs of all splits until now.
         let rest = Mutex::new(Vec::new());
         let flush = |worker: &Mutex<Worker<J>>| -> Result<()> {
             let emitter = &mut lock(worker).emitter;
@@ -189,13 +198,13 @@ impl Threads {
         Ok(runs)
     }
 
-    /// Where notes of map tasks go.
+    /// The storage of map tasks' notes.
     pub(super) fn notes<N>(&self) -> RecordWriter<N> {
         let spill = Spill::new(self.memory_bytes / 16, &self.scratch).following(&self.progress);
         RecordWriter::new(&Arc::new(spill))
     }
 
-    /// What a job has for its tables.
+    /// The resources for a job's tables.
     pub(super) fn room(&self) -> Room {
         Room {
             memory_bytes: self.memory_bytes / 4,
@@ -245,7 +254,7 @@ impl Threads {
         })
     }
 
-    /// Maps a record; one that cannot be is left out, if so wanted.
+    /// Maps a record. A record that fails is omitted if errors are skipped.
     pub(super) fn map_record<J: Job>(
         &self,
         job: &J,
@@ -268,7 +277,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Makes a run of what a container holds.
+    /// Makes a run of a container's content.
     pub(super) fn make_run<J: Job>(
         &self,
         job: &J,
@@ -285,7 +294,7 @@ impl Threads {
         })
     }
 
-    /// So many runs can be read at the same time.
+    /// Maximum number of runs that can be read at the same time.
     pub(super) fn most_runs(&self) -> usize {
         let readers = self.memory_bytes / 8 / (2 * FRAME_BYTES) as u64;
         let most = usize::try_from(readers).unwrap_or(usize::MAX) / self.threads.max(1);
@@ -296,7 +305,7 @@ impl Threads {
     fn merge_many<J: Job>(&self, job: &J, mut runs: Vec<Run>, spill: &Spill) -> Result<Vec<Run>> {
         let most = self.most_runs();
         while runs.iter().filter(|run| run.is_on_disk()).count() > most {
-            log::info!("{} runs are merged, {most} at a time", runs.len());
+            log::info!("merging {} runs, {most} at a time", runs.len());
             let mut merged = Vec::new();
             for some in runs.chunks(most) {
                 let into = super::run::RunWriter::new(Some(spill.create()?), 0);
@@ -351,7 +360,7 @@ impl Threads {
 }
 
 impl Report {
-    /// Takes note of a map task that has ended, and hands on its runs.
+    /// Records the end of a map task, and passes on its runs.
     pub(super) fn take_mapped<J: Job>(&mut self, mut mapped: Mapped<J>, runs: &mut Vec<Numbered>) {
         runs.append(&mut mapped.runs);
         self.emitted_pairs += mapped.emitted;
@@ -359,7 +368,7 @@ impl Report {
         self.splits += 1;
     }
 
-    /// Takes note of all runs, and gives them in order.
+    /// Records all runs, and returns them in order.
     pub(super) fn take_runs(&mut self, mut runs: Vec<Numbered>) -> Vec<Run> {
         runs.sort_by_key(|&(number, _)| number);
         let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
@@ -371,7 +380,7 @@ impl Report {
     }
 }
 
-/// Has all splits of `input` mapped by `workers`, each on a thread of its own.
+/// Maps all splits of `input` with `workers`, each on its own thread.
 pub(super) fn map_splits<J: Job, W: Send>(
     mut input: J::Input,
     workers: &[Mutex<W>],

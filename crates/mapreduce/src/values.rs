@@ -1,4 +1,4 @@
-//! The values that a worker holds: one a key, or a log of all, grouped by key at the end.
+//! The values of a worker: one a key, or a log of all values that is grouped by key at the end.
 
 use std::cmp::Ordering;
 
@@ -6,13 +6,13 @@ use super::codec;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
 
-/// How two values of a key become one; see [`Job::combiner`](crate::Job::combiner).
+/// Combines two values of a key; see [`Job::combiner`](crate::Job::combiner).
 pub type Combine<V> = fn(&mut V, V);
 
-/// How the values of a key are ordered; see [`Job::value_order`](crate::Job::value_order).
+/// The order of a key's values; see [`Job::value_order`](crate::Job::value_order).
 pub type Order<V> = fn(&V, &V) -> Ordering;
 
-/// Memory is fetched this many keys ahead.
+/// The number of keys by which prefetches run ahead.
 pub(crate) const AHEAD: usize = 16;
 
 /// The values of the pairs held.
@@ -21,12 +21,12 @@ pub(crate) enum Values<V> {
     Logged(Log),
 }
 
-/// One value a key, to which others are added.
+/// One value a key; others are combined with it.
 pub(crate) struct Combined<V> {
     pub combine: Combine<V>,
     /// The value of every key.
     pub values: Vec<V>,
-    /// The pairs of the record that is being mapped, where they may have to be taken back.
+    /// The pairs of the current record, if they may have to be removed.
     pub held: Option<Vec<(u32, V)>>,
 }
 
@@ -39,7 +39,7 @@ impl<V> Combined<V> {
         }
     }
 
-    /// Combines the pairs of a record that has ended well.
+    /// Combines the pairs of a record that ended without an error.
     pub(crate) fn combine_held(&mut self) {
         for (id, value) in self.held.iter_mut().flat_map(|held| held.drain(..)) {
             add(&mut self.values, self.combine, id, value);
@@ -47,20 +47,21 @@ impl<V> Combined<V> {
     }
 }
 
-/// Adds a value to that of its key.
+/// Combines a value with that of its key.
 #[inline]
 fn add<V>(values: &mut Vec<V>, combine: Combine<V>, id: u32, value: V) {
-    // Keys are numbered in the order in which they first come.
+    // Keys are numbered in the order of first occurrence.
     match values.get_mut(id as usize) {
         Some(held) => combine(held, value),
         None => values.push(value),
     }
 }
 
-/// What a [`Held`] is of that has more than 7 bytes.
+/// The tag of a [`Held`] whose value has more than 7 bytes.
 const LONG: u64 = 0xff << 56;
 
-/// A value: up to 7 bytes with, highest, their number; of a longer one its number in the log.
+/// A value: up to 7 bytes, with their number in the highest byte; a longer value is represented by
+/// its number in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Held(u64);
 
@@ -79,25 +80,25 @@ impl Held {
     }
 }
 
-/// All pairs in the order in which they came. A value that several of them in a row have is held
-/// once: those of a record often have the same.
+/// All pairs in their order of arrival. Consecutive equal values are stored once: the pairs of a
+/// record often share one.
 #[derive(Default)]
 pub(crate) struct Log {
     /// The key of every pair.
     pub keys: Vec<u32>,
-    /// Of every value, how many pairs came before its first, and where it ends.
+    /// For every value, the number of pairs before its first pair, and its end.
     firsts: Vec<u32>,
     ends: Vec<u32>,
-    /// All values end to end.
+    /// All values, concatenated.
     bytes: Vec<u8>,
-    /// The values of all pairs by key, in the order of a run that is made; kept for the next.
+    /// The values of all pairs by key, in the order of the run being made; the buffer is reused.
     grouped: Vec<Held>,
-    /// Where those of each key end.
+    /// The end of each key's values.
     group_ends: Vec<u32>,
 }
 
 impl Log {
-    /// Takes the value of the pairs from here on, of which `before` came before.
+    /// Adds the value of all following pairs; `before` pairs came before.
     #[inline]
     pub(crate) fn value(&mut self, value: &impl serde::Serialize, before: usize) -> Result<()> {
         let end = self.bytes.len();
@@ -124,7 +125,7 @@ impl Log {
         &self.bytes[self.start(number)..self.ends[number] as usize]
     }
 
-    /// The bytes of a value, which are here or put into `word`.
+    /// The bytes of a value: borrowed, or written to `word`.
     #[inline]
     pub(crate) fn get<'a>(&'a self, value: Held, word: &'a mut [u8; 8]) -> &'a [u8] {
         if value.0 & LONG == LONG {
@@ -135,7 +136,7 @@ impl Log {
         &word[..usize::from(word[7])]
     }
 
-    /// Forgets all but the first `pairs`.
+    /// Removes all but the first `pairs`.
     pub(crate) fn truncate(&mut self, pairs: usize) {
         self.keys.truncate(pairs);
         let values = self
@@ -146,31 +147,31 @@ impl Log {
         self.bytes.truncate(self.start(values));
     }
 
-    /// What it takes in memory, about; when it is grouped, that included.
+    /// The approximate memory it takes, including the memory to group it.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.keys.len() * (size_of::<u32>() + size_of::<Held>())
             + self.ends.len() * 2 * size_of::<u32>()
             + self.bytes.len()
     }
 
-    /// The bytes of the values of all pairs.
+    /// The total size of the values of all pairs in bytes.
     pub(crate) fn value_bytes(&self) -> usize {
         let counted = |(number, pairs): (u32, &[u32])| pairs.len() * self.nth(number).len();
         self.pairs().map(counted).sum()
     }
 
-    /// Of every value its number, and the keys of its pairs.
+    /// Every value's number, with the keys of its pairs.
     fn pairs(&self) -> impl Iterator<Item = (u32, &[u32])> {
         let ends = self.firsts.iter().skip(1).map(|&first| first as usize);
         let spans = self.firsts.iter().zip(ends.chain([self.keys.len()]));
         (0..).zip(spans.map(|(&first, end)| &self.keys[first as usize..end]))
     }
 
-    /// Groups the values by their keys, all of which `ids` gives in the order of the groups: a
-    /// counting sort.
+    /// Groups the values by key with a counting sort. `ids` gives all keys in the order of the
+    /// groups.
     ///
     /// # Errors
-    /// 2^32 pairs and more.
+    /// There are 2^32 pairs or more.
     pub(crate) fn group(&mut self, ids: impl ExactSizeIterator<Item = u32>) -> Result<()> {
         let length = self.keys.len();
         narrow(length)?;
@@ -198,18 +199,18 @@ impl Log {
                 *next += 1;
             }
         }
-        // Every start has moved to the end.
+        // Every start has advanced to the end.
         (self.group_ends, self.grouped) = (next, grouped);
         Ok(())
     }
 
-    /// Has the end of the group of key `id` fetched.
+    /// Prefetches the end of key `id`'s group.
     #[inline]
     pub(crate) fn prefetch(&self, id: u32) {
         prefetch(&self.group_ends, id as usize);
     }
 
-    /// The values of key `id`, in the order in which they came, after `before` of other keys.
+    /// The values of key `id`, in their order of arrival, after `before` values of other keys.
     #[inline]
     pub(crate) fn of(&self, id: u32, before: usize) -> &[Held] {
         &self.grouped[before..self.group_ends[id as usize] as usize]

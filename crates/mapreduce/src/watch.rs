@@ -1,16 +1,16 @@
-//! What hears how a task goes on, so that a hang can be told from work.
+//! Watches the functions of a job, to tell a hang from work.
 
-/// Hears of the functions of a job, which may hang; what a runner itself does, such as sorting,
-/// ends.
+/// Receives calls and steps of a job's functions, which may hang. The runner's own work, such as
+/// sorting, always ends.
 pub(crate) trait Watch {
     /// Runs a function of the job.
     fn during<T>(&self, function: impl FnOnce() -> T) -> T;
 
-    /// The function goes on: it has taken a value or written an output.
+    /// The function makes progress: it has read a value or written an output.
     fn step(&self);
 }
 
-/// Nobody hears.
+/// A watch that ignores everything.
 impl Watch for () {
     #[inline]
     fn during<T>(&self, function: impl FnOnce() -> T) -> T {

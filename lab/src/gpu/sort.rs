@@ -19,7 +19,7 @@ pub fn sort(runs: &SortRuns) -> Result<Vec<AlgorithmTimes>, Error> {
 }
 
 fn measure<R: Random>(runs: &SortRuns) -> Result<Vec<AlgorithmTimes>, Error> {
-    // Its error says why there is no GPU.
+    // The error gives the reason why there is no GPU.
     Build::Cuda.count()?;
     let mut memory = Pinned::new(Build::Cuda, runs.count * size_of::<R>())?;
     let mut measured = Vec::new();
@@ -86,9 +86,9 @@ fn turn<R: Random>(
 /// A record made from its place.
 trait Random: Record {
     fn random(place: usize) -> Self;
-    /// Whether it may stand before `next` when sorted stably.
+    /// Whether it may come before `next` in a stable sort.
     fn precedes(self, next: Self) -> bool;
-    /// Different for different records.
+    /// A value that differs for different records.
     fn digest(self) -> u128;
 }
 

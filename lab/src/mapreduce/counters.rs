@@ -1,4 +1,4 @@
-//! Word counters to compare with: one by the book, one for this text alone.
+//! Word counters for comparison: two by the book, one made for this text format.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 /// Terms and their counts, by term.
 pub type Counts = Vec<(Vec<u8>, u64)>;
 
-/// The text that a thread takes at a time.
+/// The size of the text that a thread takes at a time.
 const SPLIT_BYTES: usize = 4 << 20;
 
-/// Runs `work` on splits of `text`, each whole lines, on all threads; gives what `end` makes of
-/// each thread's state.
+/// Runs `work` on splits of `text`, which end at line ends, on all threads. Returns the result of
+/// `end` for each thread's state.
 fn over_splits<S, T: Send>(
     text: &[u8],
     threads: usize,
@@ -63,8 +63,8 @@ fn terms(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|term| !term.is_empty())
 }
 
-/// MapReduce with the standard library's maps and locks: pairs go one by one into partitions that
-/// all threads share, each a map behind a lock that combines on insert.
+/// MapReduce with the standard library's maps and locks. Pairs go one by one into shared
+/// partitions. Each partition is a map behind a lock and combines on insert.
 pub fn shared_maps(text: &[u8], threads: usize) -> Counts {
     let partitions: Vec<Mutex<HashMap<Vec<u8>, u64>>> =
         (0..16 * threads).map(|_| Mutex::default()).collect();
@@ -89,8 +89,8 @@ pub fn shared_maps(text: &[u8], threads: usize) -> Counts {
     sorted(partitions.flatten().collect())
 }
 
-/// As Phoenix++ does it, with the standard library's maps: every thread combines in maps of its
-/// own, one a partition, and adds them to those behind the locks at the end.
+/// The design of Phoenix++, with the standard library's maps. Every thread combines in its own
+/// maps, one a partition, and adds them to the shared maps behind locks at the end.
 pub fn own_maps(text: &[u8], threads: usize) -> Counts {
     let count = 4 * threads;
     let partitions: Vec<Mutex<HashMap<Vec<u8>, u64>>> =
@@ -122,8 +122,8 @@ pub fn own_maps(text: &[u8], threads: usize) -> Counts {
     sorted(partitions.flatten().collect())
 }
 
-/// Made for this text and nothing else: terms of up to 15 bytes are one word, bytes and length,
-/// in an open table with their counts; others are in a map.
+/// Made for this text format only. A term of up to 15 bytes is one word, bytes and length, in an
+/// open table with its count; longer terms are in a map.
 pub fn special(text: &[u8], threads: usize) -> Counts {
     let tables = over_splits(text, threads, Table::new, Table::count, |table| table);
     let mut tables = tables.into_iter();
@@ -145,7 +145,8 @@ pub fn special(text: &[u8], threads: usize) -> Counts {
 }
 
 struct Table {
-    /// Keys and counts; a power of two, at most half full; 0 is no key.
+    /// Keys and counts. The size is a power of two, and at most half of the slots are used; 0 is
+    /// no key.
     slots: Vec<(u128, u64)>,
     used: usize,
     long: HashMap<Vec<u8>, u64>,
@@ -162,7 +163,8 @@ impl Table {
 
     fn count(&mut self, text: &[u8]) {
         let mut from = 0;
-        // The place of a line end in the 16 bytes from `from` on, found without a branch a byte.
+        // The position of a line end in the 16 bytes from `from` on, found without a branch a
+        // byte.
         while let Some(word) = text
             .get(from..from + 16)
             .and_then(|word| word.try_into().ok())
@@ -187,7 +189,7 @@ impl Table {
         }
     }
 
-    /// Counts the term at `from`, of any length; gives where the next begins.
+    /// Counts the term at `from`, of any length; returns the start of the next term.
     #[cold]
     fn count_long(&mut self, text: &[u8], from: usize) -> usize {
         let rest = &text[from..];

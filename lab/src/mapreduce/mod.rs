@@ -1,6 +1,6 @@
 //! The benchmark `mapreduce`: jobs on threads, compared with programs made for one job.
 //!
-//! The text is a generated collection in memory. Clocks run from there to all results in memory,
+//! The text is a generated collection in memory. The clock stops when all results are in memory,
 //! in order. Contestants take turns, and the fastest turn of each counts.
 
 mod counters;
@@ -38,7 +38,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Partitions by which combiners are compared.
+/// Numbers of partitions with which combiners are compared.
 const PARTITIONS: u32 = 16;
 
 /// A contestant, and its fastest turn.
@@ -134,7 +134,7 @@ fn documents(generated: &Generated, threads: usize) -> Documents {
 #[derive(Default)]
 pub struct Part {
     terms: Vec<u8>,
-    /// Where each term ends, and how many postings there are up to its last.
+    /// The end of each term's text, and the number of postings up to its last.
     ends: Vec<(usize, usize)>,
     documents: Vec<u32>,
     tfs: Vec<u32>,
@@ -143,7 +143,7 @@ pub struct Part {
 
 impl Part {
     fn push(&mut self, weighed: Weighed<'_>) {
-        // A term with many postings comes in pieces.
+        // A frequent term comes in pieces.
         let start = self
             .ends
             .len()
@@ -239,7 +239,7 @@ fn counting(generated: &Generated, repeat: u32, threads: usize) -> Result<Vec<Tu
     Ok(turns)
 }
 
-/// What the combiner saves, with partitions by hash.
+/// The time that the combiner saves, with partitions by hash.
 fn combining(generated: &Generated, threads: usize) -> Result<[Report; 2], Error> {
     let run = |combine| {
         let runner = Threads {

@@ -1,4 +1,4 @@
-//! How many queries a second batches answer, and how many the threads of the CPU do.
+//! The throughput of batches, and of the CPU threads, in queries a second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use tokapi_kernels::Scheme;
 use super::{Bench, Report};
 use tokapi_cli::table::Table;
 
-/// What is asked of every query.
+/// The results requested of every query.
 #[derive(Clone, Copy, PartialEq)]
 enum Task {
     /// All documents that match.
@@ -21,10 +21,10 @@ enum Task {
     Top,
 }
 
-/// How long the CPU is measured, at most.
+/// Maximum time of a measurement on the CPU.
 const CPU_TIME: Duration = Duration::from_secs(4);
 
-/// Queries whose answers are compared.
+/// Number of queries whose answers are compared.
 const COMPARED: usize = 1000;
 
 impl Bench<'_> {
@@ -83,7 +83,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Sees that a batch answers as the index does.
+    /// Checks that a batch returns the answers of the index.
     fn compare(&self, queries: &[Query], task: Task) -> Result<(), Error> {
         let few: Vec<&Query> = queries.iter().take(COMPARED).collect();
         let mut lane = GpuLane::new(Arc::clone(&self.on_device))?;
@@ -119,7 +119,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Queries that all threads of the CPU answer in a second.
+    /// Queries a second of all CPU threads.
     fn on_cpu(&self, queries: &[Query], task: Task) -> Result<f64, Error> {
         let next = AtomicUsize::new(0);
         let started = Instant::now();
@@ -140,7 +140,7 @@ impl Bench<'_> {
         Ok(done as f64 / started.elapsed().as_secs_f64())
     }
 
-    /// Queries that lanes of the GPU answer in a second.
+    /// Queries a second of the GPU lanes.
     fn on_gpu(
         &self,
         queries: &[Query],
@@ -156,7 +156,7 @@ impl Bench<'_> {
             .map(|_| GpuLane::new(Arc::clone(&self.on_device)))
             .collect::<Result<_, _>>()?;
         let mut most = 0.0f64;
-        // The first turn is for their memory.
+        // The first turn allocates their memory.
         for turn in 0..=self.args.repeat.max(1) {
             let next = AtomicUsize::new(0);
             let started = Instant::now();
@@ -182,7 +182,7 @@ impl Bench<'_> {
             });
             let answered = on_threads(work.collect())?;
             if turn > 0 {
-                // Those that the device has no lists for do not count.
+                // Queries without lists on the device do not count.
                 most = most.max(answered as f64 / started.elapsed().as_secs_f64());
             }
         }
@@ -190,7 +190,7 @@ impl Bench<'_> {
     }
 }
 
-/// Runs each on a thread of its own, and adds up what they give.
+/// Runs each function on its own thread, and adds up the results.
 fn on_threads(work: Vec<impl FnOnce() -> Result<usize, Error> + Send>) -> Result<usize, Error> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = work.into_iter().map(|work| scope.spawn(work)).collect();

@@ -1,4 +1,4 @@
-//! Queries of a file, or drawn from an index: terms as often as documents have them.
+//! Queries from a file, or drawn from an index: terms in proportion to their df.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub fn queries(index: &Index, args: &Args) -> Result<Vec<Vec<String>>, Error> {
     }
 }
 
-/// A query of `terms` that all occur alike.
+/// A query of `terms`, all with the same role.
 pub fn query(terms: &[String], occur: Occur) -> Query {
     let clause = |term: &String| Clause {
         term: term.clone(),

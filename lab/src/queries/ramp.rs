@@ -13,22 +13,24 @@ use super::draw::Random;
 use super::{Bench, Report};
 use tokapi_cli::table::Table;
 
-/// Queries that may wait.
+/// Maximum number of waiting queries.
 const QUEUE: usize = 1 << 17;
 
-/// A policy that answers less than this part of the offered queries is not tried at higher rates.
+/// A policy that answers less than this fraction of the offered queries is not tested at higher
+/// rates.
 const BEYOND: f64 = 3.0;
 
-/// Threads that queries come from.
+/// Number of threads that submit queries.
 const SOURCES: usize = 4;
 
 /// Lanes of the scheduler.
 const LANES: usize = 4;
 
-/// Queries of a source that share a tally, so that few threads write to one at the same time.
+/// Number of queries of a source that share a tally, so that few threads write to one at the same
+/// time.
 const TALLIED: usize = 4096;
 
-/// The figures of a policy at a load.
+/// The results of a policy at a load.
 pub struct AtLoad {
     pub policy: &'static str,
     pub offered: f64,
@@ -41,7 +43,7 @@ pub struct AtLoad {
     switches: u64,
 }
 
-/// The outcomes of queries of a load, counted by many threads.
+/// The outcomes of a load's queries, counted by many threads.
 struct Tally {
     /// Nanoseconds, 0 for queries without an answer.
     times: Vec<AtomicU64>,
@@ -170,7 +172,8 @@ impl Bench<'_> {
                     let mut random = Random(self.args.seed.wrapping_add(source as u64));
                     let mut due = 0.0;
                     for number in 0..of_source {
-                        // Poisson: the time to the next is distributed exponentially.
+                        // A Poisson process: the time to the next query is distributed
+                        // exponentially.
                         due -= random.unit().ln() * SOURCES as f64 / offered;
                         let due = started + Duration::from_secs_f64(due);
                         wait_until(due);

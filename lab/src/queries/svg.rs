@@ -33,7 +33,8 @@ pub fn loads(all: &[AtLoad], folder: &Path) -> Result<(), Error> {
     })
 }
 
-/// Throughput and time against the size of batches, and the time of batch after batch of the size in the middle.
+/// Throughput and time against the size of batches, and the times of consecutive batches of the
+/// middle size.
 pub fn batch_times(all: &[OfSize], folder: &Path) -> Result<(), Error> {
     let of = |value: fn(&OfSize) -> f64| {
         let points = all.iter();
@@ -69,13 +70,14 @@ pub fn batch_times(all: &[OfSize], folder: &Path) -> Result<(), Error> {
     })
 }
 
-/// How much longer the CPU takes than the GPU: a histogram, and the prediction against the measurement.
+/// The difference between CPU and GPU times: a histogram, and the prediction against the
+/// measurement.
 pub fn router(timed: &[Timed], router: Option<&Router>, folder: &Path) -> Result<(), Error> {
     const BARS: usize = 60;
     let difference = |timed: &Timed| (timed.cpu - timed.gpu) * 1e3;
     let mut sorted: Vec<f64> = timed.iter().map(difference).collect();
     sorted.sort_by(f64::total_cmp);
-    // The largest hundredth would press the others together.
+    // The largest hundredth would compress the rest of the histogram.
     let at = |share: f64| {
         sorted
             .get((share * sorted.len() as f64) as usize)

@@ -17,14 +17,14 @@ use tokapi_cli::table::Table;
 /// The queries of a batch, on average.
 const SIZES: [usize; 5] = [64, 256, 1024, 4096, 16384];
 
-/// The least and the most batches that are measured of each size.
+/// Minimum and maximum number of batches measured for each size.
 const LEAST_BATCHES: usize = 4;
 const MOST_BATCHES: usize = 256;
 
-/// Turns; the median by variation counts.
+/// Number of turns; the median by variation counts.
 const TURNS: usize = 9;
 
-/// The figures of a scheme with batches of a size.
+/// The results of a scheme with batches of a size.
 pub struct OfSize {
     pub scheme: &'static str,
     pub size: usize,
@@ -39,7 +39,7 @@ impl OfSize {
         self.times.iter().sum::<f64>() / self.times.len() as f64
     }
 
-    /// The standard deviation of times over their mean.
+    /// The standard deviation of times divided by their mean.
     pub fn variation(&self) -> f64 {
         variation(&self.times)
     }
@@ -121,7 +121,7 @@ impl Bench<'_> {
             };
             if sum >= full {
                 batches.push(std::mem::take(&mut batch));
-                // The excess counts for the next batch, so that batches are not larger on average.
+                // The excess counts for the next batch, so batches are not larger on average.
                 sum -= full;
             }
             if batches.len() == MOST_BATCHES {

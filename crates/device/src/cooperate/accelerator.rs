@@ -6,13 +6,13 @@ use tokapi_storage::error::Result;
 
 /// Answers batches of queries on lanes. A lane takes one batch at a time.
 pub trait Accelerator: Send + Sync {
-    /// Whether queries can be answered by these options at all.
+    /// Whether these options allow any query to be answered here.
     fn answers(&self, options: &SearchOptions) -> bool;
 
-    /// The work of a query; none if it cannot be answered here.
+    /// The work of a query; none if this device cannot answer it.
     fn complexity(&self, query: &Query) -> Option<Complexity>;
 
-    /// A lane.
+    /// Creates a lane.
     ///
     /// # Errors
     /// The device failed.
@@ -21,7 +21,8 @@ pub trait Accelerator: Send + Sync {
 
 /// A lane of an [`Accelerator`].
 pub trait BatchLane: Send {
-    /// The best documents for each query, as the index finds them; none if the index must answer it.
+    /// The best documents for each query, the same as from the index; none if the index must
+    /// answer the query.
     ///
     /// # Errors
     /// The device failed.

@@ -1,34 +1,34 @@
-//! Whether threads of the CPU help lanes that are behind.
+//! Decides whether CPU threads help lanes that are behind.
 
 use std::time::{Duration, Instant};
 
-/// Whether threads help lanes that are behind. They do if more queries are answered with them than without. Both
-/// ways are tried again and again: threads share cores, caches and memory with the lanes, and may cost more than
-/// they give.
+/// Decides whether CPU threads help lanes that are behind. They do if more queries are answered
+/// with help than without. Both are tried repeatedly: threads share cores, caches and memory with
+/// the lanes, and may cost more than they contribute.
 pub(super) struct Help {
     pub helps: bool,
-    /// Since when.
+    /// The start of the current choice.
     since: Instant,
-    /// When what came before had been done, and how many had been answered then.
+    /// The end of the work begun before it, and the number of queries answered by then.
     settled: Option<(Instant, u64)>,
     tries: u32,
-    /// Queries a second without help and with it.
+    /// Queries a second without and with help.
     rates: [Option<f64>; 2],
 }
 
-/// How long each is tried, and how much of that passes before it is measured: batches that are under way
-/// were begun before.
+/// The length of a trial, and the part of it that is not measured: batches under way at its start
+/// belong to the previous choice.
 const TRY: Duration = Duration::from_millis(60);
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// The way that answers fewer is tried once in so many times, and first after a few.
+/// The slower choice is tried once in this many trials, for the first time after `FIRST_TRY`.
 const TRIES_BETWEEN: u32 = 16;
 const FIRST_TRY: u32 = 3;
 
-/// Help is of use if it multiplies the answers by this.
+/// Help is used if it multiplies the throughput by at least this factor.
 const LEAST_GAIN: f64 = 1.02;
 
-/// The share of the newest measurement in an average.
+/// The weight of the newest measurement in an average.
 const NEWEST_SHARE: f64 = 0.3;
 
 impl Help {
@@ -42,8 +42,9 @@ impl Help {
         }
     }
 
-    /// Chooses, from how many have been `answered` so far. Lanes that are not behind leave nothing to compare; those
-    /// that begin to be may not be so for long, and are left alone first.
+    /// Chooses, from the number of queries `answered` so far. If no lane is behind, there is
+    /// nothing to compare. Lanes that have just fallen behind may recover soon, so they get no
+    /// help at first.
     pub fn choose(&mut self, answered: u64, is_behind: bool, now: Instant) {
         let lasted = now.saturating_duration_since(self.since);
         match self.settled {
@@ -77,7 +78,8 @@ impl Help {
 mod tests {
     use super::*;
 
-    /// How often threads help where so many are answered in a try without and with them.
+    /// How often threads help if these numbers of queries are answered in a trial without and with
+    /// help.
     fn helped(without: u64, with: u64) -> u32 {
         let mut now = Instant::now();
         let mut help = Help::new(now);

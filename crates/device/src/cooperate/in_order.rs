@@ -1,4 +1,4 @@
-//! Many queries answered by CPU and GPU, in their order.
+//! Answers many queries by CPU and GPU, in order.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,41 +14,42 @@ use tokapi_index::Index;
 use tokapi_index::query::{Hit, Query, SearchOptions};
 use tokapi_storage::error::{Error, Result};
 
-/// Answers queries in order. A GPU answers the queries that it can, threads of the CPU the others.
+/// Answers queries in order. The GPU answers the queries that it can, CPU threads the others.
 pub struct InOrder {
     index: Arc<Index>,
     accelerator: Option<Arc<dyn Accelerator>>,
     scheduler: Scheduler,
     search: SearchOptions,
-    /// Queries under way at most.
+    /// Maximum number of queries under way.
     most: usize,
     shares: Shares,
 }
 
-/// How many queries a GPU answered, and why others were left to the CPU; of several reasons the first counts.
+/// The number of queries that the GPU answered, and the numbers left to the CPU by reason. If
+/// several reasons apply, the first counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shares {
     /// Answered by the GPU.
     pub gpu: u64,
-    /// They have filters.
+    /// The query has filters.
     pub filters: u64,
-    /// They have phrases.
+    /// The query has phrases.
     pub phrases: u64,
-    /// No query is answered there by these options.
+    /// The options allow no query on the GPU.
     pub options: u64,
-    /// Lists are not there.
+    /// A list is not on the GPU.
     pub lists: u64,
-    /// It failed.
+    /// The GPU failed.
     pub lost: u64,
 }
 
 impl InOrder {
-    /// Over `index`, and the same index on a GPU. Without a GPU the CPU answers all queries. No more than
-    /// `options.queue` queries are under way at a time, which bounds the memory; the policy is
-    /// [`Policy::Synchronous`].
+    /// Answers queries from `index`, and from the same index on a GPU. Without a GPU, the CPU
+    /// answers all queries. At most `options.queue` queries are under way at a time, which bounds
+    /// the memory. The policy is [`Policy::Synchronous`].
     ///
     /// # Errors
-    /// A lane cannot be made.
+    /// A lane cannot be created.
     pub fn new(
         index: Arc<Index>,
         accelerator: Option<Arc<dyn Accelerator>>,
@@ -71,8 +72,8 @@ impl InOrder {
         })
     }
 
-    /// The answer of [`Index::search`] to each query, in order. Queries are taken ahead while the queue has room, so
-    /// that later queries are answered while the caller looks at an answer.
+    /// The answer of [`Index::search`] to each query, in order. Queries are read ahead while the
+    /// queue has room, so later queries are processed while the caller uses an answer.
     pub fn answers<I: IntoIterator<Item = Query>>(
         &mut self,
         queries: I,
@@ -88,23 +89,23 @@ impl InOrder {
         }
     }
 
-    /// The shares of both processors so far.
+    /// The numbers of queries by processor so far.
     pub fn shares(&self) -> Shares {
         self.shares
     }
 
-    /// The reason why a lane of the GPU is lost; none if no lane is.
+    /// The reason why a lane of the GPU is lost; none if no lane is lost.
     pub fn lost(&self) -> Option<String> {
         self.scheduler.report().lost
     }
 
-    /// Counts a query for the processor that answered it, and gives its answer.
+    /// Counts a query for the processor that answered it, and returns its answer.
     fn take(&mut self, query: &Query, outcome: Outcome) -> Result<Vec<Hit>> {
         let by_gpu = matches!(outcome, Outcome::Answered(_, Processor::Gpu(_)));
         *self.share(query, by_gpu) += 1;
         match outcome {
             Outcome::Answered(hits, _) => Ok(hits),
-            // The index tells it once more, as an error rather than in words.
+            // The index repeats the failed search, to return the original error.
             Outcome::Cancelled => Err(Error::Cancelled),
             Outcome::Failed(_) | Outcome::Late => self.index.search(query, &self.search),
         }
@@ -133,9 +134,9 @@ impl InOrder {
 pub struct Answers<'a, I> {
     in_order: &'a mut InOrder,
     queries: Fuse<I>,
-    /// Queries whose answers have not been given, in order, with the outcomes that are known.
+    /// Queries whose answers have not been returned, in order, with the known outcomes.
     under_way: VecDeque<(Arc<Query>, Option<Outcome>)>,
-    /// The number of the first of these.
+    /// The number of the first of these queries.
     first: usize,
     told: Sender<(usize, Outcome)>,
     outcomes: Receiver<(usize, Outcome)>,
@@ -166,7 +167,7 @@ impl<I: Iterator<Item = Query>> Iterator for Answers<'_, I> {
         {
             self.submit(query);
         }
-        // Every query is told once, so that this ends.
+        // Every query gets one outcome, so this loop ends.
         while let Some((_, None)) = self.under_way.front() {
             let (number, outcome) = self.outcomes.recv().ok()?;
             self.under_way[number - self.first].1 = Some(outcome);
@@ -178,13 +179,13 @@ impl<I: Iterator<Item = Query>> Iterator for Answers<'_, I> {
 }
 
 impl Shares {
-    /// Left to the CPU.
+    /// The number left to the CPU.
     pub fn cpu(&self) -> u64 {
         self.filters + self.phrases + self.options + self.lists + self.lost
     }
 }
 
-/// How many queries the CPU answered, and why.
+/// The number of queries answered by the CPU, by reason.
 impl fmt::Display for Shares {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.gpu + self.cpu();

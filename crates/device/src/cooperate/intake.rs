@@ -1,11 +1,12 @@
-//! The intake of queries. It has several doors, so that threads that submit at once seldom wait for each other.
+//! The intake of queries. It has several doors, so that threads rarely wait for each other when
+//! they submit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::request::Request;
 
-/// Why a query was not taken.
+/// The reason why a query was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The queue is full.
@@ -20,12 +21,12 @@ const DOORS: usize = 8;
 
 pub(super) struct Intake {
     doors: [Door; DOORS],
-    /// Queries that came and have not been taken to be answered.
+    /// Queries that have arrived and have not been taken by a processor.
     waiting: AtomicUsize,
     most: usize,
 }
 
-/// On a cache line of its own.
+/// Has its own cache line.
 #[derive(Default)]
 #[repr(align(128))]
 struct Door(Mutex<Inside>);
@@ -38,7 +39,7 @@ struct Inside {
 
 impl Door {
     fn lock(&self) -> MutexGuard<'_, Inside> {
-        // Nobody panics while holding it.
+        // No thread panics while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -53,7 +54,7 @@ impl Intake {
         }
     }
 
-    /// Takes a query in.
+    /// Adds a query.
     pub fn push(&self, request: Request) -> Result<(), Refused> {
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
         let mut inside = self.doors[door_of_thread()].lock();
@@ -65,14 +66,14 @@ impl Intake {
                 return Ok(());
             }
         };
-        // The reply that the request holds may come back here when it is dropped.
+        // The reply in the request may re-enter here when it is dropped.
         drop(inside);
         self.took(1);
         request.forget();
         Err(refused)
     }
 
-    /// Gives all queries that came in to `each`. Those of one door keep their order.
+    /// Passes all queries in the intake to `each`. The queries of one door keep their order.
     pub fn drain(&self, mut each: impl FnMut(Request)) {
         for door in &self.doors {
             let requests = std::mem::take(&mut door.lock().requests);
@@ -80,17 +81,17 @@ impl Intake {
         }
     }
 
-    /// Takes note that `count` queries have been taken to be answered.
+    /// Records that a processor has taken `count` queries.
     pub fn took(&self, count: usize) {
         self.waiting.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// Takes note that `count` queries wait again.
+    /// Records that `count` queries wait again.
     pub fn gave_back(&self, count: usize) {
         self.waiting.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Refuses queries from now on.
+    /// Refuses all further queries.
     pub fn close(&self) {
         for door in &self.doors {
             door.lock().closed = true;
@@ -98,7 +99,7 @@ impl Intake {
     }
 }
 
-/// The door that a thread uses.
+/// The door of the current thread.
 fn door_of_thread() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

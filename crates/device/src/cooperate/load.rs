@@ -1,46 +1,47 @@
-//! The load, and the mode that suits it.
+//! Measures the load, and chooses the mode.
 
 use std::time::{Duration, Instant};
 
-/// Where queries go.
+/// The mode of the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Each query goes to the processor that answers it sooner.
+    /// Each query goes to the processor that answers it faster.
     Asynchronous,
-    /// Queries go to batches of the GPU. The CPU answers those that batches leave, and helps while that is of use.
+    /// Queries go to GPU batches. The CPU answers the queries that batches leave, and helps as
+    /// long as that increases the throughput.
     Synchronous,
 }
 
-/// The load, as far as is known.
+/// The measured load.
 pub(super) struct Load {
     pub mode: Mode,
     pub switches: u64,
-    /// The queries that came since `counted`, and the rate before, in queries a second.
+    /// The queries that arrived since `counted`, and the previous rate in queries a second.
     arrived: u64,
     counted: Instant,
     rate: f64,
-    /// When the mode changed last, and the rate when batches began.
+    /// The time of the last change of the mode, and the rate when batches began.
     switched: Instant,
     rate_of_switch: f64,
-    /// When many waited, and for how long after that batches go on.
+    /// The time when many queries waited last, and how long batches continue after it.
     busy: Instant,
     stay: Duration,
 }
 
-/// The share of the newest measurement in an average.
+/// The weight of the newest measurement in an average.
 const NEWEST_SHARE: f64 = 0.2;
 
-/// Over how long queries are counted.
+/// The interval over which queries are counted.
 const COUNTED: Duration = Duration::from_millis(20);
 
-/// Batches go on for so long after queries waited: at least, and at most.
+/// The minimum and maximum time for which batches continue after queries waited.
 const STAY: Duration = Duration::from_millis(50);
 const LONGEST_STAY: Duration = Duration::from_secs(10);
 
-/// Batches that begin again within this time ended too early.
+/// If batches begin again within this time, they ended too early.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Batches end below this share of the rate at which they began.
+/// Batches end if the rate falls below this fraction of the rate at which they began.
 const RATE_TO_LEAVE: f64 = 0.8;
 
 impl Load {
@@ -59,7 +60,7 @@ impl Load {
         }
     }
 
-    /// Takes note of queries that came.
+    /// Records the arrival of queries.
     pub fn count(&mut self, came: u64, now: Instant) {
         self.arrived += came;
         if now.saturating_duration_since(self.counted) >= COUNTED {
@@ -69,8 +70,9 @@ impl Load {
         }
     }
 
-    /// To batches when many wait. Back when that has not been so for a while, and fewer come than when batches
-    /// began; or for longer, which grows where it led to batches again at once. Gives whether the mode changed.
+    /// Switches to batches when many queries wait. Switches back when few have waited for a while
+    /// and the rate is lower than when batches began, or after a longer time. That time grows if
+    /// batches had to begin again at once. Returns whether the mode changed.
     pub fn choose(&mut self, many_wait: bool, now: Instant) -> bool {
         if many_wait {
             self.busy = now;

@@ -1,25 +1,26 @@
-//! How much work a query is, as far as the lengths of its lists tell.
+//! Estimates of the work of a query, from the lengths of its lists.
 
 use tokapi_index::Index;
 use tokapi_index::query::{Occur, Query};
 use tokapi_storage::error::Result;
 
-/// The estimate of the work of a query.
+/// An estimate of the work of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// The length of the shortest list: the elements that are sought in others.
+    /// The length of the shortest list: the number of elements to look up in the others.
     Los,
-    /// An upper bound of comparisons: that length times the logarithms of the others' lengths.
+    /// An upper bound of comparisons: this length times the sum of the logarithms of the other
+    /// lengths.
     Uboc,
-    /// The same per thread, one for every element.
+    /// The same for one thread, with one thread an element.
     Uboct,
 }
 
 impl Metric {
-    /// All of them.
+    /// All metrics.
     pub const ALL: [Metric; 3] = [Metric::Los, Metric::Uboc, Metric::Uboct];
 
-    /// The name that the literature has for it.
+    /// Its name in the literature.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Los => "LOS",
@@ -28,13 +29,13 @@ impl Metric {
         }
     }
 
-    /// The metric of a name.
+    /// The metric with a name.
     pub fn of_name(name: &str) -> Option<Self> {
         Metric::ALL.into_iter().find(|metric| metric.name() == name)
     }
 }
 
-/// The lengths of a query's lists, digested.
+/// A summary of the lengths of a query's lists.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Complexity {
     elements: f64,
@@ -45,9 +46,9 @@ pub struct Complexity {
 }
 
 impl Complexity {
-    /// That of a query with terms that must occur in lists of lengths `must`, or of one without such, and
-    /// of terms that may in lists of lengths `should`. Where none must, each list is gone through, and its
-    /// elements are sought in those that are longer.
+    /// The work of a query with required terms whose lists have lengths `must`, or of a query
+    /// without them whose optional terms have lists of lengths `should`. Without required terms,
+    /// each list is read in full, and its elements are looked up in the longer lists.
     pub fn of(must: &mut [u64], should: &mut [u64]) -> Self {
         let log = |length: &u64| (*length as f64).max(1.0).log2();
         let logs = |lengths: &[u64]| lengths.iter().map(log).sum::<f64>();
@@ -74,7 +75,7 @@ impl Complexity {
         sum
     }
 
-    /// That of a query of `index`.
+    /// The work of a query of `index`.
     ///
     /// # Errors
     /// The index is damaged.
@@ -91,20 +92,21 @@ impl Complexity {
         Ok(Complexity::of(&mut must, &mut should))
     }
 
-    /// Whether the query has a term that must occur.
+    /// Whether the query has a required term.
     pub fn has_must(&self) -> bool {
         self.has_must
     }
 
-    /// What a batch counts it for: every element once, and once for each list that it is sought in, as tables
-    /// find it in a step or two; and what every query takes, however short its lists are. (Beside an H200, whoever
-    /// prepares a batch takes 0.6 us for a query, and the device 5 ps for an element: `benches/gpu/queries`.)
+    /// The size of the query in a batch: every element once, plus once for each list in which it
+    /// is looked up, since tables take a step or two; plus the fixed cost of a query. (With an
+    /// H200, preparing a query takes 0.6 us, and the device takes 5 ps an element:
+    /// `benches/gpu/queries`.)
     pub fn work(&self) -> f64 {
         const ANY_QUERY: f64 = 100_000.0;
         ANY_QUERY + self.probes
     }
 
-    /// The value of a metric.
+    /// The value of a metric for the query.
     pub fn by(&self, metric: Metric) -> f64 {
         match metric {
             Metric::Los => self.elements,

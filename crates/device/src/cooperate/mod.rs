@@ -1,10 +1,10 @@
 //! Queries by CPU and GPU together.
 //!
-//! A [`Router`] tells for a query which processor would answer it sooner, from the lengths of its lists alone:
-//! `tokapi tune --queries` measures some queries on both and fits the difference.
-//! A [`Scheduler`] takes queries as they come, and switches to batches of a GPU when they begin to wait.
-//! [`InOrder`] gives it many, and their answers in order.
-//! (Ao et al.: Efficient Lists Intersection by CPU-GPU Cooperative Computing.)
+//! A [`Router`] predicts which processor answers a query faster, from the lengths of its lists
+//! alone: `tokapi tune --queries` measures some queries on both and fits the difference. A
+//! [`Scheduler`] takes queries as they arrive, and switches to GPU batches when queries begin to
+//! wait. [`InOrder`] passes it many queries, and returns the answers in order. (Ao et al.:
+//! Efficient Lists Intersection by CPU-GPU Cooperative Computing.)
 
 mod accelerator;
 mod help;

@@ -1,17 +1,17 @@
-//! The choices of whoever makes a scheduler.
+//! The options of a scheduler.
 
 use std::time::Duration;
 
 use tokapi_index::query::SearchOptions;
 use tokapi_storage::progress::Progress;
 
-/// The processors that answer.
+/// The processors that answer queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// Both, asynchronously under light load and synchronously under heavy load.
     #[default]
     Cooperative,
-    /// Both, each query where the router says.
+    /// Both; each query goes to the processor that the router chooses.
     Asynchronous,
     /// The GPU alone, in batches.
     Synchronous,
@@ -19,23 +19,23 @@ pub enum Policy {
     Cpu,
 }
 
-/// How a [`Scheduler`] works.
+/// Options of a [`Scheduler`].
 #[derive(Debug, Clone)]
 pub struct SchedulerOptions {
-    /// Threads of the CPU that answer queries.
+    /// Number of CPU threads that answer queries.
     pub threads: usize,
-    /// Lanes of the GPU.
+    /// Number of GPU lanes.
     pub lanes: usize,
-    /// The processors that answer.
+    /// The processors that answer queries.
     pub policy: Policy,
-    /// Queries that may wait; more are refused.
+    /// Maximum number of waiting queries; further queries are refused.
     pub queue: usize,
-    /// The time that a query may take if it comes while a batch is under way. A batch is closed so that it takes half
-    /// of that.
+    /// Target response time of a query that arrives while a batch is under way. Batches are sized
+    /// to take half of it.
     pub response: Duration,
-    /// How queries are answered.
+    /// The options of the searches.
     pub search: SearchOptions,
-    /// Can cancel all queries that wait and that will come.
+    /// Can cancel all waiting and future queries.
     pub progress: Progress,
 }
 

@@ -1,4 +1,4 @@
-//! The waiting queries, and the choice of threads and lanes among them.
+//! The queue of waiting queries. Threads and lanes choose queries from it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,25 +14,25 @@ use super::request::Request;
 
 /// The waiting queries, and the load.
 pub(super) struct Queue {
-    /// For threads of the CPU.
+    /// Queries for CPU threads.
     cpu: VecDeque<Request>,
-    /// For lanes of the GPU: `heavy` has the queries that the GPU answers sooner, `light` those that a free thread
-    /// would answer sooner. `gpu_work` is the work of both.
+    /// Queries for GPU lanes. `heavy` has the queries that the GPU answers faster, `light` those
+    /// that an idle thread would answer faster. `gpu_work` is the work of both.
     heavy: VecDeque<Request>,
     light: VecDeque<Request>,
     gpu_work: f64,
-    /// Queries that came.
+    /// Number of queries that arrived.
     came: u64,
     pub load: Load,
     help: Help,
-    /// The last that there were.
+    /// The value at the last check.
     batches: VecDeque<BatchTime>,
     pub lost: Option<String>,
-    /// Lanes that there are, and that have a batch.
+    /// Number of lanes, and number of lanes with a batch.
     lanes: usize,
     working: usize,
     closed: bool,
-    /// The work that a lane does in a second, as far as is known.
+    /// The measured work a second of a lane.
     speed: f64,
 }
 
@@ -42,24 +42,26 @@ pub(super) struct Shared {
     queue: Mutex<Queue>,
     for_cpu: Waiting,
     for_gpu: Waiting,
-    /// Whether lanes exist, whether lanes take light queries, and whether threads do. Written with the queue locked.
+    /// Whether lanes exist, whether lanes take light queries, and whether threads do. Written
+    /// while the queue is locked.
     has_lanes: AtomicBool,
     lanes_take_light: AtomicBool,
     threads_take_light: AtomicBool,
     policy: Policy,
     threads: usize,
-    /// Seconds that a batch is to take.
+    /// Target time of a batch in seconds.
     batch_seconds: f64,
     pub by_cpu: AtomicU64,
     pub by_gpu: AtomicU64,
 }
 
-/// Threads or lanes that wait for queries.
+/// Sleeping threads or lanes.
 #[derive(Default)]
 struct Waiting {
     woken: Condvar,
-    /// How many there are, and how many of them nobody has woken yet: where there is none, none need be woken,
-    /// which is a call of the system. The first is written with the queue locked, as is the second but to wake.
+    /// The number of sleepers, and the number of those not yet chosen to wake. If the second is 0,
+    /// no wake-up is needed, which saves a system call. The first is written while the queue is
+    /// locked; so is the second, except for wake-ups.
     sleeping: AtomicUsize,
     unwoken: AtomicUsize,
 }
@@ -69,7 +71,7 @@ impl Waiting {
         self.sleeping.load(Ordering::Relaxed)
     }
 
-    /// One more sleeps, or does so again.
+    /// Counts one more sleeper, or the same one again.
     fn lie_down(&self, is_new: bool) {
         let sleeping = self.sleeping() + usize::from(is_new);
         self.sleeping.store(sleeping, Ordering::Relaxed);
@@ -77,14 +79,14 @@ impl Waiting {
         self.unwoken.fetch_min(sleeping, Ordering::Relaxed);
     }
 
-    /// One does not any more, whoever woke it.
+    /// Removes a sleeper, whoever woke it.
     fn get_up(&self) {
         let sleeping = self.sleeping() - 1;
         self.sleeping.store(sleeping, Ordering::Relaxed);
         self.unwoken.fetch_min(sleeping, Ordering::Relaxed);
     }
 
-    /// Chooses one to wake; false where there is none.
+    /// Chooses a sleeper to wake; false if there is none.
     fn choose(&self) -> bool {
         let less = |unwoken: usize| unwoken.checked_sub(1);
         let order = Ordering::Relaxed;
@@ -92,16 +94,17 @@ impl Waiting {
     }
 }
 
-/// The assumed speed of a lane before it has been measured, in elements sought a second: far below that of any GPU.
+/// The assumed speed of a lane before the first measurement, in elements looked up a second: far
+/// below that of any GPU.
 const FIRST_SPEED: f64 = 1e10;
 
-/// The share of the newest measurement in an average.
+/// The weight of the newest measurement in an average.
 const NEWEST_SHARE: f64 = 0.2;
 
-/// Batches that are kept for a report.
+/// Maximum number of batches kept for a report.
 const MOST_BATCHES: usize = 1 << 16;
 
-/// Light queries that a thread of the CPU takes at a time.
+/// Light queries that a CPU thread takes at a time.
 const LIGHT_AT_A_TIME: usize = 4;
 
 impl Shared {
@@ -141,12 +144,13 @@ impl Shared {
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Nobody panics while holding it.
+        // No thread panics while it holds the lock.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a query in, and wakes a thread or lane that waits and may take it. A waiting thread counts itself before
-    /// it looks at the intake once more: so either this sees the thread, or the thread sees the query.
+    /// Adds a query, and wakes a waiting thread or lane that may take it. A waiting thread counts
+    /// itself before it looks at the intake again: so either this call sees the thread, or the
+    /// thread sees the query.
     pub fn push(&self, request: Request) -> Result<(), Refused> {
         let (can_go_to_gpu, faster_on_gpu) = (request.can_go_to_gpu(), request.faster_on_gpu);
         self.intake.push(request)?;
@@ -159,7 +163,7 @@ impl Shared {
             () if to_lane && self.for_gpu.choose() => &self.for_gpu.woken,
             () => return Ok(()),
         };
-        // A thread that has looked, but does not sleep yet, holds the lock.
+        // A thread that has looked but does not sleep yet holds the lock.
         drop(self.lock());
         woken.notify_one();
         Ok(())
@@ -172,8 +176,8 @@ impl Shared {
         let is_behind = self.is_behind(queue);
         queue.help.choose(answered, is_behind, now);
         let is_synchronous = queue.load.mode == Mode::Synchronous;
-        // Beside batches threads rest, unless lanes are behind and answer more with help: those who prepare
-        // batches are faster so.
+        // During batches the CPU threads rest, which speeds up the threads that prepare batches.
+        // They work only if lanes are behind and help increases the throughput.
         let threads_take_light = !is_synchronous || self.are_threads_to_help(queue);
         self.threads_take_light
             .store(threads_take_light, Ordering::Relaxed);
@@ -198,7 +202,7 @@ impl Shared {
         self.lanes_take_light
             .store(lanes_take_light, Ordering::Relaxed);
         if lanes_take_light {
-            // Queries that wait for threads can go in batches now.
+            // Queries that wait for threads can join batches now.
             for request in std::mem::take(&mut queue.cpu) {
                 match request.can_go_to_gpu() {
                     true => queue.push_gpu(request),
@@ -208,7 +212,7 @@ impl Shared {
         }
     }
 
-    /// Wakes another thread or lane if queries are left.
+    /// Wakes another thread or lane if queries remain.
     fn wake_others(&self, queue: &Queue) {
         let for_threads = !queue.cpu.is_empty() || self.are_threads_to_help(queue);
         if for_threads && self.for_cpu.choose() {
@@ -220,7 +224,7 @@ impl Shared {
         }
     }
 
-    /// Whether more waits for the GPU than goes into the next batches of all lanes.
+    /// Whether more work waits for the GPU than fits in the next batches of all lanes.
     fn is_behind(&self, queue: &Queue) -> bool {
         self.policy == Policy::Cooperative
             && queue.load.mode == Mode::Synchronous
@@ -231,12 +235,12 @@ impl Shared {
         self.is_behind(queue) && queue.help.helps
     }
 
-    /// The work of a batch.
+    /// The target work of a batch.
     fn batch_work(&self, queue: &Queue) -> f64 {
         queue.speed * self.batch_seconds
     }
 
-    /// Waits until `take` takes queries; none at the end.
+    /// Waits until `take` returns queries; none at the end.
     fn wait_for(
         &self,
         who: &Waiting,
@@ -258,19 +262,20 @@ impl Shared {
                 return (!is_end).then_some(requests);
             }
             if is_lying {
-                // The new queries may be for others.
+                // The new queries may be for other threads or lanes.
                 self.wake_others(&queue);
                 let woken = who.woken.wait(queue);
                 queue = woken.unwrap_or_else(PoisonError::into_inner);
             }
-            // And then looks once more.
+            // The loop then looks once more.
             who.lie_down(!is_lying);
             is_lying = true;
         }
     }
 
-    /// Queries for a thread of the CPU, when there are some: one that waits for it, or, where lanes are behind and
-    /// help is of use, a few of those that it answers sooner or one of the others. None at the end.
+    /// Queries for a CPU thread: one that waits for the CPU. Otherwise, if lanes are behind and
+    /// help is useful, a few of the queries that the CPU answers faster, or one of the others.
+    /// None at the end.
     pub fn take_few(&self) -> Option<Vec<Request>> {
         let take = |queue: &mut Queue| {
             if let Some(request) = queue.cpu.pop_front() {
@@ -282,12 +287,12 @@ impl Shared {
                 false => Vec::new(),
             }
         };
-        // Lanes that work may bring some back.
+        // Busy lanes may return some queries.
         let is_end = |queue: &Queue| queue.closed && queue.waiting() == 0 && queue.working == 0;
         self.wait_for(&self.for_cpu, take, is_end)
     }
 
-    /// Waits for queries for a lane, and takes a batch of them or fewer. None at the end.
+    /// Waits for queries for a lane, and takes at most a batch of them. None at the end.
     pub fn take_batch(&self) -> Option<Vec<Request>> {
         let take = |queue: &mut Queue| {
             let full = self.batch_work(queue);
@@ -304,11 +309,11 @@ impl Shared {
         self.wait_for(&self.for_gpu, take, |queue| queue.closed)
     }
 
-    /// Takes note of a batch, and those of its queries back that the CPU must answer.
+    /// Records a batch, and takes back its queries that the CPU must answer.
     pub fn end_batch(&self, time: BatchTime, unanswered: Vec<Request>) {
         let mut queue = self.lock();
         queue.working -= 1;
-        // A small one says how long a launch takes, not how fast it goes.
+        // A small batch measures the time of a launch, not the speed of the lane.
         if time.work > 0.25 * self.batch_work(&queue) {
             queue.speed += NEWEST_SHARE * (time.work / time.seconds.max(1e-9) - queue.speed);
         }
@@ -325,7 +330,7 @@ impl Shared {
         }
     }
 
-    /// Gives the queries of a lost lane to the CPU.
+    /// Moves the queries of a lost lane to the CPU.
     pub fn lose_lane(&self, why: &str, requests: Vec<Request>) {
         let mut queue = self.lock();
         queue.working -= 1;
@@ -345,14 +350,14 @@ impl Shared {
             }
             self.has_lanes.store(false, Ordering::Relaxed);
             self.lanes_take_light.store(false, Ordering::Relaxed);
-            // Queries that came in before this was known.
+            // Queries that arrived before the loss was known.
             self.bring_in(&mut queue);
         }
         drop(queue);
         self.for_cpu.woken.notify_all();
     }
 
-    /// Refuses queries from now on. Waiting queries are answered.
+    /// Refuses all further queries. Waiting queries are still answered.
     pub fn close(&self) {
         self.intake.close();
         self.lock().closed = true;
@@ -362,7 +367,7 @@ impl Shared {
 }
 
 impl Queue {
-    /// The batches since this was asked last, as far as they are kept.
+    /// The batches since the last call, as far as they are kept.
     pub fn take_batches(&mut self) -> Vec<BatchTime> {
         std::mem::take(&mut self.batches).into()
     }
@@ -379,7 +384,7 @@ impl Queue {
         }
     }
 
-    /// The one that came first.
+    /// The query that arrived first.
     fn pop_gpu(&mut self) -> Option<Request> {
         let is_light_first = match (self.light.front(), self.heavy.front()) {
             (Some(light), Some(heavy)) => light.number < heavy.number,
@@ -393,7 +398,7 @@ impl Queue {
         Some(request)
     }
 
-    /// A few that threads answer sooner.
+    /// A few queries that CPU threads answer faster.
     fn take_light(&mut self) -> Vec<Request> {
         let few: Vec<Request> = self
             .light
@@ -403,7 +408,7 @@ impl Queue {
         few
     }
 
-    /// Only the CPU can answer these.
+    /// Only the CPU can answer these queries.
     fn give_to_cpu(&mut self, requests: impl IntoIterator<Item = Request>) {
         self.cpu
             .extend(requests.into_iter().map(|request| request.for_cpu()));

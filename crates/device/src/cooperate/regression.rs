@@ -1,20 +1,21 @@
-//! Simple linear regression by least squares, and how sure of it one may be.
+//! Simple linear regression by least squares, with its significance.
 
-/// A line through points.
+/// A regression line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Regression {
-    /// The growth of y with every unit of x.
+    /// The slope: the change of y for one unit of x.
     pub coefficient: f64,
-    /// y where x is 0.
+    /// The intercept: y at x = 0.
     pub intercept: f64,
-    /// The share of the variance of y that the line accounts for.
+    /// r^2: the fraction of the variance of y that the line explains.
     pub r_square: f64,
-    /// How probable it is to see a coefficient as far from 0 where x says nothing about y: Student's t test.
+    /// The p value of Student's t test: the probability of a slope at least as far from 0 if y
+    /// does not depend on x.
     pub p_value: f64,
 }
 
 impl Regression {
-    /// The line that comes nearest to (x, y); none for fewer than three points, or where all x are the same.
+    /// Fits a line to (x, y); none for fewer than three points, or if all x are equal.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
         let count = points.len() as f64;
         if points.len() < 3 {
@@ -56,7 +57,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
-    // The fraction converges fast below the mean only.
+    // The fraction converges fast only below the mean.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, 1.0 - x);
     }
@@ -64,7 +65,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     let front = libm::exp(a * libm::log(x) + b * libm::log(1.0 - x) - log_beta) / a;
     const TINY: f64 = 1e-300;
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };
-    // By the method of Lentz.
+    // Lentz's method.
     let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
     let mut fraction = d;
     for m in 1..300 {

@@ -1,17 +1,17 @@
-//! The work that a scheduler has done, in numbers.
+//! The statistics of a scheduler.
 
-/// A batch that a lane answered.
+/// A batch answered by a lane.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BatchTime {
-    /// Its queries.
+    /// Number of queries.
     pub queries: usize,
     /// Their work.
     pub work: f64,
-    /// How long it took.
+    /// Its duration.
     pub seconds: f64,
 }
 
-/// The work of a scheduler so far.
+/// The statistics of a scheduler so far.
 #[derive(Debug, Clone, Default)]
 pub struct SchedulerReport {
     /// Queries that the CPU answered.
@@ -22,6 +22,6 @@ pub struct SchedulerReport {
     pub switches: u64,
     /// The batches of the GPU since the last report, the last 65,536 at most.
     pub batches: Vec<BatchTime>,
-    /// Why the GPU does not answer any more.
+    /// The reason why the GPU no longer answers.
     pub lost: Option<String>,
 }

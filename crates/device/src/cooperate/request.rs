@@ -14,7 +14,7 @@ pub enum Processor {
     Gpu(usize),
 }
 
-/// The outcome of a query that was not refused.
+/// The outcome of a query that was accepted.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -24,7 +24,7 @@ pub enum Outcome {
     Late,
     /// The queries were cancelled while it waited.
     Cancelled,
-    /// The index could not answer it.
+    /// The index failed to answer it.
     Failed(String),
 }
 
@@ -34,13 +34,13 @@ type Reply = Box<dyn FnOnce(Outcome) + Send>;
 pub(super) struct Request {
     query: Arc<Query>,
     deadline: Option<Instant>,
-    /// How much work it is for a GPU; none where no GPU can answer it.
+    /// Its work on a GPU; none if no GPU can answer it.
     work: Option<f64>,
-    /// Whether the GPU alone would answer it sooner than a thread of the CPU.
+    /// Whether the GPU alone would answer it faster than a CPU thread.
     pub faster_on_gpu: bool,
-    /// The place among all that came.
+    /// Its position in the order of arrival.
     pub number: u64,
-    /// Taken when it has been told.
+    /// The reply; none after it has been called.
     reply: Option<Reply>,
 }
 
@@ -75,7 +75,7 @@ impl Request {
         self.work.is_some()
     }
 
-    /// No GPU can answer it.
+    /// Records that no GPU can answer it.
     pub fn for_cpu(mut self) -> Self {
         self.work = None;
         self
@@ -88,18 +88,18 @@ impl Request {
 
     pub fn tell(&mut self, outcome: Outcome) {
         if let Some(reply) = self.reply.take() {
-            // A panic of one caller is no reason not to tell the others.
+            // A panic of one caller must not prevent the replies to others.
             let _ = caught(|| reply(outcome));
         }
     }
 
-    /// Nobody is told of it.
+    /// Drops the reply without a call.
     pub fn forget(mut self) {
         self.reply = None;
     }
 }
 
-/// Nobody waits for an answer in vain, whatever happens to the thread that had the query.
+/// Every caller gets a reply, even if the thread that held the query panics.
 impl Drop for Request {
     fn drop(&mut self) {
         self.tell(Outcome::Failed(

@@ -1,4 +1,4 @@
-//! Which processor answers a query sooner.
+//! Predicts which processor answers a query faster.
 
 use serde_json::{Value, json};
 
@@ -8,31 +8,32 @@ use tokapi_storage::tune::Store;
 use super::metric::{Complexity, Metric};
 use super::regression::Regression;
 
-/// The entry of a router in a store of constants.
+/// The key of a router in a store of constants.
 const ENTRY: &str = "queries";
 
-/// A query that was answered by both processors, and the seconds that each took.
+/// A query timed on both processors, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timed {
-    /// How much work it is.
+    /// Its work.
     pub complexity: Complexity,
-    /// On the CPU.
+    /// Seconds on the CPU.
     pub cpu: f64,
-    /// On the GPU.
+    /// Seconds on the GPU.
     pub gpu: f64,
 }
 
-/// Predicts the seconds by which the CPU takes longer than the GPU, from one metric.
+/// Predicts by how many seconds the CPU is slower than the GPU, from one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// The metric that the prediction is made from.
+    /// The metric used for the prediction.
     pub metric: Metric,
-    /// The line by which it is made.
+    /// The fitted line.
     pub line: Regression,
 }
 
 impl Rule {
-    /// The lines of all metrics that can be fitted to `timed`, the one that accounts for most first.
+    /// Fits a line for every possible metric to `timed`. The line that explains most of the
+    /// variance comes first.
     pub fn fit(timed: &[Timed]) -> Vec<Rule> {
         let of = |metric: Metric| {
             let points = timed.iter();
@@ -68,18 +69,19 @@ impl Rule {
     }
 }
 
-/// Tells where a query goes: by one rule where terms must occur, and by another where none must, which both
-/// processors answer in other ways.
+/// Routes queries by two rules: one for queries with required terms, one for queries without. Both
+/// processors answer these kinds by different algorithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Router {
-    /// For queries with terms that must occur.
+    /// For queries with required terms.
     pub must: Rule,
-    /// For queries without.
+    /// For queries without required terms.
     pub any: Rule,
 }
 
 impl Router {
-    /// The best rules for `timed`; where one kind has too few to tell by, that of the other. None where both have.
+    /// Fits the best rules to `timed`. A kind with too few queries takes the rule of the other.
+    /// None if both have too few.
     pub fn fit(timed: &[Timed]) -> Option<Self> {
         let best = |has_must: bool| {
             let of_kind = timed
@@ -103,7 +105,7 @@ impl Router {
         }
     }
 
-    /// The seconds by which the CPU would take longer.
+    /// The predicted seconds by which the CPU is slower.
     pub fn difference(&self, complexity: &Complexity) -> f64 {
         let rule = self.rule(complexity);
         rule.line.at(complexity.by(rule.metric))
@@ -114,12 +116,13 @@ impl Router {
         self.difference(complexity) > 0.0
     }
 
-    /// The router that `store` keeps for this machine, with `threads` threads on the CPU, if one has been fitted.
+    /// The router stored in `store` for this machine and `threads` CPU threads, if one has been
+    /// fitted.
     pub fn load(store: &Store, threads: u64) -> Option<Self> {
         Router::of_json(&store.entry(ENTRY, threads)?)
     }
 
-    /// Keeps it in `store` for this machine.
+    /// Stores the router in `store` for this machine.
     ///
     /// # Errors
     /// The file cannot be written.

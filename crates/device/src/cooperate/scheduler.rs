@@ -1,10 +1,11 @@
-//! Queries as they come, to the CPU and to batches of a GPU.
+//! Answers queries as they arrive, on the CPU and in GPU batches.
 //!
-//! Asynchronous mode, under light load: every query goes at once to the processor that the [`Router`] says is
-//! faster. Synchronous mode, when queries begin to wait: all queries that the GPU can answer go to its lanes. A batch
-//! has a fixed amount of work, so that all batches take the same time. If the lanes are behind, threads of the CPU
-//! take queries that do not go into the next batches, as long as that answers more. The scheduler goes back to
-//! asynchronous mode when fewer queries wait and fewer arrive than when it left that mode.
+//! Asynchronous mode, under light load: every query goes at once to the processor that the
+//! [`Router`] predicts to be faster. Synchronous mode, when queries begin to wait: all queries
+//! that the GPU can answer go to its lanes. A batch has a fixed amount of work, so all batches
+//! take the same time. If the lanes are behind, CPU threads take queries that do not fit in the
+//! next batches, as long as this increases the throughput. The scheduler returns to asynchronous
+//! mode when fewer queries wait and fewer arrive than when it left that mode.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,7 +25,7 @@ use tokapi_index::query::{Query, SearchOptions};
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
 
-/// Answers queries by threads of the CPU and lanes of a GPU.
+/// Answers queries by CPU threads and GPU lanes.
 pub struct Scheduler {
     shared: Arc<Shared>,
     accelerator: Option<Arc<dyn Accelerator>>,
@@ -34,11 +35,11 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler over `index`, and the same index on a GPU where there is one. Without a router, queries go to
-    /// the CPU under light load.
+    /// A scheduler for `index`, and for the same index on a GPU if there is one. Without a router,
+    /// queries go to the CPU under light load.
     ///
     /// # Errors
-    /// A lane cannot be made.
+    /// A lane cannot be created.
     pub fn new(
         index: Arc<Index>,
         accelerator: Option<Arc<dyn Accelerator>>,
@@ -80,7 +81,7 @@ impl Scheduler {
         })
     }
 
-    /// Takes a query. `reply` is called exactly once, on another thread, with the outcome.
+    /// Submits a query. `reply` is called exactly once, on another thread, with the outcome.
     ///
     /// # Errors
     /// The queue is full, and then `reply` is not called.
@@ -104,12 +105,12 @@ impl Scheduler {
             .push(Request::new(query, deadline, work, faster_on_gpu, reply))
     }
 
-    /// Whether queries are batched at the moment.
+    /// Whether queries are batched now.
     pub fn is_synchronous(&self) -> bool {
         self.shared.lock().load.mode == Mode::Synchronous
     }
 
-    /// The work done so far.
+    /// The statistics so far.
     pub fn report(&self) -> SchedulerReport {
         let mut queue = self.shared.lock();
         SchedulerReport {
@@ -122,12 +123,12 @@ impl Scheduler {
     }
 }
 
-/// Answers the waiting queries, and ends.
+/// Answers the waiting queries, and stops.
 impl Drop for Scheduler {
     fn drop(&mut self) {
         self.shared.close();
         for worker in self.workers.drain(..) {
-            // One that panicked has said so, and its queries have been told.
+            // A thread that panicked has reported it, and its queries have got their replies.
             let _ = worker.join();
         }
     }
@@ -135,7 +136,7 @@ impl Drop for Scheduler {
 
 const PANICKED: &str = "the thread that had the query panicked";
 
-/// The outcome of a query that need not be answered any more.
+/// The outcome of a query that need not be answered any more, if it is cancelled or too late.
 fn ended(request: &Request, progress: &Progress) -> Option<Outcome> {
     match () {
         () if progress.is_cancelled() => Some(Outcome::Cancelled),

@@ -1,4 +1,4 @@
-//! Queries answered from lists on a device, in batches.
+//! Answers queries in batches from lists on a device.
 
 use std::sync::Arc;
 
@@ -10,32 +10,32 @@ use tokapi_index::query::{Algorithm, Hit, Occur, Query, SearchOptions};
 use tokapi_index::weighing::Weighing;
 use tokapi_storage::error::Result;
 
-/// Elements of the lists that queries lead with, in one batch of the device.
+/// Maximum number of elements of the leading lists in one device batch.
 const MOST_ELEMENTS: u64 = 1 << 30;
 
-/// Answers batches of queries, one after the other. Several lanes, each on a thread of its own, overlap copies
-/// and computation.
+/// Answers batches of queries, one after the other. Several lanes, each on its own thread, overlap
+/// copies and computation.
 pub struct GpuLane {
     index: Arc<GpuIndex>,
     lane: Lane,
-    /// Queries on their way, and which of all they are.
+    /// Queries in the batch, and their numbers.
     batch: Batch,
     numbers: Vec<usize>,
     terms: Vec<Term>,
 }
 
-/// The place that a query is answered at.
+/// The place of a query's answer.
 enum Plan {
-    /// It goes to the device.
+    /// The device answers it.
     Device { has_must: bool },
-    /// Nothing matches.
+    /// No document matches.
     Nothing,
     /// The device cannot answer it.
     Elsewhere,
 }
 
 impl GpuLane {
-    /// A lane over the lists of `index`.
+    /// A lane for the lists of `index`.
     ///
     /// # Errors
     /// The device failed.
@@ -55,12 +55,12 @@ impl GpuLane {
         &self.index
     }
 
-    /// The best documents for each query, as [`Index::search`](tokapi_index::Index::search) finds them; none
-    /// where the device cannot tell: it lacks a list, the query has filters or phrases, or too many
-    /// documents are asked for.
+    /// The best documents for each query, the same as from
+    /// [`Index::search`](tokapi_index::Index::search). None if the device cannot answer: it lacks
+    /// a list, the query has filters or phrases, or too many documents are requested.
     ///
     /// # Errors
-    /// Parameters out of range; too little device memory; the device failed.
+    /// Parameters are out of range; there is too little device memory; the device failed.
     pub fn search(
         &mut self,
         queries: &[&Query],
@@ -72,7 +72,7 @@ impl GpuLane {
         if !index.answers(options) {
             return Ok(answers);
         }
-        // Until nobody else has them weighed otherwise.
+        // Repeats until no other lane has changed the weighing meanwhile.
         let _weights = loop {
             let weighed = index.weighed.read();
             let weighed = weighed.unwrap_or_else(|error| error.into_inner());
@@ -106,7 +106,7 @@ impl GpuLane {
         Ok(answers)
     }
 
-    /// Takes the query that was planned into the batch. Gives whether this is full.
+    /// Adds the planned query to the batch. Returns whether the batch is full.
     fn take(&mut self, number: usize) -> bool {
         self.batch.push(self.lane.lists(), &self.terms);
         self.numbers.push(number);
@@ -129,9 +129,9 @@ impl GpuLane {
         Ok(())
     }
 
-    /// Gives the documents that match each query, ascending, to `each`, with the number of the query, in
-    /// any order of queries; none where the device cannot tell: as [`GpuLane::search`], and where a query
-    /// has no term that must occur.
+    /// Passes the documents that match each query, ascending, to `each`, with the number of the
+    /// query. Queries come in any order. None if the device cannot answer: as in
+    /// [`GpuLane::search`], and for a query without required terms.
     ///
     /// # Errors
     /// Too little device memory; the device failed.
@@ -215,23 +215,23 @@ impl BatchLane for GpuLane {
     }
 }
 
-/// Whether a device finds the best documents by these options.
+/// Whether a device can find the best documents with these options.
 fn ranks(options: &SearchOptions) -> bool {
     options.k <= MOST_RANKED && options.algorithm == Algorithm::Auto
 }
 
-/// Whether lists are all that a query needs.
+/// Whether the query needs lists only.
 fn needs_lists_alone(query: &Query) -> bool {
     query.filters.is_empty() && query.phrases.is_empty()
 }
 
 impl GpuIndex {
-    /// Whether a device answers such a query by these options, if it has the lists.
+    /// Whether a device can answer this query with these options, if it has the lists.
     pub fn may_answer(query: &Query, options: &SearchOptions) -> bool {
         ranks(options) && needs_lists_alone(query)
     }
 
-    /// Finds the lists of a query, into `terms`.
+    /// Looks up the lists of a query, into `terms`.
     fn plan(&self, query: &Query, terms: &mut Vec<Term>) -> Plan {
         if !needs_lists_alone(query) {
             return Plan::Elsewhere;

@@ -1,8 +1,8 @@
-//! The lists of an index on a device, the most useful first, as far as they fit.
+//! The lists of an index on a device: the most useful ones first, as many as fit.
 //!
-//! Documents have the numbers that the index has for them; those that are deleted are in no list. Scores
-//! are the same as the index gives, to the last bit: weights come of the same integers by the same
-//! operations, and are added up in the same order.
+//! Documents have their numbers in the index; deleted documents are left out of the lists. Scores
+//! equal those of the index to the last bit: weights are computed from the same integers by the
+//! same operations, and added in the same order.
 
 use std::hash::BuildHasher;
 use std::sync::{Arc, RwLock};
@@ -18,34 +18,35 @@ use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 use tokapi_weigh::formula::Bm25;
 
-/// Postings that are read at a time.
+/// Postings read at a time.
 const TAKEN: usize = 1 << 20;
 
-/// Device memory that is left to batches of queries, where no limit is given: an eighth.
+/// The fraction of device memory reserved for batches of queries if no limit is given: an eighth.
 const LEFT: u64 = 8;
 
-/// The seconds to bring lists to a device: to start it, and for a posting (475 million took 9.9 s with an
-/// H200, `benches/gpu/queries.txt`).
+/// Seconds to load lists to a device: to start it, and for each posting (475 million took 9.9 s
+/// with an H200, `benches/gpu/queries.txt`).
 const TO_START: f64 = 0.5;
 const TO_BRING: f64 = 21e-9;
 
-/// The seconds that a query takes a thread of the CPU, for the root of the number of documents. It fits OR for the best ten
-/// of 73 thousand, 873 thousand and 10 million documents within a factor of two: 62, 406 and 860 microseconds.
+/// Seconds that a CPU thread takes for a query, divided by the square root of the number of
+/// documents. This fits OR for the best ten of 73 thousand, 873 thousand and 10 million documents
+/// within a factor of two: 62, 406 and 860 microseconds.
 const TO_ANSWER: f64 = 0.3e-6;
 
-/// Which device, and how much of it.
+/// Options: the device, and its memory for lists.
 #[derive(Debug, Clone)]
 pub struct GpuIndexOptions {
     /// The build of the kernels.
     pub build: Build,
     /// The device, counted from 0.
     pub device: u32,
-    /// The most device memory for lists; seven eighths of the free memory if this is `None`.
+    /// Maximum device memory for lists in bytes; `None` means seven eighths of the free memory.
     pub memory_bytes: Option<u64>,
-    /// Batches after which a lane is lost, for tests of that.
+    /// For tests: batches after which a lane is lost.
     #[doc(hidden)]
     pub fail_after: Option<u64>,
-    /// Can cancel the bringing of lists.
+    /// Can cancel the loading of lists.
     pub progress: Progress,
 }
 
@@ -62,35 +63,35 @@ impl GpuIndexOptions {
     }
 }
 
-/// How much of an index fits on a device.
+/// The part of an index that fits on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fit {
-    /// The lists of the index.
+    /// Number of lists in the index.
     pub lists: u64,
-    /// Their postings, those of deleted documents left out.
+    /// Their postings, without those of deleted documents.
     pub postings: u64,
-    /// The lists that fit.
+    /// Number of lists that fit.
     pub fitting_lists: u64,
     /// Their postings.
     pub fitting_postings: u64,
-    /// The device memory that these take.
+    /// The device memory for these lists.
     pub bytes: u64,
-    /// The device memory that there is for them.
+    /// The device memory available for lists.
     pub budget_bytes: u64,
 }
 
-/// An index whose lists are on a device.
+/// An index with its lists on a device.
 pub struct GpuIndex {
     pub(super) index: Arc<Index>,
     pub(super) lists: Arc<DeviceLists>,
     terms: Terms,
     fit: Fit,
-    /// How postings were weighed last. Held while weights are used.
+    /// The last weighing of postings. Locked while weights are used.
     pub(super) weighed: RwLock<Option<Bm25>>,
     pub(super) fail_after: Option<u64>,
 }
 
-/// Terms and the numbers of their lists.
+/// The terms, and the numbers of their lists.
 #[derive(Default)]
 struct Terms {
     names: Strings,
@@ -122,18 +123,19 @@ impl Terms {
 /// The list of a term on the device.
 pub(super) enum OnDevice {
     List(u32),
-    /// No document of the index has it.
+    /// No document of the index has the term.
     Nothing,
-    /// The index may have it, the device has not.
+    /// The device does not have the list; the index may.
     Elsewhere,
 }
 
 impl GpuIndex {
-    /// Brings the lists of `index` to a device. Where not all have room, those of terms that `log` has most
-    /// often come first, then the longest.
+    /// Loads the lists of `index` to a device. If not all fit, the lists of the terms most
+    /// frequent in `log` come first, then the longest.
     ///
     /// # Errors
-    /// There is no such device; it has too little memory; the index has 2^32 documents or more, or is damaged;
+    /// The device does not exist; it has too little memory; the index has 2^32 documents or more,
+    /// or is damaged;
     /// [`Error::Cancelled`].
     pub fn new(index: Arc<Index>, options: &GpuIndexOptions, log: &[Query]) -> Result<Self> {
         let (fit, fits) = plan(&index, options, log)?;
@@ -163,7 +165,7 @@ impl GpuIndex {
         })
     }
 
-    /// How much of `index` would fit.
+    /// Computes how much of `index` would fit.
     ///
     /// # Errors
     /// As [`GpuIndex::new`].
@@ -171,9 +173,9 @@ impl GpuIndex {
         plan(index, options, &[]).map(|(fit, _)| fit)
     }
 
-    /// Whether lists are on a device before `threads` threads of the CPU have answered so many queries, by what was
-    /// measured elsewhere: queries take 0.3 us times the root of the number of documents, lists 0.5 s and
-    /// 21 ns a posting.
+    /// Estimates whether loading the lists to a device takes less time than `threads` CPU threads
+    /// take to answer this many queries. The constants were measured elsewhere: a query takes 0.3
+    /// us times the square root of the number of documents; lists take 0.5 s and 21 ns a posting.
     pub fn pays(index: &Index, queries: u64, threads: usize) -> bool {
         let info = index.info();
         let documents = info.statistics.documents as f64;
@@ -181,7 +183,7 @@ impl GpuIndex {
         by_cpu > TO_START + info.postings as f64 * TO_BRING
     }
 
-    /// How much of the index fits.
+    /// The part of the index that fits.
     pub fn fit(&self) -> Fit {
         self.fit
     }
@@ -217,7 +219,8 @@ impl GpuIndex {
     }
 }
 
-/// How much fits, and for every list of the index, in its order, whether it fits.
+/// Computes how much fits. Returns also, for every list of the index in its order, whether it
+/// fits.
 fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit, Vec<bool>)> {
     let documents = index.numbered();
     if u32::try_from(documents).is_err() {
@@ -229,7 +232,7 @@ fn plan(index: &Index, options: &GpuIndexOptions, log: &[Query]) -> Result<(Fit,
         Some(bytes) => bytes,
         None => {
             let free = options.build.device(options.device)?.free_bytes;
-            // The host build knows no limit.
+            // The host build has no limit.
             let free = if free == 0 { u64::MAX } else { free };
             free - free / LEFT
         }

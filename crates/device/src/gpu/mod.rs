@@ -1,5 +1,5 @@
-//! An index on a device: [`GpuIndex`] holds the lists of an [`Index`](tokapi_index::Index), from which
-//! [`GpuLane`]s answer queries.
+//! An index on a device. [`GpuIndex`] holds the lists of an [`Index`](tokapi_index::Index);
+//! [`GpuLane`]s answer queries from them.
 
 mod answer;
 mod index;

@@ -1,11 +1,11 @@
-//! The figures of documents that an index was made of.
+//! The statistics of the documents that an index was built from.
 
 use tokapi_storage::pipeline::StageTimes;
 use tokapi_text::corpus::Skipped;
 use tokapi_weigh::collection::Stored;
 use tokapi_weigh::formula::Statistics;
 
-/// The documents that have been read for an index, and where the time went.
+/// Statistics of the documents read for an index, and the time of each step.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Built {
@@ -13,20 +13,20 @@ pub struct Built {
     pub statistics: Statistics,
     /// Distinct (term, document) pairs.
     pub postings: u64,
-    /// The bytes of text that were read, decompressed.
+    /// The bytes of text read, decompressed.
     pub bytes: u64,
     /// The documents that were left out.
     pub skipped: Skipped,
-    /// Why the CPU took over from a GPU, if it did.
+    /// The reason why the CPU took over from a GPU, if it did.
     pub fallback: Option<String>,
-    /// The time of reading and inverting.
+    /// Time to read and invert.
     pub read: StageTimes,
-    /// The time of coding and writing lists.
+    /// Time to code and write the lists.
     pub written: StageTimes,
 }
 
 impl Built {
-    /// The figures of `stored`, which is not written yet.
+    /// The statistics of `stored`, which is not written yet.
     pub(crate) fn of(stored: &Stored) -> Self {
         Built {
             statistics: stored.statistics(),

@@ -1,8 +1,9 @@
-//! The second pass over the documents: texts, fields and positions are kept for display, filters and phrases.
+//! The second pass over the documents keeps texts, fields and positions for display, filters and
+//! phrases.
 //!
-//! Postings are made without it; where texts or fields are to be kept, the corpus is read once more,
-//! and its documents go to the store in the order of the part. Which these are, the part's ids tell:
-//! documents that were left out because their id was taken are left out again.
+//! The first pass makes the postings. If texts or fields are to be kept, the second pass reads the
+//! corpus again and stores its documents in the order of the part. The part's ids identify them:
+//! documents that the first pass left out because their id was repeated are left out again.
 
 use std::path::Path;
 
@@ -23,22 +24,23 @@ use tokapi_text::corpus::{Block, Chunk, Corpus, Input, OnError, Spooled};
 use tokapi_weigh::collection::{BuildOptions, Storage, thread_pool};
 use tokapi_weigh::invert::Cpu;
 
-/// The documents of a collection once more, for the parts of them that an index keeps.
+/// The second pass over the documents of a collection; it supplies the data that an index keeps.
 pub struct Contents<'a> {
     corpus: Corpus,
     keep: Keep,
     options: &'a BuildOptions,
     storage: &'a Storage,
-    /// The inputs as they were at first.
+    /// The inputs as the first pass saw them.
     inputs: Vec<(Input, String)>,
-    /// Copies of inputs that can be read once only.
+    /// Copies of inputs that can be read only once.
     _spooled: Option<Spooled>,
 }
 
 impl<'a> Contents<'a> {
-    /// Keeps what `keep` says; the fields are those that `corpus` keeps ([`Corpus::keep_fields`]). The corpus
-    /// has the same options as the one that the collection is built from ([`Corpus::again`]), which has not
-    /// been read yet: if an input changes from now on, that is told.
+    /// Keeps the data that `keep` names; the fields are those of `corpus`
+    /// ([`Corpus::keep_fields`]). The corpus must have the same options as the one that the
+    /// collection is built from ([`Corpus::again`]), which has not been read yet. A later change
+    /// of an input is reported as an error.
     pub fn new(
         corpus: Corpus,
         keep: Keep,
@@ -56,8 +58,8 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Makes `corpus`, which has not been read yet, give what `keep` names, and sees to it that it can be read
-    /// twice. None where nothing is kept.
+    /// Prepares `corpus`, which has not been read yet, for two passes that keep the data in
+    /// `keep`. None if nothing is kept.
     pub(crate) fn prepare(
         corpus: &mut Corpus,
         keep: &Keep,
@@ -75,14 +77,14 @@ impl<'a> Contents<'a> {
         Ok(Some(contents))
     }
 
-    /// The parts of documents that are kept.
+    /// The data of documents that is kept.
     pub(crate) fn keep(&self) -> &Keep {
         &self.keep
     }
 
-    /// Writes what is kept to the part in `folder`, whose other files are whole. Documents that are called
-    /// by their number count from `first`; `read_before` documents were read at first, those that were left
-    /// out among them; terms are cut by `analyzer`.
+    /// Writes the kept data to the part in `folder`, whose other files are complete. Documents
+    /// without ids are named by numbers from `first` on. The first pass read `read_before`
+    /// documents, including those left out. `analyzer` cuts the terms.
     pub(crate) fn write(
         mut self,
         folder: &Path,
@@ -142,7 +144,7 @@ impl<'a> Contents<'a> {
                 let mut chunk = Chunk::default();
                 let skipped = block.parse(&mut chunk)?;
                 let coded = match &mut cutter {
-                    // Cutting overwrites the text.
+                    // The analyzer overwrites the text.
                     Some(cutter) if stores => Some(cutter.code(&mut chunk.clone())?),
                     Some(cutter) => Some(cutter.code(&mut chunk)?),
                     None => None,
@@ -155,7 +157,14 @@ impl<'a> Contents<'a> {
                 keeper.read += chunk.len() as u64 + skipped;
                 keeper.push(&chunk, coded.as_ref())
             })?;
-            log::info!("second pass: {times:?}");
+            log::info!(
+                "second pass: {} chunks in {:.3} s (read {:.3} s, compute {:.3} s, write {:.3} s)",
+                times.items,
+                times.wall.as_secs_f64(),
+                times.input.as_secs_f64(),
+                times.compute.as_secs_f64(),
+                times.output.as_secs_f64()
+            );
             if let Some(store) = keeper.store {
                 store.finish(note)?;
             }
@@ -182,16 +191,16 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The terms of the documents of a chunk, coded.
+/// The coded terms of the documents of a chunk.
 struct Coded {
     codes: Vec<u8>,
-    /// For every document the end of its codes.
+    /// The end of every document's codes.
     ends: Vec<usize>,
-    /// Whether it has a term that the part has not.
+    /// Whether the document has a term that the part does not have.
     unknown: Vec<bool>,
 }
 
-/// In the place of a rank: the part does not have the term.
+/// Stands for a rank: the part does not have the term.
 const UNKNOWN: u32 = u32::MAX;
 
 /// Codes terms by their ranks.
@@ -208,7 +217,7 @@ impl Coder<'_> {
         let mut ranks = vec![0; most];
         for (term, &id) in tokens.terms.iter().zip(&tokens.ids) {
             let rank = self.ranks.of(self.lists, term)?;
-            // Only documents that are left out have terms that the part has not.
+            // Only omitted documents have terms that the part does not have.
             ranks[id as usize] = rank.unwrap_or(UNKNOWN);
         }
         let mut coded = Coded {
@@ -232,9 +241,9 @@ impl Coder<'_> {
     }
 }
 
-/// Keeps documents in the order of their part.
+/// Stores documents in the order of their part.
 struct Keeper<'a> {
-    /// The next document of the part and its id, and those behind it.
+    /// The next document of the part and its id, and the following ones.
     next: Option<(u32, &'a [u8])>,
     ids: Ids<'a>,
     store: Option<StoreWriter>,
@@ -245,13 +254,13 @@ struct Keeper<'a> {
     part: &'a Part,
     /// The number of the next document of the input.
     numbered: u64,
-    /// The documents that were read, those that were left out among them.
+    /// The number of documents read, including those left out.
     read: u64,
     values: Vec<u8>,
 }
 
 impl Keeper<'_> {
-    /// Keeps the documents of a chunk that are in the part.
+    /// Stores the documents of a chunk that are in the part.
     fn push(&mut self, chunk: &Chunk, coded: Option<&Coded>) -> Result<()> {
         let mut codes_from = 0;
         for place in 0..chunk.len() {
@@ -300,7 +309,7 @@ impl Keeper<'_> {
     }
 }
 
-/// The error that an input changed.
+/// The error that an input has changed.
 fn has_changed(path: &Path) -> Error {
     Error::Input {
         place: Place {
@@ -311,7 +320,7 @@ fn has_changed(path: &Path) -> Error {
     }
 }
 
-/// The error that an input does not give the documents that it gave at first.
+/// The error that an input gives other documents than in the first pass.
 fn other_documents(path: &Path) -> Error {
     Error::Input {
         place: Place {

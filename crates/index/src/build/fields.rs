@@ -1,8 +1,8 @@
-//! The lists of fields: for every value that a field has, the documents that have it.
+//! The lists of fields: for every value of a field, the documents that have it.
 //!
-//! They are lists as those of terms, built in the same way within the same memory: the values of every
-//! document go, one a line, to a file, which is read as a collection of its own whose terms are whole
-//! lines.
+//! They have the form of term lists and are built in the same way, within the same memory. The
+//! values of every document go to a file, one a line. The file is then read as a collection whose
+//! terms are whole lines.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ use tokapi_text::analyze::{Analyzer, AnalyzerOptions, Cut};
 use tokapi_text::corpus::{Corpus, CorpusOptions, Format};
 use tokapi_weigh::collection::{BuildOptions, Storage, Stored};
 
-/// The values of documents on their way to lists.
+/// Collects the values of documents for the lists of fields.
 pub(crate) struct FieldWriter {
     file: BufWriter<NamedTempFile>,
     line: String,
@@ -35,7 +35,7 @@ impl FieldWriter {
         })
     }
 
-    /// Adds the next document: its values, each with the name of the field.
+    /// Adds the values of the next document, each with the name of its field.
     pub fn push<'a>(&mut self, values: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<()> {
         self.line.clear();
         let key = |(field, value)| key(field, &String::from_utf8_lossy(value));
@@ -48,7 +48,7 @@ impl FieldWriter {
         written.map_err(Error::writing(self.file.get_ref().path()))
     }
 
-    /// Writes the lists of all documents to the part in `folder`.
+    /// Builds the lists of all documents in the part in `folder`.
     pub fn finish(
         self,
         folder: &Path,

@@ -1,8 +1,9 @@
-//! Impacts: the weights of all postings, computed when the index is built and quantised to 8 bits, in the
-//! place of tfs (Anh and Moffat, "Impact Transformation", SIGIR 2002).
+//! Impacts: the weights of all postings, computed when the index is built and quantised to 8 bits.
+//! They replace the tfs (Anh and Moffat, "Impact Transformation", SIGIR 2002).
 //!
-//! Impacts are linear from 1 to 255, and 255 stands for the largest weight of the collection. A weight is
-//! rounded to the nearest impact, and up to 1 where it is below half a step, so that no posting is lost.
+//! Impacts are linear from 1 to 255; 255 is the largest weight of the collection. A weight is
+//! rounded to the nearest impact. A weight below half a step is rounded up to 1, so that no
+//! posting is lost.
 
 use std::fs;
 use std::path::Path;
@@ -27,11 +28,11 @@ use tokapi_storage::progress::{Progress, Stage};
 use tokapi_weigh::collection::{BuildOptions, thread_pool};
 use tokapi_weigh::formula::Bm25;
 
-/// Puts impacts by `bm25` in the place of the tfs of the part in `folder`, of which nothing is deleted, on `threads`
-/// threads and within `memory`.
+/// Replaces the tfs of the part in `folder` by impacts computed by `bm25`, on `threads` threads
+/// and within `memory`. The part has no deleted documents.
 ///
 /// # Errors
-/// A term without a weight above 0; parameters out of range; files cannot be written or read.
+/// A term has no weight above 0; parameters are out of range; files cannot be read or written.
 pub(crate) fn replace_tfs(
     bm25: &Bm25,
     folder: &Path,
@@ -57,7 +58,7 @@ pub(crate) fn replace_tfs(
         documents: note.documents,
         idf: 0.0,
     };
-    // Impacts bound themselves.
+    // Impacts are their own bounds.
     let documents = CodedDocuments::without_lengths(note.documents);
     let files = &layout::TEXT;
     progress.begin(Stage::Writing, note.postings);
@@ -71,7 +72,7 @@ pub(crate) fn replace_tfs(
     if counted != (note.terms, note.postings) {
         return Err(part.lists.damaged("a list is not what was written"));
     }
-    // It may not be possible to replace what is mapped.
+    // Some systems cannot replace a mapped file.
     drop(part);
     for file in files.all() {
         let path = folder.join(file.name);
@@ -81,7 +82,7 @@ pub(crate) fn replace_tfs(
     Ok(impacts)
 }
 
-/// The largest weight of all postings; 1 where there are none.
+/// The largest weight of all postings; 1 if there are none.
 fn largest_weight(
     part: &Part,
     weigher: &Weigher<'_>,
@@ -97,13 +98,14 @@ fn largest_weight(
     };
     let largest: Vec<Result<f32>> =
         thread_pool(&options)?.install(|| shards.into_par_iter().map(of_shard).collect());
-    // The first error, whichever thread was the first.
+    // The first error by shard, so that it does not depend on the threads.
     let largest: Vec<f32> = largest.into_iter().collect::<Result<_>>()?;
     let most = largest.into_iter().fold(0.0, f32::max);
     Ok(if most > 0.0 { most.into() } else { 1.0 })
 }
 
-/// The largest weight of the terms of a shard. Blocks whose bound is below what was found are not decoded.
+/// The largest weight of the terms of a shard. Blocks with a bound below the maximum so far are
+/// not decoded.
 fn largest_of_shard(part: &Part, weigher: &Weigher<'_>, bm25: &Bm25, shard: usize) -> Result<f32> {
     let mut most = 0.0;
     let mut weights = [0.0; BLOCK];
@@ -139,14 +141,14 @@ fn largest_of_shard(part: &Part, weigher: &Weigher<'_>, bm25: &Bm25, shard: usiz
     Ok(most)
 }
 
-/// The lists of a part with impacts in the place of tfs.
+/// The lists of a part with impacts instead of tfs.
 struct Quantised<'a> {
     tfs: Walk<'a>,
     weigher: &'a Weigher<'a>,
     impacts: &'a Impacts,
     /// N.
     documents: u64,
-    /// That of the term at hand.
+    /// The df of the current term.
     idf: f64,
 }
 

@@ -1,4 +1,4 @@
-//! From an inverted collection to a part: shares are coded on all threads and written in order.
+//! Writes an inverted collection as a part: shares are coded on all threads and written in order.
 
 use std::borrow::Borrow;
 use std::path::Path;
@@ -17,10 +17,11 @@ use tokapi_weigh::collection::external::{External, TaskPostings};
 use tokapi_weigh::collection::{Collection, CollectionPostings, Stored};
 use tokapi_weigh::formula::Statistics;
 
-/// Documents that are fetched at a time. Few, for their ids may be long.
+/// Documents fetched at a time. The number is small because ids may be long.
 pub(crate) const BATCH_DOCUMENTS: usize = 1 << 12;
 
-/// Writes the files of a part to `folder`. Documents that are called by their number count from `first`.
+/// Writes the files of a part to `folder`. Documents without ids are named by numbers from `first`
+/// on.
 pub(crate) fn write_part(
     stored: Stored,
     folder: &Path,
@@ -34,7 +35,8 @@ pub(crate) fn write_part(
     }
 }
 
-/// Writes a collection on scratch, which is removed then. After an error it stays, unless it is cancelled: the work can go on.
+/// Writes a collection on scratch, and then removes the scratch files. They stay after an error,
+/// so that the work can be resumed, but not after a cancellation.
 fn from_scratch<T>(
     mut external: External,
     write: impl FnOnce(&External) -> Result<T>,
@@ -65,7 +67,7 @@ fn write_memory(
     Ok((note, times))
 }
 
-/// Writes the lists of merged postings, on the threads of the pool that this is called in.
+/// Writes the lists of merged postings, on the current thread pool.
 fn write_merged(
     merged: &CollectionPostings,
     files: &'static ListFiles,
@@ -95,7 +97,7 @@ fn write_merged(
     )
 }
 
-/// Writes the lists of fields, whose values are the terms of `stored`.
+/// Writes the lists of fields; the terms of `stored` are the values.
 pub(crate) fn write_field_lists(stored: Stored, folder: &Path, note: &mut PartNote) -> Result<()> {
     let documents = CodedDocuments::without_lengths(note.documents);
     match stored {
@@ -116,10 +118,10 @@ pub(crate) fn write_field_lists(stored: Stored, folder: &Path, note: &mut PartNo
     Ok(())
 }
 
-/// Where the time went, and the number of terms and of postings.
+/// The time of each step, and the number of terms and of postings.
 type ListsWritten = (StageTimes, (u64, u64));
 
-/// The facts about all documents that coding needs.
+/// The facts about all documents that the encoder needs.
 pub(crate) struct CodedDocuments {
     codes: LengthCodes,
     lengths: Vec<u8>,
@@ -146,7 +148,7 @@ impl CodedDocuments {
     }
 }
 
-/// Writes the documents that come in batches, which can be asked for twice.
+/// Writes documents from an iterator of batches, which can be started twice.
 pub(crate) fn write_documents<D, B>(
     folder: &Path,
     first: u64,
@@ -167,7 +169,7 @@ where
             (least, most) = (least.min(length), most.max(length));
         }
     }
-    // The batch at hand may be large.
+    // The current batch may be large.
     drop(next);
     let codes = LengthCodes::new(least.min(most), most);
     writer.finish(&codes, note)?;
@@ -188,8 +190,8 @@ where
     })
 }
 
-/// Writes the lists of a source in `stages`. Gives the number of postings of every share to `passed` before it is
-/// coded; an error from there ends it.
+/// Writes the lists of a source in `stages`. Calls `passed` with the number of postings of every
+/// share before it is coded; an error from `passed` stops the work.
 pub(crate) fn write_source(
     source: impl PostingSource + Send,
     files: &'static ListFiles,
@@ -216,7 +218,7 @@ pub(crate) fn write_source(
     )
 }
 
-/// Gives share `number` of merged postings to `user`.
+/// Passes share `number` of merged postings to `user`.
 fn with_share<T>(
     merged: &CollectionPostings,
     number: usize,
@@ -257,7 +259,7 @@ fn write_external(
     Ok((note, times))
 }
 
-/// Writes the lists of a collection on scratch, whose runs can be merged at a time.
+/// Writes the lists of a collection on scratch whose runs are few enough for one merge.
 fn write_tasks(
     external: &External,
     files: &'static ListFiles,
@@ -279,7 +281,7 @@ fn write_tasks(
 
 /// The postings of a task as a share.
 fn share_of(merged: &TaskPostings) -> Share<'_> {
-    // Terms at both ends may be those of other tasks.
+    // The terms at both ends may continue in other tasks.
     let last = merged.documents.len() as u64;
     let first = merged.offsets.partition_point(|&offset| offset == 0) - 1;
     let end = merged.offsets.partition_point(|&offset| offset < last);
@@ -294,7 +296,7 @@ fn share_of(merged: &TaskPostings) -> Share<'_> {
     }
 }
 
-/// Codes the shares that come from `next` and writes them.
+/// Codes the shares from `next`, and writes them.
 fn write_lists<I: Send>(
     stages: Stages,
     files: &'static ListFiles,

@@ -1,4 +1,5 @@
-//! From an inverted collection to a part: its postings, and the texts, fields and positions that are kept.
+//! Builds a part from an inverted collection: its postings, and the kept texts, fields and
+//! positions.
 
 mod built;
 mod contents;

@@ -1,4 +1,4 @@
-//! An index from documents, in one call.
+//! Builds an index from documents in one call.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ pub struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    /// A new index in the folder `path`, of postings alone.
+    /// A new index in the folder `path`, with postings only.
     pub fn new(path: impl AsRef<Path>) -> Self {
         IndexBuilder {
             path: path.as_ref().to_path_buf(),
@@ -58,8 +58,8 @@ impl IndexBuilder {
         }
     }
 
-    /// Keeps the texts of documents, for snippets. What is kept is read in a second pass over the documents; input
-    /// that cannot be read twice goes to a file beside the index first.
+    /// Keeps the texts of documents, for snippets. A second pass over the documents reads them;
+    /// input that can be read only once is first copied to a file beside the index.
     pub fn store(mut self, store: bool) -> Self {
         self.keep.text = store;
         self
@@ -77,63 +77,65 @@ impl IndexBuilder {
         self
     }
 
-    /// Keeps all that `keep` names, and nothing else.
+    /// Keeps exactly the data that `keep` names.
     pub fn keep(mut self, keep: Keep) -> Self {
         self.keep = keep;
         self
     }
 
-    /// Weighs every posting by `bm25` now, and keeps the weights, quantised to 8 bits, in the place of tfs. Scores
-    /// are sums of these then, and no other formula can be asked for. N and df are part of every weight, so that
-    /// documents can be neither added nor deleted.
+    /// Weighs every posting by `bm25` at build time, and stores the weights, quantised to 8 bits,
+    /// instead of tfs. Scores are then sums of these weights, and no other formula is possible.
+    /// Every weight depends on N and df, so documents can be neither added nor deleted.
     pub fn impacts(mut self, bm25: impl Into<Option<Bm25>>) -> Self {
         self.impacts = bm25.into();
         self
     }
 
-    /// Puts the documents in another order than they come in. Takes twice the room while the index is written.
+    /// Reorders the documents. The index takes twice the space while it is being written.
     pub fn reorder(mut self, by: impl Into<Option<Reorder>>) -> Self {
         self.reorder = by.into();
         self
     }
 
-    /// Takes the place of an index that is there.
+    /// Replaces an existing index.
     pub fn replace(mut self, replaced: impl Into<Option<Replaced>>) -> Self {
         self.replaced = replaced.into();
         self
     }
 
-    /// Stays within `memory`; within what is available unless given.
+    /// Limits the memory; the available memory unless given.
     pub fn memory(mut self, memory: Memory) -> Self {
         self.memory = Some(memory);
         self
     }
 
-    /// Puts what does not fit into the memory into these folders; beside the index unless given.
+    /// Sets the folders for scratch files, used if the memory is too small; the folder of the
+    /// index unless given.
     pub fn scratch(mut self, scratch: ScratchOptions) -> Self {
         self.scratch = scratch;
         self
     }
 
-    /// Works on `threads` threads; on as many as there are processors where 0.
+    /// Sets the number of threads; 0 means one a processor.
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
         self
     }
 
-    /// Cuts text into terms by `analyzer`.
+    /// Sets the analyzer of the text.
     pub fn analyzer(mut self, analyzer: impl Into<Analyzer>) -> Self {
         self.options.analyzer = analyzer.into();
         self
     }
 
-    /// Reads and inverts documents by these options, which have the analyzer and the threads, too.
+    /// Sets the options for reading and inverting documents, analyzer and threads included.
     pub fn options(mut self, options: BuildOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Reports to `progress`, and ends when that is cancelled; to that of the corpus unless given.
+    /// Reports to `progress`, and stops if that is cancelled; the `progress` of the corpus unless
+    /// given.
     pub fn progress(mut self, progress: Progress) -> Self {
         self.progress = Some(progress);
         self
@@ -142,9 +144,10 @@ impl IndexBuilder {
     /// Reads the documents of `corpus` and writes the index.
     ///
     /// # Errors
-    /// There is something at the path that is not to be replaced; a document cannot be read, unless such are
-    /// skipped; an input changes meanwhile; files cannot be written; there is too little memory; parameters of
-    /// impacts out of range, or a term that weighs nothing or less by them; it is cancelled.
+    /// Something exists at the path and may not be replaced; a document cannot be read and errors
+    /// are not skipped; an input changes meanwhile; files cannot be written; there is too little
+    /// memory; the parameters of impacts are out of range, or give a term no weight above 0; the
+    /// build is cancelled.
     pub fn build(self, mut corpus: Corpus) -> Result<Built> {
         let memory = self.memory.unwrap_or_else(Memory::available);
         if let Some(progress) = self.progress {

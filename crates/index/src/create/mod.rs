@@ -1,4 +1,4 @@
-//! A new index: written beside the old one, and put in its place at one moment.
+//! Creates an index: it is written beside the old one, and replaces it in one step.
 
 mod builder;
 mod replaced;
@@ -29,27 +29,28 @@ pub use replaced::Replaced;
 #[doc(hidden)]
 #[derive(Default)]
 pub struct IndexOptions<'a> {
-    /// The second pass over the documents, if parts of them are kept.
+    /// The second pass over the documents, if it is needed.
     pub contents: Option<Contents<'a>>,
-    /// The order of its documents, where it is another than that in which they come. Takes twice the room
-    /// while the index is written.
+    /// The order of its documents, if it differs from the order of the input. The index takes
+    /// twice the space while it is being written.
     pub reorder: Option<&'a Reordering>,
-    /// By what every posting is weighed, where the index is to have the weights, quantised to 8 bits, in
-    /// the place of tfs. Scores are sums of these then, and no other formula can be asked for. N and df are
-    /// part of every weight, so that documents can be neither added nor deleted.
+    /// The formula of impacts, if the index stores weights, quantised to 8 bits, instead of tfs.
+    /// Scores are then sums of these weights, and no other formula is possible. Every weight
+    /// depends on N and df, so documents can be neither added nor deleted.
     pub impacts: Option<Bm25>,
-    /// The index in the folder that the new one takes the place of, where there is one.
+    /// The existing index in the folder, which the new one replaces.
     pub replaced: Option<Replaced>,
-    /// The memory to stay within; what is available unless given.
+    /// The memory limit; the available memory unless given.
     pub memory: Option<Memory>,
 }
 
 impl Index {
-    /// Writes an index of `collection` to the new folder `path`: whole or not at all. It reports to the progress of
-    /// the collection, and queries are cut by its analyzer.
+    /// Writes an index of `collection` to the new folder `path`, whole or not at all. It reports
+    /// to the progress of the collection, whose analyzer also cuts queries.
     ///
     /// # Errors
-    /// There is something at `path`; a file cannot be written; scratch cannot be read; it is cancelled.
+    /// Something exists at `path`; a file cannot be written; scratch cannot be read; the build is
+    /// cancelled.
     pub fn build(collection: impl Into<Stored>, path: impl AsRef<Path>) -> Result<StageTimes> {
         let stored = collection.into();
         let analyzer = stored.analyzer().clone();
@@ -58,11 +59,12 @@ impl Index {
         })
     }
 
-    /// As [`Index::build`], with `options`: [`IndexBuilder`] is easier to use.
+    /// Writes an index as [`Index::build`] does, with `options`. [`IndexBuilder`] is easier to
+    /// use.
     ///
     /// # Errors
-    /// As [`Index::build`]; an input has changed since it was read at first; there is too little memory for
-    /// another order; parameters out of range, or a term that weighs nothing or less by them.
+    /// As [`Index::build`]; an input has changed since the first pass; there is too little memory
+    /// for the order; parameters are out of range, or give a term no weight above 0.
     #[doc(hidden)]
     pub fn build_with(
         collection: impl Into<Stored>,
@@ -101,8 +103,8 @@ impl Index {
         })
     }
 
-    /// Writes an index of the one part that `write_part` writes to a folder; what is true of the whole index
-    /// it notes in the manifest.
+    /// Creates an index of the one part that `write_part` writes to a folder. `write_part` records
+    /// the facts about the whole index in the manifest.
     pub(crate) fn write_new(
         analyzer: &Analyzer,
         path: &Path,

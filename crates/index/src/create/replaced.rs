@@ -1,4 +1,4 @@
-//! An index that a new one takes the place of.
+//! An existing index that a new one replaces.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::StageTimes;
 use tokapi_storage::whole::sync_folder;
 
-/// An index that a new one is to take the place of. Nobody else can change it for as long as this lives; those who have
-/// opened it go on with what they have.
+/// An existing index that a new one will replace. It is locked for as long as this value lives.
+/// Processes that have it open continue with its old state.
 #[derive(Debug)]
 pub struct Replaced {
     path: PathBuf,
@@ -19,10 +19,10 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    /// The index in the folder `path`. None where nothing is there, or an empty folder.
+    /// The index in the folder `path`. None if the folder is empty or does not exist.
     ///
     /// # Errors
-    /// There is something else; another process changes the index.
+    /// Something else is there; another process is changing the index.
     pub fn lock(path: &Path) -> Result<Option<Self>> {
         let is_free = match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_none(),
@@ -45,8 +45,8 @@ impl Replaced {
 }
 
 impl Replaced {
-    /// Writes a new part beside those that are there, and then a manifest that has no other: as ever, that is the moment
-    /// of change, on every file system and whenever the process is killed.
+    /// Writes a new part beside the existing ones, and then a manifest that names only the new
+    /// part. The manifest is the commit, on every file system and whenever the process is killed.
     pub(super) fn write(
         self,
         mut manifest: Manifest,
@@ -57,7 +57,7 @@ impl Replaced {
             sweep(path, &before);
             manifest.names = before.names;
         }
-        // What cannot be read tells of no names.
+        // An unreadable manifest names no files.
         manifest.names = manifest.names.max(last_number(path));
         let folder = NewFolder::create(path, manifest.new_name(PART))?;
         let (mut note, times) = write_part(&folder.path, &mut manifest)?;

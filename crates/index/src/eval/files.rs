@@ -1,4 +1,4 @@
-//! Run files and judgments, as TREC has them.
+//! Run files and judgments in the formats of TREC.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,15 +10,15 @@ use tokapi_storage::error::{Error, Place, Position, Result};
 /// The results of queries: `query Q0 document rank score tag`, a line each.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
-    /// Of every query the documents with their scores.
+    /// The documents of every query, with their scores.
     pub queries: BTreeMap<String, BTreeMap<String, f32>>,
 }
 
-/// The judgments of queries, a line each: `query 0 document relevance` as TREC has them, or `query document relevance`
-/// as BEIR has them, with or without a line of column names first.
+/// The judgments of queries, a line each: `query 0 document relevance` (TREC) or `query document
+/// relevance` (BEIR). The first line may name the columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judgments {
-    /// Of every query the documents with their relevance.
+    /// The documents of every query, with their relevance.
     pub queries: BTreeMap<String, BTreeMap<String, i64>>,
 }
 
@@ -26,7 +26,7 @@ impl Run {
     /// Reads a run file, or standard input as `-`.
     ///
     /// # Errors
-    /// It cannot be read; a line is not of the format, or names a document of its query again.
+    /// The file cannot be read; a line has another format, or repeats a document of its query.
     pub fn read(path: &Path) -> Result<Self> {
         let score = |text: &str| text.parse().ok().filter(|score: &f32| !score.is_nan());
         let queries = read(path, &[RUN], score)?;
@@ -76,10 +76,10 @@ const BEIR: Format = Format {
     header: true,
 };
 
-/// The columns that BEIR's files of judgments name in their first line.
+/// The column names in the first line of BEIR's files of judgments.
 const BEIR_HEADER: [&str; 3] = ["query-id", "corpus-id", "score"];
 
-/// Reads lines of the one of `formats` that has as many columns as the first line.
+/// Reads lines in the one of `formats` whose number of columns equals that of the first line.
 fn read<T>(
     path: &Path,
     formats: &[Format],

@@ -1,8 +1,9 @@
-//! How good is a run? Measures of effectiveness, as trec_eval defines them.
+//! Measures of effectiveness of a run, as trec_eval defines them.
 //!
-//! Documents are ranked by score, which trec_eval reads in single precision, equal scores by id from
-//! the last to the first; ranks in the file do not count. A document is relevant when its judgment
-//! is above 0, which is also its gain; one without a judgment is not relevant.
+//! Documents are ranked by descending score, and equal scores by descending id. Scores are read in
+//! single precision, as in trec_eval; the ranks in the file are ignored. A document is relevant if
+//! its judgment is above 0; the judgment is also its gain. A document without a judgment is not
+//! relevant.
 
 mod files;
 
@@ -10,7 +11,7 @@ pub use files::{Judgments, Run};
 
 use std::collections::BTreeMap;
 
-/// The measures, of one query or their means.
+/// The measures of one query, or their means.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measures {
     /// Normalized discounted cumulative gain of the first 10 (`ndcg_cut_10`).
@@ -21,7 +22,7 @@ pub struct Measures {
     pub p_10: f64,
     /// Recall of the first 100 (`recall_100`).
     pub r_100: f64,
-    /// The reciprocal rank of the first that is relevant (`recip_rank`).
+    /// The reciprocal rank of the first relevant document (`recip_rank`).
     pub rr: f64,
 }
 
@@ -37,7 +38,7 @@ impl Measures {
         ]
     }
 
-    /// Those of one query: its documents, the best first, under its judgments.
+    /// The measures of one query, from its documents, the best first, and its judgments.
     fn of_ranking(ranking: &[&str], judged: &BTreeMap<String, i64>) -> Self {
         let gain = |document: &&str| judged.get(*document).map_or(0, |&gain| gain.max(0));
         let mut ideal: Vec<i64> = judged.values().copied().filter(|&gain| gain > 0).collect();
@@ -89,18 +90,18 @@ fn dcg(gains: &[i64], first: usize) -> f64 {
     gains.iter().take(first).enumerate().map(discounted).sum()
 }
 
-/// What a run is worth.
+/// The effectiveness of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// The queries that count, with their measures.
+    /// The queries counted, with their measures.
     pub queries: BTreeMap<String, Measures>,
     /// Their means.
     pub mean: Measures,
 }
 
 impl Evaluation {
-    /// Judges a run. Queries without judgments do not count; those without results count as
-    /// failures where `all` (trec_eval's `-c`), else not at all.
+    /// Evaluates a run. Queries without judgments are ignored. Queries without results count as 0
+    /// if `all` is set (trec_eval's `-c`), and are ignored otherwise.
     pub fn new(run: &Run, judgments: &Judgments, all: bool) -> Self {
         let mut queries = BTreeMap::new();
         for (query, judged) in &judgments.queries {
@@ -124,7 +125,7 @@ fn ranked(results: &BTreeMap<String, f32>) -> Vec<&str> {
         .iter()
         .map(|(id, &score)| (&id[..], score))
         .collect();
-    // To trec_eval 0 and -0 are equal.
+    // trec_eval treats 0 and -0 as equal.
     let score = |(_, score): &(&str, f32)| score + 0.0;
     ranked.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| b.0.cmp(a.0)));
     ranked.into_iter().map(|(id, _)| id).collect()

@@ -1,6 +1,6 @@
-//! An index as a folder that the Python package `bm25s` opens (Lu, "BM25S: Orders of magnitude faster
-//! lexical search via eager sparse scoring", 2024): every weight, computed ahead, in compressed sparse
-//! columns.
+//! Export to a folder that the Python package `bm25s` opens (Lu, "BM25S: Orders of magnitude
+//! faster lexical search via eager sparse scoring", 2024). It stores every weight, computed in
+//! advance, in compressed sparse columns.
 //!
 //! | file | what |
 //! |---|---|
@@ -27,23 +27,23 @@ use tokapi_storage::whole::{StagedFolder, sync_folder};
 use tokapi_weigh::formula::{Bm25, Formula};
 use tokapi_weigh::output::Npy;
 
-/// The memory of a document while weights are computed: L.
+/// Bytes of memory a document takes while weights are computed: L.
 const NORM_BYTES: u64 = 8;
 
-/// The version of the package whose format this is.
+/// The version of `bm25s` that defines this format.
 const VERSION: &str = "0.3.16";
 
 impl Index {
-    /// Writes the whole index, weighed by `bm25`, to the new folder `path` that the Python package `bm25s`
-    /// opens; deleted documents are left out. `progress` counts postings.
+    /// Exports the whole index, weighed by `bm25`, to the new folder `path` for the Python package
+    /// `bm25s`. Deleted documents are left out. `progress` counts postings.
     ///
-    /// The weights are those that `bm25s` would compute. They are those of [`Bm25`] but for what a
-    /// term adds to documents that do not have it (`bm25l` and `bm25plus`), and for `robertson`, which has no
-    /// factor k1 + 1 there and no idf below 0.
+    /// The weights are those that `bm25s` would compute. They differ from [`Bm25`] in two cases.
+    /// With `bm25l` and `bm25plus`, a term adds to documents that do not have it. `robertson` has
+    /// no factor k1 + 1 and no idf below 0.
     ///
     /// # Errors
-    /// An index of impacts; a formula that `bm25s` does not have; parameters out of range; there is something at `path`; a file
-    /// cannot be written; the index is damaged.
+    /// The index stores impacts; `bm25s` does not have the formula; parameters are out of range;
+    /// something exists at `path`; a file cannot be written; the index is damaged.
     pub fn export_bm25s(&self, bm25: &Bm25, path: &Path, progress: &Progress) -> Result<Exported> {
         bm25.check()?;
         if let Some(impacts) = self.impacts() {
@@ -107,7 +107,7 @@ impl Index {
         Ok(exported)
     }
 
-    /// Writes the ids as the corpus. Gives L of every document.
+    /// Writes the ids as the corpus. Returns L of every document.
     fn write_corpus(
         &self,
         live: &Live<'_>,
@@ -151,12 +151,12 @@ fn create(path: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::new(File::create(path)?))
 }
 
-/// Brings a file to disk.
+/// Syncs a file to disk.
 fn finish(file: BufWriter<File>) -> io::Result<()> {
     file.into_inner()?.sync_all()
 }
 
-/// A formula, as `bm25s` has it.
+/// A formula in the terms of `bm25s`.
 struct Method<'a> {
     bm25: &'a Bm25,
     name: &'static str,
@@ -165,7 +165,7 @@ struct Method<'a> {
 
 impl<'a> Method<'a> {
     fn of(bm25: &'a Bm25) -> Result<Self> {
-        // What has no delta does not heed it.
+        // The other formulas ignore delta.
         let mut delta = bm25.delta_of_bm25l();
         let name = match bm25.formula {
             Formula::Lucene => "lucene",
@@ -186,18 +186,19 @@ impl<'a> Method<'a> {
         Ok(Method { bm25, name, delta })
     }
 
-    /// Whether terms add something to documents that do not have them.
+    /// Whether terms add to documents that do not have them.
     fn is_nonzero_elsewhere(&self) -> bool {
         matches!(self.bm25.formula, Formula::Bm25L | Formula::Bm25Plus)
     }
 
-    /// The idf of a term in `df` of `documents` documents, and what it adds to those that do not have it.
+    /// The idf of a term in `df` of `documents` documents, and its addition to documents that do
+    /// not have it.
     fn idf(&self, documents: u64, df: u64) -> (f64, f32) {
         let Method { bm25, delta, .. } = *self;
         let idf = bm25.idf(documents, df);
         let elsewhere = match bm25.formula {
             Formula::Robertson => return (idf.max(0.0) / (bm25.k1 + 1.0), 0.0),
-            // Not 0 / 0 where k1 is 0 too.
+            // Avoids 0 / 0 if k1 is 0 too.
             Formula::Bm25L if delta > 0.0 => (bm25.k1 + 1.0) * delta / (bm25.k1 + delta),
             Formula::Bm25Plus => delta,
             _ => 0.0,
@@ -205,7 +206,7 @@ impl<'a> Method<'a> {
         (idf, (idf * elsewhere) as f32)
     }
 
-    /// Writes what `bm25s` wants to know.
+    /// Writes the parameters that `bm25s` reads.
     fn write(&self, documents: u64, path: &Path) -> io::Result<()> {
         let mut file = create(path)?;
         let parameters = json!({
@@ -225,7 +226,7 @@ impl<'a> Method<'a> {
     }
 }
 
-/// The matrix and its vocabulary, being written.
+/// Writes the matrix and its vocabulary.
 struct Matrix {
     data: Npy,
     indices: Npy,
@@ -234,7 +235,7 @@ struct Matrix {
     vocabulary: BufWriter<File>,
     terms: u64,
     entries: u64,
-    /// Whether the empty term is one of the index.
+    /// Whether the index has the empty term.
     has_empty: bool,
 }
 
@@ -276,14 +277,14 @@ impl Matrix {
 
     fn push(&mut self, documents: &[u32], weights: &[f32]) -> io::Result<()> {
         self.entries += documents.len() as u64;
-        // Documents are fewer than 2^31: with or without a sign they are the same.
+        // Documents are fewer than 2^31: the signed and unsigned forms are equal.
         self.indices.write(documents)?;
         self.data.write(weights)
     }
 
     fn finish(mut self) -> io::Result<()> {
         if !self.has_empty {
-            // What `bm25s` takes a query without known terms for.
+            // `bm25s` looks for this entry in a query without known terms.
             self.begin(b"", 0.0)?;
         }
         self.indptr.write(&[self.entries])?;

@@ -1,4 +1,4 @@
-//! A whole index as other engines see it: all parts as one, without the documents that are deleted.
+//! An index in the view of an export: all parts as one, without deleted documents.
 
 use crate::Index;
 use crate::part::Part;
@@ -12,33 +12,33 @@ use tokapi_storage::progress::Progress;
 pub struct Exported {
     /// Documents that are not deleted.
     pub documents: u64,
-    /// Terms that some of them have.
+    /// Terms of documents that are not deleted.
     pub terms: u64,
     /// Their postings.
     pub postings: u64,
 }
 
-/// Documents after which a cancellation is looked for.
+/// Documents between two tests for cancellation.
 const CHECKED_DOCUMENTS: u32 = 1 << 12;
 
-/// Postings that are taken at a time.
+/// Postings taken at a time.
 pub(crate) const TAKEN: usize = 1 << 13;
 
-/// The documents that are not deleted, numbered from 0 on, and their lists.
+/// The documents that are not deleted, numbered from 0, and their lists.
 pub(crate) struct Live<'a> {
     parts: &'a [Part],
     numbers: Vec<Renumbered>,
     progress: &'a Progress,
 }
 
-/// The most documents of formats whose numbers have a sign.
+/// Maximum number of documents of formats with signed numbers.
 const MOST_DOCUMENTS: u64 = i32::MAX as u64;
 
 impl<'a> Live<'a> {
-    /// Those of `index`, which is to be written as `format`.
+    /// The live documents of `index`, for an export to `format`.
     ///
     /// # Errors
-    /// There are 2^31 or more.
+    /// There are 2^31 documents or more.
     pub fn new(index: &'a Index, format: &str, progress: &'a Progress) -> Result<Self> {
         if index.statistics().documents > MOST_DOCUMENTS {
             return Err(Error::Limit(format!(
@@ -72,7 +72,8 @@ impl<'a> Live<'a> {
         Ok(count)
     }
 
-    /// Gives the id and the length of every document to `each`, in the order of their numbers, unless it is cancelled.
+    /// Passes the id and the length of every document to `each`, in the order of their numbers,
+    /// until it is cancelled.
     pub fn each_document(&self, mut each: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
         for (part, numbers) in self.parts.iter().zip(&self.numbers) {
             let mut ids = part.ids(0..part.documents())?;

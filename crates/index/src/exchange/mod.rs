@@ -1,4 +1,4 @@
-//! Indexes that are exchanged with other search engines: CIFF files, and folders that `bm25s` opens.
+//! Import and export: CIFF files, and folders for `bm25s`.
 
 mod bm25s;
 mod ciff;

@@ -1,4 +1,4 @@
-//! The note of a manifest that lists have impacts in the place of tfs.
+//! The manifest's record of an index whose lists store impacts instead of tfs.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use tokapi_weigh::formula::Bm25;
 /// The largest impact.
 pub(crate) const MOST_IMPACT: u32 = 255;
 
-/// How the weights of an index were computed before any query.
+/// The computation of an index's impacts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Impacts {
     /// The formula and its parameters.
@@ -17,14 +17,14 @@ pub struct Impacts {
 }
 
 impl Impacts {
-    /// The impact of a posting of this weight, which is above 0.
+    /// The impact of a posting with this weight, which is above 0.
     pub(crate) fn of(&self, weight: f32) -> u32 {
         let steps = (f64::from(weight) / self.scale).round();
         // From 1 to 255.
         steps.clamp(1.0, MOST_IMPACT.into()) as u32
     }
 
-    /// Whether scores can be computed by it.
+    /// Whether the record is valid: scores can be computed with it.
     pub(crate) fn is_sound(&self) -> bool {
         self.bm25.check().is_ok() && self.scale > 0.0 && self.scale.is_finite()
     }

@@ -1,4 +1,4 @@
-//! The parts of documents that an index keeps besides postings.
+//! The data of documents that an index keeps besides postings.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::part::Part;
 
-/// The parts of documents that an index keeps besides postings.
+/// The data of documents that an index keeps besides postings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keep {
     /// Whether it keeps texts.
     #[serde(default)]
     pub text: bool,
-    /// The fields that it keeps, for display and filters, in the order in which records have them.
+    /// The fields that it keeps, for display and filters, in the order of the records.
     #[serde(default)]
     pub fields: Vec<String>,
     /// Whether it keeps the order of terms, for phrases.
@@ -31,7 +31,7 @@ impl Keep {
         self.text || !self.fields.is_empty()
     }
 
-    /// Whether a part has all of it, and nothing else.
+    /// Whether a part stores exactly this data.
     pub(crate) fn is_kept_by(&self, part: &Part) -> bool {
         part.fields.is_some() != self.fields.is_empty()
             && part.store.is_some() == self.stores()

@@ -1,5 +1,5 @@
-//! The manifest: the parts of an index and their files. It is replaced as a whole, so that an index is always in
-//! one state or the next.
+//! The manifest: the parts of an index and their files. A new manifest replaces the old one as a
+//! whole, so an index is always in one state or the next.
 
 mod impacts;
 mod keep;
@@ -24,24 +24,24 @@ pub(crate) use tokapi_storage::apart::MANIFEST;
 /// The parts of an index, and the facts about all of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
-    /// Tells files of an index from others.
+    /// Identifies the file as a manifest of an index.
     pub format: String,
-    /// The format of everything in it.
+    /// The version of the index format.
     pub version: u32,
-    /// How text was cut into terms.
+    /// The analyzer of the text.
     pub analyzer: AnalyzerOptions,
-    /// The parts of documents that are kept besides postings.
+    /// The data of documents that is kept besides postings.
     #[serde(default)]
     pub keep: Keep,
-    /// How weights were computed, where lists have them in the place of tfs.
+    /// The computation of impacts, if lists store impacts instead of tfs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impacts: Option<Impacts>,
     /// The parts, in the order of their documents.
     pub parts: Vec<PartNote>,
-    /// The last number that a name was made with.
+    /// The highest number used in a name.
     #[serde(default)]
     pub names: u64,
-    /// The documents that were ever added.
+    /// Number of documents ever added.
     #[serde(default)]
     pub added: u64,
 }
@@ -61,19 +61,19 @@ impl Manifest {
         }
     }
 
-    /// A number for the name of a folder or file that no other has.
+    /// A number for a new folder or file name, unused so far.
     pub fn new_name(&mut self, prefix: &str) -> String {
         self.names += 1;
         format!("{prefix}-{}", self.names)
     }
 
-    /// Makes `part`, all of whose documents are new, the only one.
+    /// Makes `part` the only part. All its documents are new.
     pub fn begin_with(&mut self, part: PartNote) {
         self.added = part.documents;
         self.parts = vec![part];
     }
 
-    /// Whether there is the manifest of an index in `folder`, of whatever version.
+    /// Whether `folder` has the manifest of an index, of any version.
     pub fn is_there(folder: &Path) -> bool {
         let text = std::fs::read(folder.join(MANIFEST)).unwrap_or_default();
         let first = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -81,7 +81,7 @@ impl Manifest {
         value.is_ok_and(|value| value["format"] == INDEX_FORMAT)
     }
 
-    /// The manifest of the index in `folder`.
+    /// Reads the manifest of the index in `folder`.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
         let text = std::fs::read(&path).map_err(|source| match source.kind() {
@@ -132,7 +132,7 @@ impl Manifest {
         }
     }
 
-    /// Puts the manifest in the place of the one before, when it is on disk.
+    /// Syncs the manifest to disk, then replaces the previous one by it.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(MANIFEST);
         let failed = Error::writing(&path);

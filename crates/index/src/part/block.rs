@@ -1,7 +1,8 @@
 //! A block of postings: up to 128 documents with their tfs.
 //!
-//! Full blocks, but for the first of a list's piece whose beginning is elsewhere, hold their documents in bit-packed gaps or, where that is smaller, in a bitmap, and
-//! after them the tfs, bit-packed less one. Others are varints.
+//! A full block holds its documents as bit-packed gaps or, if that is smaller, as a bitmap. The
+//! tfs less one follow, bit-packed. Other blocks are varints, and so is the first block of a piece
+//! whose list begins in another share.
 
 use bitpacking::{BitPacker, BitPacker4x};
 use bytemuck::{Pod, Zeroable};
@@ -12,14 +13,14 @@ use tokapi_storage::varint;
 /// Documents in a full block.
 pub(crate) const BLOCK: usize = BitPacker4x::BLOCK_LEN;
 
-/// The forms of a block's documents: up to 32, bit-packed gaps of so many bits.
+/// The form of a block of documents: a bitmap. A form up to 32 means bit-packed gaps of that many bits.
 const BITMAP: u8 = 64;
-/// Varints after the last document of the block before.
+/// Varints; the first gap counts from the last document of the previous block.
 const VARINTS: u8 = 65;
-/// Varints on their own.
+/// Varints that do not depend on other blocks.
 const ALONE: u8 = 66;
 
-/// A full block's gaps of so many bits add up to 2^31 at most.
+/// With gaps of at most this many bits, the gaps of a full block add up to at most 2^31.
 const FEW_BITS: u8 = 24;
 
 /// The coding of a block, and the bounds of its weights.
@@ -35,10 +36,10 @@ pub(crate) struct Entry {
 /// A bitmap: the document of its first bit, and its words.
 pub(crate) type Bitmap<'a> = (u32, &'a [[u8; 8]]);
 
-/// The last document before a block; -1 where there is none.
+/// The last document before a block; -1 if there is none.
 pub(crate) type Before = i64;
 
-/// Adds a full block to `bytes`. Gives its entry, without the front.
+/// Adds a full block to `bytes`. Returns its entry, without the front.
 pub(crate) fn encode_full(
     documents: &[u32; BLOCK],
     tfs: &[u32; BLOCK],
@@ -46,7 +47,7 @@ pub(crate) fn encode_full(
     bytes: &mut Vec<u8>,
 ) -> Entry {
     let packer = BitPacker4x::new();
-    // -1 is the one that is no document.
+    // -1 stands for no document.
     let initial = u32::try_from(before).ok();
     let bits = packer.num_bits_strictly_sorted(initial, documents);
     let (first, words) = bitmap_words(before, documents[BLOCK - 1]);
@@ -92,7 +93,7 @@ pub(crate) fn encode_varints(
     }
 }
 
-/// Adds postings: twice the gap, and one more where tf is 1; otherwise tf follows.
+/// Adds postings. A posting is twice the gap, plus one if its tf is 1; otherwise the tf follows.
 pub(crate) fn push_postings(documents: &[u32], tfs: &[u32], before: Before, bytes: &mut Vec<u8>) {
     let mut before = before;
     for (&document, &tf) in documents.iter().zip(tfs) {
@@ -107,7 +108,7 @@ pub(crate) fn push_postings(documents: &[u32], tfs: &[u32], before: Before, byte
     }
 }
 
-/// Takes as many postings as there is room for.
+/// Decodes as many postings as fit.
 pub(crate) fn take_postings(
     mut bytes: &[u8],
     before: Before,
@@ -137,7 +138,7 @@ fn bitmap_words(before: Before, last: u32) -> (u32, usize) {
     (first, (last.wrapping_sub(first) / 64) as usize + 1)
 }
 
-/// The documents and tfs of a block, as far as they are decoded.
+/// The decoded documents and tfs of a block.
 pub(crate) struct Decoded {
     pub documents: [u32; BLOCK],
     pub tfs: [u32; BLOCK],
@@ -158,7 +159,7 @@ impl Default for Decoded {
 }
 
 impl Decoded {
-    /// Ends the postings, documents and tfs, at `count`; no document is sought behind them.
+    /// Sets the number of postings to `count`. Searches ignore the places behind it.
     pub fn end_at(&mut self, count: usize) {
         self.count = count;
         self.has_tfs = true;
@@ -167,8 +168,8 @@ impl Decoded {
 }
 
 impl Entry {
-    /// Decodes the documents of the block in `bytes`, which ends with document `last`; the tfs too,
-    /// where they cannot be told apart. None where it is no such block.
+    /// Decodes the documents of the block in `bytes`, whose last document is `last`, and the tfs
+    /// if the form interleaves them. None if the block is damaged.
     pub fn decode_documents(
         &self,
         bytes: &[u8],
@@ -184,8 +185,8 @@ impl Entry {
                 let initial = u32::try_from(before).ok();
                 let documents = &mut into.documents;
                 BitPacker4x::new().decompress_strictly_sorted(initial, packed, documents, bits);
-                // Gaps of few bits add up to less than 2^32: where the last document is right, all before
-                // it ascend.
+                // The gaps add up to less than 2^32. So if the last document is right, all
+                // documents ascend.
                 let ascend = bits <= FEW_BITS && i64::from(last) > before;
                 if !ascend && documents.iter().copied().max() != Some(last) {
                     return None;
@@ -243,7 +244,7 @@ impl Entry {
         Some(())
     }
 
-    /// The tfs of a full block, to be told one by one.
+    /// The tfs of a full block, for random access.
     #[inline]
     pub fn tfs<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<PackedTfs<'a>> {
         let (words, _) = self.packed_tfs(bytes, before, last)?.as_chunks();
@@ -259,7 +260,7 @@ impl Entry {
         self.form == BITMAP
     }
 
-    /// The words of a bitmap and the document of its first bit; none where the block is no bitmap.
+    /// The words of a bitmap and the document of its first bit; none if the block is not a bitmap.
     #[inline(always)]
     pub fn bitmap<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<Bitmap<'a>> {
         if !self.is_bitmap() {
@@ -303,10 +304,10 @@ impl PackedTfs<'_> {
             let word = self.words.get(4 * word + lane).copied();
             u64::from(u32::from_le_bytes(word.unwrap_or_default()))
         };
-        // The second word adds nothing where the tf ends within the first; asking whether it does would
-        // take longer.
+        // The second word adds nothing if the tf ends within the first. A test for this would take
+        // longer.
         let value = (word(bit / 32) | word(bit / 32 + 1) << 32) >> (bit % 32);
-        // The low bits, at most 32.
+        // The low bits: at most 32.
         ((value & ((1 << self.bits) - 1)) as u32).wrapping_add(1)
     }
 }
@@ -344,7 +345,7 @@ mod tests {
             assert_eq!(bits as usize, documents.len());
             assert!(first <= documents[0]);
         }
-        // Cut off or damaged, it is told or at least not walked out of.
+        // A truncated or damaged block gives an error, or at least no access out of bounds.
         for cut in 0..bytes.len() {
             let mut decoded = Decoded::default();
             let found = entry.decode_documents(&bytes[..cut], before, last, &mut decoded);

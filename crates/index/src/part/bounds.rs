@@ -1,10 +1,10 @@
-//! What bounds the weights of a block from above, whatever the formula, k1 and b.
+//! Upper bounds of the weights of a block, for every formula, k1 and b.
 //!
-//! Every formula grows with tf and falls with the length, so the largest weight of a block is that of
-//! one of its undominated postings: those for which no other has at least its tf and at most its
-//! length (the Pareto front). A block keeps five points that no posting of it lies beyond: the
-//! front itself where it is small, else neighbours of it joined. A tf is rounded up and a length
-//! down to one of 256 values.
+//! Every formula grows with tf and falls with the length. So the largest weight of a block belongs
+//! to an undominated posting: no other posting has at least its tf and at most its length (the
+//! Pareto front). A block keeps five points that dominate all of its postings. They are the front
+//! itself if it is small; otherwise neighbours of the front are joined. A tf is rounded up and a
+//! length down to one of 256 values.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -22,17 +22,18 @@ pub(crate) struct Point {
     pub length: u8,
 }
 
-/// The points of a block or of a list; the last is repeated where there are fewer.
+/// The points of a block or of a list. Fewer than five points are filled up with copies of the
+/// last.
 pub(crate) type Front = [Point; POINTS];
 
-/// The tf that every code stands for: itself up to 127, then ever larger steps.
+/// The tf of every code: the code itself up to 127, then increasing steps.
 const TFS: [u32; 256] = {
     let mut tfs = [u32::MAX; 256];
     let mut code = 0;
     while code < 255 {
         tfs[code] = match code {
             0..128 => code as u32,
-            // Times 1.146: 127 steps lead to 2^32.
+            // A factor of 1.146: 127 steps lead to 2^32.
             _ => (tfs[code - 1] as u64 * 1146 / 1000) as u32,
         };
         code += 1;
@@ -40,16 +41,16 @@ const TFS: [u32; 256] = {
     tfs
 };
 
-/// The lowest code that stands for at least `tf`.
+/// The lowest code whose tf is at least `tf`.
 pub(crate) fn tf_code(tf: u32) -> u8 {
     match tf {
         0..128 => tf as u8,
-        // The last stands for every tf.
+        // The last code covers every tf.
         _ => TFS.partition_point(|&stands_for| stands_for < tf) as u8,
     }
 }
 
-/// The lengths that codes stand for.
+/// The lengths of the 256 codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LengthCodes {
     /// Ascending; the first is the smallest length of the part.
@@ -57,41 +58,41 @@ pub(crate) struct LengthCodes {
 }
 
 impl LengthCodes {
-    /// Codes for lengths from `least` to `most`: every code is about the same factor above the
-    /// one before it.
+    /// Codes for lengths from `least` to `most`; neighbouring codes differ by about a constant
+    /// factor.
     pub fn new(least: u32, most: u32) -> Self {
         let least = least.min(most);
         let factor = (f64::from(most.max(1)) / f64::from(least.max(1))).powf(1.0 / 255.0);
         let mut starts = [least; 256];
         for code in 1..256 {
             let geometric = f64::from(least.max(1)) * factor.powi(code as i32);
-            // Saturates.
+            // The cast saturates.
             starts[code] = (geometric as u32).max(starts[code - 1].saturating_add(1));
         }
         LengthCodes { starts }
     }
 
-    /// Codes as they were written.
+    /// Codes read from a file.
     pub fn of_starts(starts: &[u32]) -> Option<Self> {
         let starts: [u32; 256] = starts.try_into().ok()?;
         starts.is_sorted().then_some(LengthCodes { starts })
     }
 
-    /// The lengths that the codes stand for.
+    /// The lengths of the codes.
     pub fn starts(&self) -> &[u32; 256] {
         &self.starts
     }
 
-    /// The highest code that stands for at most `length`, which is not below the first.
+    /// The highest code whose length is at most `length`, which is not below the first.
     pub fn code(&self, length: u32) -> u8 {
-        // At least one is not above, and there are 256.
+        // At least one code qualifies, and there are 256.
         (self.starts.partition_point(|&start| start <= length).max(1) - 1) as u8
     }
 }
 
-/// Finds fronts, with room that is used again.
+/// Computes fronts, and reuses its buffers.
 pub(crate) struct FrontFinder {
-    /// The least length of every tf; [`NONE`] where there is none.
+    /// The minimum length for every tf; [`NONE`] if there is none.
     lengths: [u16; 256],
     points: Vec<Point>,
     norms: [f64; 256],
@@ -100,7 +101,7 @@ pub(crate) struct FrontFinder {
 const NONE: u16 = 256;
 
 impl FrontFinder {
-    /// Joins points where that costs least under the usual parameters.
+    /// Joins the points whose join raises the bound least under the default parameters.
     pub fn new(codes: &LengthCodes, statistics: &Statistics) -> Self {
         let bm25 = Bm25::default();
         FrontFinder {
@@ -112,7 +113,7 @@ impl FrontFinder {
         }
     }
 
-    /// The front of `points`, of which there is one.
+    /// The front of `points`, which are not empty.
     pub fn find(&mut self, points: impl Iterator<Item = Point>) -> Front {
         let mut most = 0;
         for point in points {
@@ -138,7 +139,7 @@ impl FrontFinder {
         std::array::from_fn(|place| self.points.get(place).copied().unwrap_or(last))
     }
 
-    /// Joins the two neighbours that bound least together.
+    /// Joins the two neighbours whose join raises the bound least.
     fn join(&mut self) {
         let joined = |pair: &[Point]| Point {
             tf: pair[0].tf,
@@ -157,7 +158,7 @@ impl FrontFinder {
     }
 }
 
-/// The tf that a point stands for.
+/// The tf of a point.
 #[inline(always)]
 pub(crate) fn tf_of(point: Point) -> f64 {
     f64::from(TFS[usize::from(point.tf)])
@@ -206,7 +207,7 @@ mod tests {
             for point in &points {
                 prop_assert!(front.iter().any(|beyond| beyond.tf >= point.tf && beyond.length <= point.length));
             }
-            // And the front is no larger than it must be.
+            // And the front is no larger than necessary.
             let most = points.iter().map(|point| point.tf).max().unwrap();
             let least = points.iter().map(|point| point.length).min().unwrap();
             prop_assert!(front.iter().all(|point| point.tf <= most && point.length >= least));

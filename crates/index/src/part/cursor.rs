@@ -1,4 +1,4 @@
-//! A walk through the list of a term, in the order of its documents.
+//! A cursor: it walks the list of a term in ascending order of documents.
 
 use super::block::{BLOCK, Before, Bitmap, Decoded, Entry, take_postings};
 use super::bounds::Front;
@@ -8,9 +8,9 @@ use super::look_up::{LookUp, Posting, first_not_before, in_bitmap, in_block, in_
 use super::sparse_set::SparseSet;
 use tokapi_storage::error::{Error, Result};
 
-/// A place in a list. Blocks are found by their last documents and decoded when they are read.
+/// A position in a list. Blocks are found by their last documents and decoded on demand.
 pub(crate) struct Cursor<'a> {
-    /// The file that the postings are in.
+    /// The postings file.
     file: &'a PageFile,
     /// The number of the part's documents.
     limit: u32,
@@ -19,21 +19,21 @@ pub(crate) struct Cursor<'a> {
     block_count: usize,
     /// The last document of a short list.
     short_last: u32,
-    /// The block that the walk has come to, [`Cursor::block_count`] at the end.
+    /// The current block; [`Cursor::block_count`] at the end.
     pub(crate) block: usize,
-    /// The block that is decoded.
+    /// The decoded block.
     decoded_block: usize,
     pub(crate) decoded: Box<Decoded>,
-    /// The place in it.
+    /// The place in the decoded block.
     at: usize,
-    /// Where the documents of a block that was decoded stand in it.
+    /// A table from documents to places in the decoded block.
     pub(crate) set: SparseSet,
 }
 
 const NONE: usize = usize::MAX;
 
 impl<'a> Cursor<'a> {
-    /// A walk through the list of a term.
+    /// A cursor over the list of a term.
     pub fn new(found: &Found<'a>) -> Result<Self> {
         let mut cursor = Cursor {
             file: found.file,
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The error that the list is not what was written.
+    /// The error that the list is damaged.
     #[cold]
     fn damaged(&self) -> Error {
         self.file.damaged("a list is not what was written")
@@ -85,12 +85,12 @@ impl<'a> Cursor<'a> {
         self.block_count
     }
 
-    /// The block that the walk has come to.
+    /// The current block.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// Goes to block `block`, which may be before this one.
+    /// Moves to block `block`, which may be before the current one.
     pub fn go_to_block(&mut self, block: usize) {
         self.block = block;
         self.at = 0;
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The front of block `block`; none for a short list, whose postings are at hand.
+    /// The front of block `block`; none for a short list, whose postings are read directly.
     #[inline(always)]
     pub fn front(&self, block: usize) -> Option<&Front> {
         self.blocks
@@ -133,8 +133,8 @@ impl<'a> Cursor<'a> {
         self.blocks.as_ref().map(|blocks| &blocks.front)
     }
 
-    /// The first block from `from` on that ends with `target` or later; the number of blocks where
-    /// there is none.
+    /// The first block from `from` on whose last document is `target` or later; the number of
+    /// blocks if there is none.
     #[inline]
     pub fn block_of(&self, target: u32, from: usize) -> usize {
         let Some(blocks) = &self.blocks else {
@@ -145,7 +145,7 @@ impl<'a> Cursor<'a> {
             Some(&last) if last < target => {}
             _ => return from,
         }
-        // Gallops: what is sought is mostly near.
+        // Galloping search: the target is mostly near.
         let mut step = 1;
         while step < lasts.len() && lasts[step] < target {
             step *= 2;
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
         from + low + lasts[low.min(high)..high].partition_point(|&last| last < target)
     }
 
-    /// Has block `block`, if there is one, brought into the cache.
+    /// Prefetches block `block`, if it exists.
     #[inline]
     pub fn prefetch(&self, block: usize) {
         if let Some(blocks) = &self.blocks {
@@ -163,7 +163,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Decodes the documents of the block that the walk has come to.
+    /// Decodes the documents of the current block.
     #[inline]
     pub fn decode(&mut self) -> Result<()> {
         match self.decoded_block == self.block {
@@ -184,13 +184,13 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The documents of the block that the walk has come to, and is decoded.
+    /// The documents of the current block, which is decoded.
     #[inline(always)]
     pub fn documents(&self) -> &[u32] {
         &self.decoded.documents[..self.decoded.count]
     }
 
-    /// The documents and tfs of the block that the walk has come to.
+    /// The documents and tfs of the current block.
     pub fn postings(&mut self) -> Result<(&[u32], &[u32])> {
         self.decode()?;
         if !self.decoded.has_tfs {
@@ -202,7 +202,7 @@ impl<'a> Cursor<'a> {
         Ok((&self.decoded.documents[..count], &self.decoded.tfs[..count]))
     }
 
-    /// Goes on to the first posting whose document is not before `target`. None at the end.
+    /// Advances to the first posting whose document is `target` or later. None at the end.
     #[inline]
     pub fn seek(&mut self, target: u32) -> Result<Option<u32>> {
         if self.block < self.block_count && self.last(self.block) < target {
@@ -213,18 +213,18 @@ impl<'a> Cursor<'a> {
             return Ok(None);
         }
         self.decode()?;
-        // The last document of the block is not before the target.
+        // The last document of the block is `target` or later.
         self.at = first_not_before(&self.decoded.documents, target);
         Ok(Some(self.decoded.documents[self.at]))
     }
 
-    /// The tf of the posting that the walk has come to.
+    /// The tf of the current posting.
     pub fn tf(&mut self) -> Result<u32> {
         let at = self.at;
         Ok(self.postings()?.1[at])
     }
 
-    /// Finds the postings of documents, those after others last.
+    /// Finds the postings of several documents, which come after those of earlier calls.
     pub fn look_up(&mut self, places: &[u8], into: &mut LookUp<'_>) -> Result<()> {
         let Some(&first) = places.first() else {
             return Ok(());
@@ -249,7 +249,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Finds the postings of documents that can only be in the block that the walk has come to.
+    /// Finds the postings of the documents that can only be in the current block.
     fn look_up_here(&mut self, places: &[u8], into: &mut LookUp<'_>) -> Result<()> {
         // Blocks are fewer than documents.
         let number = self.block as u32;
@@ -269,7 +269,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Writes the tfs of the postings at `places`, those of a block one after the other.
+    /// Writes the tfs of the postings at `places`. Postings of one block are neighbours.
     pub fn tfs(
         &mut self,
         places: &[u8],
@@ -310,7 +310,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The words of block `block` where it is a bitmap, and the document of its first bit.
+    /// If block `block` is a bitmap: its words, and the document of its first bit.
     #[inline]
     pub fn bitmap(&self, block: usize) -> Result<Option<Bitmap<'a>>> {
         let Some(blocks) = &self.blocks else {
@@ -331,7 +331,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The bytes and entry of a block, what stands before it, and its last document.
+    /// The bytes and the entry of a block, the last document before it, and its own last document.
     fn coded(&self, block: usize) -> Result<(&'a [u8], Entry, Before, u32)> {
         let Some(blocks) = &self.blocks else {
             return Err(self.damaged());

@@ -1,7 +1,7 @@
-//! The deleted documents of a part: a list as that of a term, in a file of its own.
+//! The deleted documents of a part: a list in the form of a term's list, in its own file.
 //!
-//! A part never changes. A deletion writes a new file, which the next state of the index names in the place of
-//! the one before.
+//! A part never changes. A deletion writes a new file. The next state of the index names it in
+//! place of the previous one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,12 +24,13 @@ pub(crate) struct Deleted {
     /// The number of the part's documents.
     documents: u32,
     count: u64,
-    /// One more than the documents that are left of every list in blocks, where they have been counted.
+    /// For every list in blocks, the number of remaining documents plus one; 0 until it is
+    /// counted.
     left: Box<[AtomicU32]>,
 }
 
 impl Deleted {
-    /// Opens the file that `note` tells of.
+    /// Opens the file that `note` describes.
     pub fn open(
         folder: &Path,
         note: &DeletedNote,
@@ -54,7 +55,7 @@ impl Deleted {
         &self.file
     }
 
-    /// As the list of a term.
+    /// The list, in the form of a term's list.
     pub fn found(&self) -> Result<Found<'_>> {
         let file = &self.file;
         let header = file.slice::<DeletedHeader>(0, 1)?[0];
@@ -84,7 +85,7 @@ impl Deleted {
 }
 
 impl Deleted {
-    /// The number of documents of a list of the part that are left.
+    /// The number of documents of a list of the part that are not deleted.
     pub fn left_of(&self, found: &Found<'_>) -> Result<u64> {
         let counted = match &found.list {
             List::Blocks(blocks) => self.left.get(blocks.number),
@@ -109,15 +110,15 @@ impl Deleted {
         }
         let left = found.df - both;
         if let Some(counted) = counted {
-            // Fewer than 2^32; where one more is 0, it is counted again.
+            // Fewer than 2^32. A sum that wraps to 0 is counted again.
             counted.store((left as u32).wrapping_add(1), Ordering::Relaxed);
         }
         Ok(left)
     }
 }
 
-/// Writes to the file `name` in the folder of a part that `documents` of it, ascending and at least
-/// one, and of this length together, are no more.
+/// Writes the list of deleted `documents` to the file `name` in the folder of a part. They ascend,
+/// are not empty, and have this length together.
 pub(super) fn write(
     folder: &Path,
     name: String,
@@ -125,7 +126,7 @@ pub(super) fn write(
     documents: &[u32],
     total_length: u64,
 ) -> Result<DeletedNote> {
-    // Bounds mean nothing here.
+    // A list of deleted documents needs no bounds.
     let of_none = Documents {
         codes,
         lengths: &vec![0; documents[documents.len() - 1] as usize + 1],

@@ -1,7 +1,7 @@
-//! Postings of consecutive terms, coded: what one thread makes of a share of the collection.
+//! The encoder: one thread codes the postings of consecutive terms, a share of the collection.
 //!
-//! A share is cut from the postings by their number alone, so that the bytes of an index depend on
-//! neither threads nor memory. It may begin and end within a term's list.
+//! Shares are cut by the number of postings alone, so the bytes of an index depend on neither
+//! threads nor memory. A share may begin and end within a term's list.
 
 use super::block::{self, BLOCK, Before, Entry};
 use super::bounds::{Front, FrontFinder, LengthCodes, Point, tf_code};
@@ -13,7 +13,7 @@ use tokapi_weigh::formula::Statistics;
 
 /// Postings of a share.
 pub(crate) const SHARE_POSTINGS: usize = 1 << 20;
-/// Terms of a shard at most.
+/// Maximum number of terms in a shard.
 const SHARD_TERMS: usize = 1 << 14;
 
 /// The postings of a share, by term, then by document.
@@ -23,55 +23,55 @@ pub(crate) struct Share<'a> {
     pub range: std::ops::Range<usize>,
     /// The df of all `terms` in the whole collection.
     pub df: &'a [u64],
-    /// Where the postings of each term of the share begin; one more than there are.
+    /// The start of each term's postings in the share; one entry more than there are terms.
     pub offsets: &'a [u64],
     pub documents: &'a [u32],
     pub tfs: &'a [u32],
-    /// Whether the first term was begun by an earlier share.
+    /// Whether the list of the first term begins in an earlier share.
     pub goes_on: bool,
 }
 
-/// A share, coded.
+/// A coded share.
 #[derive(Default)]
 pub(crate) struct Encoded {
     /// Blocks, one after the other.
     pub postings: Vec<u8>,
     /// The last document of every block.
     pub lasts: Vec<u32>,
-    /// Where every block begins in `postings`, in words of four bytes.
+    /// The start of every block in `postings`, in words of four bytes.
     pub starts: Vec<u32>,
     pub entries: Vec<Entry>,
     pub lists: Vec<Piece>,
     pub shards: Vec<Shard>,
-    /// The number of terms that begin here.
+    /// The number of lists that begin in this share.
     pub terms: u64,
     /// The number of all postings.
     pub posting_count: u64,
 }
 
-/// The piece of a list in blocks that is in a share.
+/// A piece, in this share, of a list in blocks.
 pub(crate) struct Piece {
     /// Whether the list begins here.
     pub begins: bool,
     pub df: u64,
     pub postings: u64,
-    /// The end of its blocks among those of the share.
+    /// The end of its blocks in the share's blocks.
     pub blocks_end: usize,
     pub front: Front,
 }
 
-/// Terms that stand together: their trie, and the record of each.
+/// A shard: the trie of some terms, and a record for each.
 pub(crate) struct Shard {
     pub first_term: Vec<u8>,
     pub trie: Vec<u64>,
-    /// Where the record of every id begins.
+    /// The start of every id's record.
     pub offsets: Vec<u32>,
     pub records: Vec<u8>,
-    /// How many lists in blocks begin in it.
+    /// The number of lists in blocks that begin in the shard.
     pub lists: u64,
 }
 
-/// The facts about all documents that coding needs.
+/// The facts about all documents that the encoder needs.
 pub(crate) struct Documents<'a> {
     pub codes: &'a LengthCodes,
     /// The code of every document's length.
@@ -79,7 +79,7 @@ pub(crate) struct Documents<'a> {
     pub statistics: Statistics,
 }
 
-/// Codes shares, with room that is used again.
+/// Codes shares, and reuses its buffers.
 pub(crate) struct Encoder<'a> {
     documents: &'a Documents<'a>,
     finder: FrontFinder,
@@ -104,7 +104,7 @@ impl<'a> Encoder<'a> {
         };
         let mut open = OpenShard::default();
         for (place, term) in share.range.clone().enumerate() {
-            // In memory, so they fit.
+            // They are in memory, so the count fits.
             let range = share.offsets[place] as usize..share.offsets[place + 1] as usize;
             let (documents, tfs) = (&share.documents[range.clone()], &share.tfs[range]);
             let begins = place > 0 || !share.goes_on;
@@ -149,7 +149,8 @@ impl<'a> Encoder<'a> {
         begins: bool,
         encoded: &mut Encoded,
     ) {
-        // What stands before the first block of a list that goes on is not known here.
+        // A list continued from an earlier share: the document before its first block is not known
+        // here.
         let mut before: Option<Before> = begins.then_some(-1);
         for (documents, tfs) in documents.chunks(BLOCK).zip(tfs.chunks(BLOCK)) {
             let bytes = &mut encoded.postings;
@@ -189,14 +190,15 @@ pub(crate) fn join_fronts(finder: &mut FrontFinder, a: Front, b: Front) -> Front
 #[derive(Default)]
 struct OpenShard {
     terms: Strings,
-    /// Where the record of every term begins.
+    /// The start of every term's record.
     offsets: Vec<u32>,
     records: Vec<u8>,
     lists: u64,
 }
 
 impl OpenShard {
-    /// Adds a term and its record; `write` gives how many lists in blocks it begins.
+    /// Adds a term and its record; `write` returns the number of lists in blocks that the term
+    /// begins.
     fn push(&mut self, term: &[u8], write: impl FnOnce(&mut Vec<u8>) -> u64) {
         // A few short lists: far below 2^32.
         self.offsets.push(self.records.len() as u32);

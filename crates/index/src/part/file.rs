@@ -1,8 +1,8 @@
-//! The files of an index: pages with a checksum each, mapped, and checked when first touched.
+//! The files of an index: mapped pages, each with a checksum that is verified on the first read.
 //!
-//! The data, filled up to whole words; the CRC-32 of every page of it; a footer. A reader checks the
-//! footer when it opens a file, and a page when it first reads from it, so that opening costs the
-//! same for every size and no byte is believed unseen.
+//! A file has three parts: the data, padded to whole words; the CRC-32 of every page; a footer. A
+//! reader checks the footer when it opens the file, and a page when it first reads from it. So
+//! opening takes the same time for every size, and no byte is used unchecked.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -19,21 +19,21 @@ use super::window::{AROUND_BYTES, Release, Window};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
 
-/// Bytes of a page: the cost of a first touch.
+/// Bytes of a page. The first read of a page checks all of it.
 const PAGE_BYTES: usize = 16 << 10;
 const MAGIC: [u8; 8] = *b"tokapiIX";
-/// The format of everything in an index.
+/// The version of the index format.
 pub(crate) const VERSION: u32 = 1;
 /// Magic, kind (4 bytes), version (4), length of the data (8), stamp (4), CRC-32 of these (4).
 const FOOTER_BYTES: usize = 32;
 
-/// The content of a file, in four letters.
+/// The kind of content, in four letters.
 pub(crate) type Kind = [u8; 4];
 
-/// A file that has been written, as a manifest knows it.
+/// A finished file, as recorded in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileNote {
-    /// Its bytes, all included.
+    /// Its size in bytes, footer included.
     pub bytes: u64,
     /// The CRC-32 of the checksums of its pages.
     pub stamp: u32,
@@ -61,7 +61,7 @@ impl PageWriter {
         })
     }
 
-    /// Where the next byte goes.
+    /// The offset of the next byte.
     pub fn at(&self) -> u64 {
         self.at
     }
@@ -89,13 +89,13 @@ impl PageWriter {
         self.checksums.push(page.finalize());
     }
 
-    /// Fills up with zeros to a multiple of `to`, a power of two up to 64.
+    /// Pads with zeros to a multiple of `to`, a power of two up to 64.
     pub fn align(&mut self, to: u64) -> Result<()> {
         let over = (self.at.next_multiple_of(to) - self.at) as usize;
         self.write(&[0; 64][..over])
     }
 
-    /// Ends the file and brings it to disk.
+    /// Ends the file and syncs it to disk.
     pub fn finish(mut self, kind: Kind) -> Result<FileNote> {
         self.align(8)?;
         if !self.at.is_multiple_of(PAGE_BYTES as u64) {
@@ -129,23 +129,24 @@ impl PageWriter {
     }
 }
 
-/// A file, mapped.
+/// A mapped file.
 pub(crate) struct PageFile {
     path: PathBuf,
     map: Mmap,
     /// The bytes of data.
     length: usize,
-    /// A bit for every page that has been checked, since it was let go.
+    /// A bit for every page that has been checked since the last release.
     checked: Box<[AtomicU64]>,
-    /// The number of pages that have not.
+    /// The number of unchecked pages.
     unchecked: AtomicUsize,
     window: Window,
-    /// A bit for every piece of the map that has been touched, since it was let go; none without a bound.
+    /// A bit for every piece of the map that has been touched since the last release; none without
+    /// a bound.
     touched: Box<[AtomicU64]>,
 }
 
 impl PageFile {
-    /// Maps a file of this kind, which `note` tells of. No more is in memory of it than `window` holds.
+    /// Maps a file of this kind, described by `note`. The window limits its pages in memory.
     pub fn open(path: PathBuf, kind: Kind, note: &FileNote, window: &Window) -> Result<Arc<Self>> {
         let unread = |source| Error::Read {
             path: path.clone(),
@@ -159,12 +160,13 @@ impl PageFile {
                 &format!("it has {bytes} bytes and was written with {}", note.bytes),
             ));
         }
-        // SAFETY: the map is only read. That nobody shortens or changes the file meanwhile cannot be
-        // checked; this program only ever writes new files, and removes files as a whole.
+        // SAFETY: the map is only read. No check can prevent another program from truncating or
+        // changing the file meanwhile. This program only writes new files, and removes files as a
+        // whole.
         let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
         let length = read_footer(&map, kind, note).map_err(|what| damaged(&path, &what))?;
         let pages = length.div_ceil(PAGE_BYTES);
-        // The first and the last piece may be cut.
+        // The first and the last piece may be partial.
         let pieces = match window.is_bounded() {
             true => map.len() / AROUND_BYTES + 2,
             false => 0,
@@ -188,18 +190,18 @@ impl PageFile {
         self.length
     }
 
-    /// The content of the file, in four letters.
+    /// The kind of content, in four letters.
     pub fn kind(&self) -> Kind {
         let at = self.map.len() - FOOTER_BYTES + MAGIC.len();
         std::array::from_fn(|place| self.map[at + place])
     }
 
-    /// The bytes of the whole file.
+    /// The size of the whole file in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.map.len() as u64
     }
 
-    /// Bytes of the data, checked.
+    /// A range of the data, checked.
     #[inline]
     pub fn bytes(&self, range: Range<usize>) -> Result<&[u8]> {
         if range.start > range.end || range.end > self.length {
@@ -215,13 +217,13 @@ impl PageFile {
         Ok(&self.map[range])
     }
 
-    /// Has the line of the data that byte `at` is in brought into the cache.
+    /// Prefetches the cache line of the data that has byte `at`.
     #[inline(always)]
     pub fn prefetch(&self, at: usize) {
         prefetch(&self.map, at);
     }
 
-    /// All of the data, once every page of it has been checked.
+    /// All data, after a check of every page.
     #[inline]
     pub fn checked_as_a_whole(&self) -> Option<&[u8]> {
         (self.unchecked.load(Ordering::Relaxed) == 0).then(|| &self.map[..self.length])
@@ -245,7 +247,7 @@ impl PageFile {
         Ok(std::array::from_fn(|place| words[place] as usize))
     }
 
-    /// A place and a number of things there, at the end of the data.
+    /// An offset and a count, stored at the end of the data.
     pub fn trailer(&self) -> Result<(usize, usize)> {
         let [at, count] = self.tail::<2>()?;
         match at <= self.len() && count <= self.len() {
@@ -254,12 +256,12 @@ impl PageFile {
         }
     }
 
-    /// Counts bytes of the map that are about to be touched.
+    /// Counts bytes of the map before they are touched.
     fn touch(&self, bytes: Range<usize>) {
         if !self.window.is_bounded() {
             return;
         }
-        // What is mapped around a byte begins at a multiple of the size, not of the file but of addresses.
+        // Mapped ranges are aligned by address, not by offset in the file.
         let address = self.map.as_ptr().addr();
         let piece = |at: usize| (address + at) / AROUND_BYTES - address / AROUND_BYTES;
         for piece in piece(bytes.start)..=piece(bytes.end - 1) {
@@ -292,7 +294,7 @@ impl PageFile {
         Ok(())
     }
 
-    /// The error that the file is not what was written to it.
+    /// The error that the file is damaged.
     pub fn damaged(&self, what: &str) -> Error {
         damaged(&self.path, what)
     }
@@ -309,8 +311,8 @@ impl Release for PageFile {
             pieces.store(0, Ordering::Relaxed);
         }
         #[cfg(unix)]
-        // SAFETY: nothing is written to the map, so that what comes back is what was there. Where the system
-        // does not take the advice, the pages stay.
+        // SAFETY: nothing is written to the map, so a released page comes back with the same
+        // content. If the system ignores the advice, the pages stay.
         let _ = unsafe {
             self.map
                 .unchecked_advise(memmap2::UncheckedAdvice::DontNeed)
@@ -318,12 +320,12 @@ impl Release for PageFile {
     }
 }
 
-/// `count` bits, none of them set.
+/// `count` bits, all clear.
 fn no_bits(count: usize) -> Box<[AtomicU64]> {
     (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// The bytes of data that a footer tells of.
+/// The size of the data that a footer gives.
 fn read_footer(map: &[u8], kind: Kind, note: &FileNote) -> Result<usize, String> {
     let footer = &map[map.len() - FOOTER_BYTES..];
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|place| footer[at + place]));
@@ -348,7 +350,7 @@ fn read_footer(map: &[u8], kind: Kind, note: &FileNote) -> Result<usize, String>
     }
 }
 
-/// The error that a file of an index is not what was written to it.
+/// The error that a file of an index is damaged.
 pub(crate) fn damaged(path: &Path, what: &str) -> Error {
     Error::Damaged {
         path: path.to_path_buf(),

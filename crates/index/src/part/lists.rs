@@ -1,4 +1,4 @@
-//! The lists of a part, opened: terms to their entries.
+//! The open lists of a part: they find the entry of a term.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,19 +21,19 @@ pub struct Lists {
     postings: Arc<PageFile>,
     /// The number of the part's documents.
     documents: u32,
-    /// Where the directory of the shards stands, and their number.
+    /// The offset of the shard directory, and the number of shards.
     directory: (usize, usize),
-    /// Where the places of the lists stand, and their number.
+    /// The offset of the list table, and the number of lists.
     places: (usize, usize),
     /// A bit for every shard whose trie has been checked.
     checked: Box<[AtomicU64]>,
 }
 
-/// The entry of a term in the dictionary.
+/// The dictionary entry of a term.
 pub(crate) struct Found<'a> {
     pub df: u64,
     pub list: List<'a>,
-    /// The file that the postings are in.
+    /// The postings file.
     pub file: &'a PageFile,
     /// The number of the part's documents.
     pub documents: u32,
@@ -41,9 +41,9 @@ pub(crate) struct Found<'a> {
 
 /// The list of a term.
 pub(crate) enum List<'a> {
-    /// Postings that are read as a whole: their number, and the bytes.
+    /// A short list: its number of postings, and their bytes.
     Short(usize, &'a [u8]),
-    /// Postings in blocks.
+    /// A list in blocks.
     Blocks(Blocks<'a>),
 }
 
@@ -53,10 +53,10 @@ pub(crate) struct Blocks<'a> {
     pub entries: &'a [Entry],
     /// The last document of every block.
     pub lasts: &'a [u32],
-    /// Where every block begins, in words of four bytes.
+    /// The start of every block, in words of four bytes.
     pub starts: &'a [u32],
     pub front: Front,
-    /// Where the first begins and the last ends.
+    /// The start of the first block and the end of the last.
     pub begin: usize,
     pub end: usize,
     /// The number of the list among those in blocks.
@@ -98,7 +98,7 @@ impl Lists {
         [&self.terms, &self.lists, &self.postings]
     }
 
-    /// The error that a list is not what was written.
+    /// The error that a list is damaged.
     #[cold]
     pub fn damaged(&self, what: &str) -> tokapi_storage::error::Error {
         self.postings.damaged(what)
@@ -116,7 +116,7 @@ impl Lists {
         }
     }
 
-    /// The shard of a term and its number there.
+    /// The shard of a term, and the term's number in the shard.
     pub fn place(&self, term: &[u8]) -> Result<Option<(usize, u32)>> {
         let Some(number) = self.shard_of(term)? else {
             return Ok(None);
@@ -125,14 +125,14 @@ impl Lists {
         Ok(id.map(|id| (number, id)))
     }
 
-    /// Every term of a shard by its number there.
+    /// Every term of a shard, by its number.
     pub fn names_of_shard(&self, number: usize) -> Result<Vec<(u32, Vec<u8>)>> {
         let shard = self.shard(number)?;
         let ids = 0..shard.header.terms;
         Ok(ids.map(|id| (id, shard.trie.term(id))).collect())
     }
 
-    /// The entry of every term of a shard, by its number there.
+    /// The entry of every term of a shard, by its number.
     pub fn lists_of_shard(&self, number: usize) -> Result<Vec<Found<'_>>> {
         let shard = self.shard(number)?;
         let ids = 0..shard.header.terms;
@@ -162,7 +162,7 @@ impl Lists {
         Ok(terms)
     }
 
-    /// The last shard whose first term is not above `term`.
+    /// The last shard whose first term is at most `term`.
     fn shard_of(&self, term: &[u8]) -> Result<Option<usize>> {
         let (mut low, mut high) = (0, self.directory.1);
         while low < high {
@@ -175,7 +175,7 @@ impl Lists {
         Ok(low.checked_sub(1))
     }
 
-    /// The first term of a shard, as the directory has it.
+    /// The first term of a shard, read from the directory.
     pub fn first_term(&self, shard: usize) -> Result<&[u8]> {
         let (at, count) = self.directory;
         let ends = at + 8 * count;
@@ -288,12 +288,12 @@ impl<'a> Blocks<'a> {
         file.bytes(place(self.starts[number])..end)
     }
 
-    /// Has block `number`, if there is one, brought into the cache.
+    /// Prefetches block `number`, if it exists.
     #[inline]
     pub fn prefetch(&self, file: &PageFile, number: usize) {
         if let Some(&start) = self.starts.get(number) {
             let place = self.begin + 4 * start as usize;
-            // Most blocks end within three lines.
+            // Most blocks fit in three cache lines.
             (0..3).for_each(|line| file.prefetch(place + 64 * line));
         }
     }

@@ -1,18 +1,18 @@
-//! Some documents, looked up in a block of a list.
+//! Lookup of several documents in a block of a list.
 
 use super::block::{BLOCK, Bitmap};
 use super::sparse_set::{Places, place};
 use crate::wide::wide;
 
-/// Documents that are looked up in a list, and where they are found.
+/// Documents to look up in a list, and the results.
 pub(crate) struct LookUp<'a> {
     /// The documents, ascending.
     pub documents: &'a [u32; BLOCK],
-    /// Gets the posting of every one that is in the list.
+    /// Receives the posting of every document found.
     pub postings: &'a mut [Posting; BLOCK],
-    /// Gets the places of these.
+    /// Receives the places of the documents found.
     pub found: &'a mut [u8; BLOCK],
-    /// Their number.
+    /// The number of documents found.
     pub count: usize,
 }
 
@@ -31,7 +31,7 @@ impl LookUp<'_> {
         self.documents[usize::from(place) % BLOCK]
     }
 
-    /// Looks up documents in block `number`, in which `find` tells the place of those that it has.
+    /// Looks up documents in block `number`; `find` returns the place of a document in the block.
     #[inline(always)]
     fn look_up(
         &mut self,
@@ -55,21 +55,21 @@ impl LookUp<'_> {
     #[inline(always)]
     fn set(&mut self, place: u8, posting: Posting, is_found: bool) {
         self.postings[usize::from(place) % BLOCK] = posting;
-        // Without a branch, which would be foreseen half of the time.
+        // No branch: it would be mispredicted half of the time.
         self.found[self.count % BLOCK] = place;
         self.count += usize::from(is_found);
     }
 }
 
 wide! {
-    /// Looks up documents in block `number`, of which the last is not before any of them.
+    /// Looks up documents in block `number`, whose last document is at least each of them.
     pub(crate) fn in_block(into: &mut LookUp<'_>, places: &[u8], number: u32, block: &[u32; BLOCK]) {
         into.look_up(places, number, block, |document| first_not_before(block, document));
     }
 }
 
 wide! {
-    /// The same by a table of the block's places.
+    /// As above, with a table of the block's places.
     pub(crate) fn in_set(
         into: &mut LookUp<'_>,
         places: &[u8],
@@ -82,10 +82,10 @@ wide! {
 }
 
 wide! {
-    /// Looks up documents in block `number`, which is a bitmap.
+    /// Looks up documents in block `number`, a bitmap.
     pub(crate) fn in_bitmap(into: &mut LookUp<'_>, places: &[u8], number: u32, bitmap: Bitmap<'_>) {
         let (first, words) = bitmap;
-        // The documents before the word at hand.
+        // The number of documents before the current word.
         let (mut at, mut before) = (0, 0);
         for &place in places {
             let bit = into.document(place).wrapping_sub(first) as usize;
@@ -96,16 +96,16 @@ wide! {
             }
             let word = u64::from_le_bytes(word);
             let lower = word & ((1 << (bit % 64)) - 1);
-            // Below 128, as many as the documents of a block.
+            // Below 128: a block has at most 128 documents.
             let at = (before + lower.count_ones()) as u8;
             into.set(place, Posting { block: number, at }, word >> (bit % 64) & 1 == 1);
         }
     }
 }
 
-/// The first place whose document is not before `target`, or the last of all.
+/// The first place whose document is `target` or later; the last place if there is none.
 ///
-/// The same steps for every target, without a branch: some are under way at a time.
+/// The steps are the same for every target and have no branches, so several searches overlap.
 #[inline(always)]
 pub(crate) fn first_not_before(documents: &[u32; BLOCK], target: u32) -> usize {
     let mut at = 0;

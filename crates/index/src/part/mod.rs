@@ -1,8 +1,9 @@
-//! A part of an index: the files that it consists of, how they are written and how they are read.
+//! A part of an index: its files, and how they are written and read.
 //!
-//! Files are pages with checksums (`file`), mapped, within a bound on memory (`window`). Terms are found by tries
-//! (`lists`); postings stand in blocks of 128 documents (`block`), each with bounds of its weights under any
-//! formula (`bounds`), written by an encoder (`encode`, `writer`) and read by a cursor (`cursor`).
+//! Files are mapped pages with checksums (`file`), within a memory bound (`window`). Tries find
+//! the terms (`lists`). Postings are stored in blocks of 128 documents (`block`), each with bounds
+//! of its weights for every formula (`bounds`). An encoder writes them (`encode`, `writer`), and a
+//! cursor reads them (`cursor`).
 
 pub(crate) mod block;
 pub(crate) mod bounds;
@@ -47,20 +48,20 @@ pub(crate) struct Part {
     pub deleted: Option<Deleted>,
     lengths: Arc<PageFile>,
     ids: Arc<PageFile>,
-    /// Where the groups of ids stand.
+    /// The starts of the groups of ids.
     groups: usize,
     codes: LengthCodes,
-    /// The lists of fields, where some are kept.
+    /// The lists of fields, if fields are kept.
     pub fields: Option<Lists>,
     /// The texts and fields of documents, if they are kept.
     pub store: Option<Store>,
-    /// Documents as sequences of terms, if they are kept.
+    /// The documents as sequences of terms, if they are kept.
     pub tokens: Option<Tokens>,
 }
 
 impl Part {
-    /// Opens the part of the index in `path` that `note` tells of. No more is in memory of its files than `window`
-    /// holds.
+    /// Opens the part of the index in `path` that `note` describes. The window limits the pages of
+    /// its files in memory.
     pub fn open(path: &Path, note: &PartNote, window: &Window) -> Result<Self> {
         if Path::new(&note.name).file_name() != Some(note.name.as_ref()) {
             return Err(file::damaged(path, "the name of a part is none"));
@@ -68,7 +69,7 @@ impl Part {
         Part::open_in(&path.join(&note.name), note, window)
     }
 
-    /// Opens the part in `folder` that `note` tells of, as [`Part::open`] does.
+    /// Opens the part in `folder` that `note` describes, as [`Part::open`] does.
     pub fn open_in(folder: &Path, note: &PartNote, window: &Window) -> Result<Self> {
         let lengths = note.open(folder, layout::LENGTHS, window)?;
         let ids = note.open(folder, layout::IDS, window)?;
@@ -123,7 +124,7 @@ impl Part {
         self.note.documents as u32
     }
 
-    /// The lengths that codes stand for.
+    /// The lengths of the length codes.
     pub fn codes(&self) -> &LengthCodes {
         &self.codes
     }
@@ -134,7 +135,7 @@ impl Part {
         Ok(self.lengths.slice::<u32>(4 * document as usize, 1)?[0])
     }
 
-    /// Writes the lengths of `documents`, of which there are at most as many as there is room for.
+    /// Writes the lengths of `documents` to a buffer that is at least as long.
     #[inline]
     pub fn lengths(&self, documents: &[u32], lengths: &mut [u32]) -> Result<()> {
         match self.lengths.checked_as_a_whole() {
@@ -159,7 +160,8 @@ impl Part {
         self.ids.bytes(range)
     }
 
-    /// Where the length of a document's id stands; anywhere, where there is no such document.
+    /// The offset of a document's id, at its length prefix; any offset if the document does not
+    /// exist.
     fn id_at(&self, document: u32) -> Result<usize> {
         let (group, place) = (
             u64::from(document) / GROUP_IDS,
@@ -176,10 +178,10 @@ impl Part {
         Ok(at)
     }
 
-    /// Where the id stands whose length stands at `at`.
+    /// The offset of an id whose length prefix is at `at`.
     fn place_of_id(&self, at: usize) -> Result<Range<usize>> {
         let damaged = || self.ids.damaged("an id is not what was written");
-        // A length takes ten bytes at most.
+        // A length prefix takes at most ten bytes.
         let end = self.groups.min(at.saturating_add(10)).max(at);
         let bytes = self.ids.bytes(at..end)?;
         let mut rest = bytes;
@@ -189,7 +191,7 @@ impl Part {
         Ok(start..start.checked_add(length).ok_or_else(damaged)?)
     }
 
-    /// The bytes of all ids, or a few more.
+    /// An upper bound, close to exact, of the bytes of all ids.
     pub fn id_bytes(&self) -> u64 {
         self.groups as u64
     }
@@ -208,7 +210,7 @@ impl Part {
         self.lists.find(term)
     }
 
-    /// The deleted documents, as a list.
+    /// The list of deleted documents.
     pub fn deleted(&self) -> Result<Option<Found<'_>>> {
         self.deleted.as_ref().map(Deleted::found).transpose()
     }
@@ -227,8 +229,8 @@ impl Part {
         Ok(documents)
     }
 
-    /// Writes to the file `name` in `folder`, that of the part, that `documents` of it, ascending and at least one,
-    /// are no more.
+    /// Writes the list of deleted `documents`, ascending and not empty, to the file `name` in
+    /// `folder`, the folder of the part.
     pub fn write_deleted(
         &self,
         folder: &Path,
@@ -250,7 +252,7 @@ impl Part {
         }
     }
 
-    /// Every file, by its name.
+    /// Every file, with its name.
     pub fn files(&self) -> Vec<(&'static str, &PageFile)> {
         let names = layout::TEXT.all().map(|file| file.name);
         let mut files: Vec<_> = names.into_iter().zip(self.lists.files()).collect();
@@ -278,7 +280,7 @@ impl Part {
     }
 }
 
-/// The ids of a part, one after the other.
+/// The ids of a part, in order.
 pub(crate) struct Ids<'a> {
     part: &'a Part,
     at: usize,

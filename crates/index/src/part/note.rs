@@ -1,4 +1,4 @@
-//! The notes of a manifest about a part: its counts and its files.
+//! A manifest's record of a part: its counts and its files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,8 @@ pub(crate) struct PartNote {
     pub terms: u64,
     pub postings: u64,
     pub files: BTreeMap<String, FileNote>,
-    /// Whether lengths were told and not counted: the tfs of a document add up to something else.
+    /// Whether lengths come from the input instead of a count of terms; then they may differ from
+    /// the sums of tfs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lengths_as_given: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +33,7 @@ pub(crate) struct PartNote {
 /// The deleted documents of a part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DeletedNote {
-    /// The file, one of those of the part's folder.
+    /// The file, in the folder of the part.
     pub name: String,
     pub file: FileNote,
     pub documents: u64,
@@ -47,7 +48,7 @@ impl PartNote {
         PageFile::open(folder.join(file.name), file.kind, known, window)
     }
 
-    /// The documents that are not deleted, and their length.
+    /// The number of documents that are not deleted, and their total length.
     pub fn live(&self) -> Statistics {
         let deleted = self.deleted.as_ref();
         let (documents, length) =

@@ -1,4 +1,4 @@
-//! Documents kept by whether a list has them.
+//! Filters documents by membership in a list.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use super::sparse_set::place;
 use tokapi_storage::error::Result;
 
 impl Cursor<'_> {
-    /// Keeps only those of `documents`, ascending, that are in the list.
+    /// Keeps the `documents`, ascending, that are in the list.
     pub fn intersect(&mut self, documents: &mut Vec<u32>) -> Result<()> {
         self.retain(documents, true)
     }
 
-    /// Keeps only those of `documents`, ascending, that are not in the list.
+    /// Keeps the `documents`, ascending, that are not in the list.
     pub fn subtract(&mut self, documents: &mut Vec<u32>) -> Result<()> {
         self.retain(documents, false)
     }
@@ -67,8 +67,8 @@ impl Cursor<'_> {
     }
 }
 
-/// Moves those of `documents` in a range that are wanted to place `to` on, without a branch. Gives their
-/// number.
+/// Moves the wanted `documents` of a range to place `to` and behind, without a branch. Returns
+/// their number.
 #[inline(always)]
 fn keep(
     documents: &mut [u32],

@@ -1,35 +1,36 @@
-//! Where documents stand in a block, by a table instead of a search.
+//! A table from documents to places in a block; it replaces a search.
 
 use super::block::BLOCK;
 
-/// The documents that a block may span to have a table.
+/// Maximum range of documents of a block with a table.
 const SPAN: usize = 4096;
 
-/// So many documents that are sought in a block pay for its table. Measured on 120,000 documents, counts of
-/// all words: from 25.4 to 21.2 us with 8 or 16, 21.7 with 32, 23.0 with 64.
+/// Minimum number of documents to look up that pays for the table. Measured on 120,000 documents,
+/// counts of all words: 25.4 us without, 21.2 us with 8 or 16, 21.7 us with 32, 23.0 us with 64.
 const MANY: usize = 16;
 
-/// The places of a block's documents, by the documents' low bits: a sparse set (Briggs and Torczon, 1993).
-/// What stood there before need not be cleared, since a place counts only where the block has the document.
+/// The places of a block's documents, indexed by the documents' low bits: a sparse set (Briggs and
+/// Torczon, 1993). Old entries need not be cleared: a place counts only if the block has the
+/// document there.
 #[derive(Default)]
 pub(crate) struct SparseSet {
-    /// The block that it is for.
+    /// The block of the table.
     block: Option<usize>,
     places: Option<Box<Places>>,
 }
 
-/// The place of every document of a block, where [`place`] looks for it.
+/// The place of every document of the block, at the index that [`place`] reads.
 pub(crate) type Places = [u8; SPAN];
 
-/// Where `document` stands in a block, if it does.
+/// The place of `document` in the block, if it is there.
 #[inline(always)]
 pub(crate) fn place(places: &Places, document: u32) -> usize {
     usize::from(places[document as usize % SPAN]) % BLOCK
 }
 
 impl SparseSet {
-    /// The places in block `block` of a list, which has `documents`, where that is better than to search for
-    /// `sought` documents.
+    /// The places in block `block` of a list, whose documents are `documents`, if a table is
+    /// faster than searches for `sought` documents.
     #[inline]
     pub fn of(&mut self, block: usize, documents: &[u32], sought: usize) -> Option<&Places> {
         if self.block != Some(block) {
@@ -62,7 +63,7 @@ mod tests {
                 let is_here = block[place(places, document)] == document;
                 assert_eq!(is_here, block.binary_search(&document).is_ok());
             }
-            // It is there now, however few are sought.
+            // The table exists now, even for a single lookup.
             assert!(set.of(number, &block, 1).is_some());
         }
     }

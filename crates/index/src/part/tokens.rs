@@ -1,10 +1,10 @@
 //! The text of every document as a sequence of terms, for phrases.
 //!
-//! A term is coded by its rank, the most frequent one's is 0, in an end-tagged dense code (Brisaboa et al.,
-//! "Lightweight natural language text compression", 2007): digits of seven bits, of which only the last
-//! has its high bit set. So the codes of a phrase one after the other occur in those of a document just
-//! where the phrase does, unless they begin within a code, which the byte before tells: phrases are
-//! sought in what is stored as it is, and nothing is decoded.
+//! A term is coded by its rank; the most frequent term has rank 0. The code is an end-tagged dense
+//! code (Brisaboa et al., "Lightweight natural language text compression", 2007): digits of seven
+//! bits, of which only the last has its high bit set. A phrase is the concatenation of its codes.
+//! It occurs in a document exactly where these bytes occur, unless they begin inside a code; the
+//! byte before shows that. So phrases are searched in the stored bytes, and nothing is decoded.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(crate) fn push_code(rank: u32, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&digits[at..]);
 }
 
-/// Takes the rank of a code from the beginning of `bytes`; none where they do not begin with one.
+/// Decodes the rank at the beginning of `bytes`; none if they do not begin with a code.
 pub(crate) fn take_code(bytes: &mut &[u8]) -> Option<u32> {
     let mut rank = 0u32;
     loop {
@@ -54,11 +54,11 @@ pub(crate) fn take_code(bytes: &mut &[u8]) -> Option<u32> {
     }
 }
 
-/// The codes of some terms, one after the other, to be sought.
+/// The concatenated codes of several terms, to be searched for.
 pub(crate) struct Codes(memchr::memmem::Finder<'static>);
 
 impl Codes {
-    /// Of the terms with these ranks, at least one.
+    /// The codes of the terms with these ranks, of which there is at least one.
     pub fn new(ranks: impl IntoIterator<Item = u32>) -> Self {
         let mut bytes = Vec::new();
         ranks
@@ -67,7 +67,7 @@ impl Codes {
         Codes(memchr::memmem::Finder::new(&bytes).into_owned())
     }
 
-    /// Whether they occur in the codes of a document.
+    /// Whether the phrase occurs in the codes of a document.
     pub fn occur_in(&self, document: &[u8]) -> bool {
         let mut from = 0;
         while let Some(at) = self.0.find(&document[from..]) {
@@ -84,12 +84,13 @@ impl Codes {
 /// The rank of every term of a part.
 pub(crate) struct TermRanks {
     file: Arc<PageFile>,
-    /// Where the number of terms before every shard stands, and the number of shards.
+    /// The offset of the table with the number of terms before every shard, and the number of
+    /// shards.
     bases: (usize, usize),
 }
 
 impl TermRanks {
-    /// Ranks the terms of `lists` by their df, the greatest first, and writes that to `folder`.
+    /// Ranks the terms of `lists` by descending df, and writes the ranks to `folder`.
     pub fn write(
         folder: &Path,
         lists: &Lists,
@@ -104,7 +105,7 @@ impl TermRanks {
         }
         let mut next = 0;
         for count in terms_of_df.values_mut().rev() {
-            // All together they are as many as the terms, which are fewer than 2^32.
+            // The sum is the number of terms, which is below 2^32.
             next += std::mem::replace(count, next);
         }
         let mut writer = PageWriter::create(folder.join(layout::RANKS.name))?;
@@ -135,7 +136,7 @@ impl TermRanks {
         })
     }
 
-    /// The rank of a term; none where the part does not have it.
+    /// The rank of a term; none if the part does not have the term.
     pub fn of(&self, lists: &Lists, term: &[u8]) -> Result<Option<u32>> {
         match lists.place(term)? {
             Some((shard, id)) => self.at(shard, id).map(Some),
@@ -158,7 +159,7 @@ impl TermRanks {
 pub struct Tokens {
     pub ranks: TermRanks,
     codes: Arc<PageFile>,
-    /// Where the codes of every document end.
+    /// The end of every document's codes.
     ends: Arc<PageFile>,
 }
 
@@ -193,14 +194,14 @@ impl Tokens {
         self.codes.bytes(start..end(document)?)
     }
 
-    /// The error that the files are not what was written.
+    /// The error that the files are damaged.
     pub fn damaged(&self) -> tokapi_storage::error::Error {
         self.codes
             .damaged("the terms of a document are not what was written")
     }
 }
 
-/// The documents of a part as sequences of terms, being written.
+/// Writes the documents of a part as sequences of terms.
 pub(crate) struct TokensWriter {
     codes: PageWriter,
     ends: PageWriter,

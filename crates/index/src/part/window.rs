@@ -1,45 +1,45 @@
-//! How much of the mapped files of an index is in memory at a time.
+//! A bound on the mapped index files in memory.
 //!
-//! Pages that are mapped and touched count as memory of the process until they are released. Files that are opened
-//! with a window count the pages that are touched. When these are more than the window holds, all are released; a page
-//! comes back, from the cache of the system or the disk, when it is touched again. Queries are answered without a
-//! window: their pages belong to the cache of the system.
+//! Mapped pages count as memory of the process from the first touch until they are released. Files
+//! opened with a window count their touched pages. When these exceed the window, all of them are
+//! released. A page comes back from the system's cache or the disk on its next touch. Queries run
+//! without a window: their pages belong to the system's cache.
 //!
-//! Linux 6.18 and later map a whole folio of the cache, up to 2 MiB, around a byte that is touched, and no advice keeps
-//! them from it. So the system's own count is asked for, too, whenever a new piece is touched: this takes a microsecond, and
-//! checking the piece takes ten.
+//! Linux 6.18 and later map a whole folio of the cache, up to 2 MiB, around a touched byte, and no
+//! advice prevents this. So the window also reads the system's own count whenever a new piece is
+//! touched. This takes a microsecond; checking the piece takes ten.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokapi_storage::memory::{MappedFiles, Memory};
 
-/// The bytes that a system maps around a byte that is touched, where it has them: Linux before 6.18 so many unless set
-/// otherwise, others fewer.
+/// The bytes that a system maps around a touched byte, if they are cached. This is the default of
+/// Linux before 6.18; other systems map less.
 pub(crate) const AROUND_BYTES: usize = 64 << 10;
 
-/// A file that can be let go of.
+/// A file whose pages can be released.
 pub(crate) trait Release: Send + Sync {
-    /// Releases its pages; they are read and checked again when they are touched.
+    /// Releases its pages. They are read and checked again on the next touch.
     fn release(&self);
 }
 
-/// A bound on the bytes in memory of all files that are opened with it. The default has none.
+/// A bound on the bytes in memory of all files opened with it. The default is no bound.
 #[derive(Clone, Default)]
 pub(crate) struct Window(Option<Arc<Bounded>>);
 
 struct Bounded {
     most_bytes: u64,
     touched_bytes: AtomicU64,
-    /// All files that are mapped by the process, as the system counts them, where it tells.
+    /// The mapped file bytes of the process by the system's count, if it has one.
     mapped: Option<MappedFiles>,
-    /// Those of them that stay when all files of the window are let go: the program itself.
+    /// The part of them that stays after a release of all files: the program itself.
     others_bytes: AtomicU64,
     files: Mutex<Vec<Weak<dyn Release>>>,
 }
 
 impl Bounded {
-    /// Whether more is in memory than the window holds.
+    /// Whether the bytes in memory exceed the window.
     fn is_over(&self, touched_bytes: u64) -> bool {
         let others = self.others_bytes.load(Ordering::Relaxed);
         touched_bytes > self.most_bytes
@@ -52,7 +52,7 @@ impl Bounded {
 }
 
 impl Window {
-    /// The window that a job within `memory` has.
+    /// The window for a job that has `memory`.
     pub fn within(memory: &Memory) -> Self {
         Window::of(memory.mapped_bytes())
     }
@@ -74,7 +74,7 @@ impl Window {
         self.0.is_some()
     }
 
-    /// Has the file let go with the others.
+    /// Registers the file for release with the others.
     pub fn add(&self, file: &Arc<dyn Release>) {
         if let Some(bounded) = &self.0 {
             let mut files = bounded.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,8 @@ impl Window {
         }
     }
 
-    /// Counts bytes that are about to be touched. Releases all pages first if there would be too many.
+    /// Counts bytes before they are touched. Releases all pages first if the sum would exceed the
+    /// bound.
     pub fn touch(&self, bytes: u64) {
         let Some(bounded) = &self.0 else {
             return;
@@ -93,7 +94,7 @@ impl Window {
             return;
         }
         let files = bounded.files.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have done it meanwhile.
+        // Another thread may have released them meanwhile.
         if bounded.is_over(bounded.touched_bytes.load(Ordering::Relaxed)) {
             files
                 .iter()
@@ -111,7 +112,7 @@ mod tests {
     use super::super::file::{PageFile, PageWriter};
     use super::*;
 
-    /// The bytes of this process that are mapped from files whose path begins with `folder`, and in memory.
+    /// The bytes in memory that this process maps from files whose path begins with `folder`.
     #[cfg(target_os = "linux")]
     fn resident_bytes(folder: &std::path::Path) -> u64 {
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
@@ -154,7 +155,7 @@ mod tests {
                 PageFile::open(path, *b"test", &note, &window).unwrap()
             })
             .collect();
-        // Forwards, and here and there.
+        // In order, then at random.
         for step in [4096, 1_000_003] {
             let mut at = 0;
             for _ in 0..3000 {
@@ -164,13 +165,13 @@ mod tests {
                 at = (at + step) % (9 << 20);
                 if at.is_multiple_of(7) {
                     let resident = resident_bytes(folder.path());
-                    // What is touched at the moment may be beyond, and is 2 MiB of each file at most.
+                    // The pages being touched may exceed the bound by up to 2 MiB a file.
                     let most = (4 << 20) + 3 * (2 << 20);
                     assert!(resident <= most, "{resident}");
                 }
             }
         }
-        // Every page has been checked, but not all of them are in memory.
+        // Every page is checked by now, but not all are in memory.
         assert!(files[0].bytes(0..9 << 20).is_ok());
         assert!(files[0].checked_as_a_whole().is_none());
     }

@@ -1,4 +1,4 @@
-//! A part being written: its files, as coded shares come in.
+//! Writes the files of a part from coded shares.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::strings::Strings;
 use tokapi_storage::{bits, varint};
 
-/// The files of a part that hold lists.
+/// The files of a part that store lists.
 pub(crate) struct ListsWriter {
     files: &'static ListFiles,
     terms: PageWriter,
@@ -28,7 +28,7 @@ pub(crate) struct ListsWriter {
     posting_count: u64,
 }
 
-/// A list in blocks of which more may come.
+/// A list in blocks that may continue in the next share.
 struct OpenList {
     place: ListPlace,
     lasts: Vec<u32>,
@@ -62,7 +62,7 @@ impl ListsWriter {
         })
     }
 
-    /// Adds a share; they come in order.
+    /// Adds a share. Shares come in order.
     pub fn push(&mut self, encoded: &Encoded) -> Result<()> {
         let base = self.postings.at();
         self.postings.write(&encoded.postings)?;
@@ -87,7 +87,7 @@ impl ListsWriter {
         let offset_bits = shard.offset_bits();
         let mut offsets = Vec::new();
         bits::push(shard.offsets.iter().copied(), offset_bits, &mut offsets);
-        // So that every offset can be read as a whole word.
+        // Aligned, so that every offset can be read as a whole word.
         offsets.resize((offsets.len() + 8).next_multiple_of(8), 0);
         let header = ShardHeader {
             // A shard is far below 2^32 bytes.
@@ -159,7 +159,7 @@ impl ListsWriter {
     fn end_list(&mut self, mut list: OpenList) -> Result<()> {
         self.lists.align(8)?;
         list.place.table = self.lists.at();
-        // 2^32 documents are in no more blocks.
+        // 2^32 documents need fewer than 2^32 blocks.
         list.place.blocks = list.entries.len() as u32;
         self.lists.write(bytemuck::cast_slice(&list.entries))?;
         self.lists.write(bytemuck::cast_slice(&list.lasts))?;
@@ -168,7 +168,7 @@ impl ListsWriter {
         Ok(())
     }
 
-    /// Ends the files. Gives the number of terms and of postings.
+    /// Ends the files. Returns the number of terms and of postings.
     pub fn finish(mut self, note: &mut PartNote) -> Result<(u64, u64)> {
         debug_assert!(self.open.is_none() && self.places.len() as u64 == self.begun);
         self.lists.align(8)?;
@@ -201,12 +201,12 @@ impl ListsWriter {
     }
 }
 
-/// The files of a part that hold documents.
+/// The files of a part that store documents.
 pub(crate) struct DocumentsWriter {
     lengths: PageWriter,
     ids: PageWriter,
     groups: Vec<u64>,
-    /// The number of the first document where documents are called by their number.
+    /// The first document number, if documents are named by number.
     first: u64,
     count: u64,
     total_length: u64,
@@ -214,7 +214,7 @@ pub(crate) struct DocumentsWriter {
 }
 
 impl DocumentsWriter {
-    /// Begins the files in `folder`; documents that are called by their number count from `first`.
+    /// Begins the files in `folder`; documents without ids are named by numbers from `first` on.
     pub fn create(folder: &Path, first: u64) -> Result<Self> {
         Ok(DocumentsWriter {
             first,
@@ -230,7 +230,7 @@ impl DocumentsWriter {
     /// Adds documents.
     ///
     /// # Errors
-    /// Some have an id of their own and others not, where the numbers of such are taken.
+    /// Some documents have ids and others do not, and earlier documents have taken the first numbers.
     pub fn push(&mut self, documents: &tokapi_weigh::collection::Documents) -> Result<()> {
         if self.first > 0 && documents.some_numbered && !documents.numbered {
             return Err(Error::Usage(

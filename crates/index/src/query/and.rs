@@ -1,5 +1,5 @@
-//! Documents with all of several terms: those of the rarest term, block by block, sought in the
-//! others.
+//! Documents that have all of several terms. The blocks of the rarest term are read in order, and
+//! its documents are looked up in the other lists.
 
 use super::batch::Batch;
 use super::matches::Matches;
@@ -9,10 +9,12 @@ use crate::part::block::BLOCK;
 use crate::weighing::Weigher;
 use tokapi_storage::error::Result;
 
-/// Blocks of a list whose bounds are asked for, rather than that of the whole list.
+/// Maximum number of blocks whose bounds are computed one by one. A longer range takes the bound
+/// of the whole list.
 const FEW_BLOCKS: usize = 4;
 
-/// So many terms besides the rarest leave so few documents that weighing these alone is best.
+/// With at least this many terms besides the rarest, few documents remain, and scoring only these
+/// is fastest.
 const MANY_TERMS: usize = 3;
 
 /// The terms that must occur, the rarest first.
@@ -24,7 +26,7 @@ fn by_length(terms: &Terms<'_>) -> Vec<usize> {
     order
 }
 
-/// Gives the documents that match to `matches`.
+/// Passes the matching documents to `matches`.
 pub(crate) fn visit(terms: &mut Terms<'_>, matches: &mut impl Matches) -> Result<()> {
     if terms.misses_one() {
         return Ok(());
@@ -65,7 +67,8 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     optional.sort_by(|&a, &b| bound(a).total_cmp(&bound(b)));
     let any: f64 = optional.iter().map(|&number| bound(number)).sum();
     let mut batch = Batch::new(terms.scored.len());
-    // What the terms behind each of those that must occur add in the block at hand, from the last on.
+    // Upper bounds, from the last term to the first: the sum that the terms after each required
+    // one can add in this block.
     let mut more = Vec::new();
     for block in 0..terms.scored[lead].cursor.block_count() {
         let Terms {
@@ -94,7 +97,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         }
         let term = &mut scored[lead];
         term.cursor.go_to_block(block);
-        // Many cannot make it whatever the others add.
+        // Many documents fall short even with the bounds of the other terms.
         let by_weight = top.threshold() > f32::NEG_INFINITY && others.len() < MANY_TERMS;
         if by_weight {
             let factors = (term.idf, term.times);

@@ -1,4 +1,5 @@
-//! The documents that have any of some terms, or are let through by filters: bitmaps, window by window.
+//! The documents that have any of several terms, or that pass the filters: bitmaps, one window at
+//! a time.
 
 use super::filter::Filters;
 use super::matches::Matches;
@@ -9,7 +10,8 @@ use tokapi_storage::error::Result;
 /// Documents in a window.
 const WINDOW: usize = 1 << 16;
 
-/// Gives the documents that have any of the terms, or whatever terms where filters alone tell, to `matches`.
+/// Passes the documents that have any of the terms to `matches`. Without terms, the filters alone
+/// decide.
 pub(crate) fn visit(terms: &mut Terms<'_>, matches: &mut impl Matches) -> Result<()> {
     if terms.misses_one() || (terms.scored.is_empty() && !terms.filters_alone) {
         return Ok(());
@@ -64,7 +66,7 @@ pub(crate) fn visit(terms: &mut Terms<'_>, matches: &mut impl Matches) -> Result
     Ok(())
 }
 
-/// Keeps the bits of documents that have the phrases that they must have.
+/// Keeps the bits of documents that have the required phrases.
 fn keep_phrases(filters: &Filters<'_>, start: u32, bits: &mut [u64]) -> Result<()> {
     for (first, word) in (start..).step_by(64).zip(bits) {
         let mut left = *word;
@@ -107,7 +109,7 @@ fn mark(cursor: &mut Cursor<'_>, start: u32, end: u32, bits: &mut [u64]) -> Resu
                 let to = documents.partition_point(|&document| document < end);
                 for &document in &documents[from..to] {
                     let place = document.wrapping_sub(start) as usize;
-                    // Of a list that is not what was written, documents need not ascend.
+                    // In a damaged list the documents may not ascend.
                     if let Some(word) = bits.get_mut(place / 64) {
                         *word |= 1 << (place % 64);
                     }

@@ -1,4 +1,4 @@
-//! Some documents, scored together: term after term, those that cannot make it any more left out.
+//! Scores a batch of documents term by term, and drops documents that cannot reach the threshold.
 
 use super::terms::{Term, Terms};
 use super::top::Top;
@@ -8,22 +8,22 @@ use crate::part::{LookUp, Posting};
 use crate::weighing::Weigher;
 use tokapi_storage::error::Result;
 
-/// Up to a block of documents, ascending, on their way to a score.
+/// Up to a block of documents, ascending, to be scored.
 pub(crate) struct Batch {
     count: usize,
     documents: [u32; BLOCK],
     lengths: [u32; BLOCK],
     has_lengths: bool,
-    /// The sums of the weights so far, in whatever order.
+    /// The partial sums of weights, added in any order.
     sums: [f64; BLOCK],
-    /// The places of those that are left.
+    /// The places of the remaining documents.
     alive: Vec<u8>,
     /// The posting of every term in every document that has it.
     postings: Vec<[Posting; BLOCK]>,
     weights: Vec<[f32; BLOCK]>,
     /// Which terms are weighed; documents have none of the others.
     weighed: Vec<bool>,
-    /// The places of those that have the term that was found last.
+    /// The places of the documents that have the last term found.
     found: [u8; BLOCK],
     found_count: usize,
     /// A bit for every document in which a term was found.
@@ -94,12 +94,12 @@ impl Batch {
         Ok(())
     }
 
-    /// Whether none is left.
+    /// Whether no documents remain.
     pub fn is_empty(&self) -> bool {
         self.alive.is_empty()
     }
 
-    /// Looks up the lengths of those that are left, unless they are known.
+    /// Looks up the lengths of the remaining documents, unless they are known.
     pub fn look_up_lengths(&mut self, weigher: &Weigher<'_>) -> Result<()> {
         if std::mem::replace(&mut self.has_lengths, true) {
             return Ok(());
@@ -111,7 +111,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Tells the weights of a term in all documents.
+    /// Sets the weights of a term in all documents.
     pub fn set_weights(&mut self, number: usize, term: &Term<'_>, weights: &[f32]) {
         self.weights[number][..self.count].copy_from_slice(weights);
         for (sum, &weight) in self.sums.iter_mut().zip(weights) {
@@ -120,7 +120,8 @@ impl Batch {
         self.weighed[number] = true;
     }
 
-    /// Finds a term in those that are left; drops those that do not have it where they must.
+    /// Finds a term in the remaining documents. If the term is required, drops the documents
+    /// without it.
     pub fn find(&mut self, number: usize, term: &mut Term<'_>) -> Result<()> {
         let mut into = LookUp {
             documents: &self.documents,
@@ -140,7 +141,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Weighs a term in those that are left: one that they must have, or that was found last.
+    /// Weighs a term in the remaining documents. The term is required, or was found last.
     pub fn weigh(
         &mut self,
         number: usize,
@@ -174,7 +175,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Drops those that with `more` cannot make it.
+    /// Drops the documents whose sums cannot reach the threshold with `more`.
     pub fn keep_above(&mut self, least: f64, more: f64) {
         let mut kept = 0;
         for at in 0..self.alive.len() {
@@ -186,7 +187,8 @@ impl Batch {
         self.alive.truncate(kept);
     }
 
-    /// Drops those that are not in all of `lists`, whose walks have not come beyond the first.
+    /// Drops the documents that are not in all of `lists`. The cursors of `lists` are not beyond
+    /// the first document.
     pub fn keep_within(&mut self, lists: &mut [Cursor<'_>]) -> Result<()> {
         if lists.is_empty() || self.alive.is_empty() {
             return Ok(());
@@ -203,13 +205,14 @@ impl Batch {
         Ok(())
     }
 
-    /// Drops those in which no term was found.
+    /// Drops the documents in which no term was found.
     pub fn keep_found(&mut self) {
         let matched = self.matched;
         self.alive.retain(|&place| matched >> place & 1 == 1);
     }
 
-    /// Scores those that are left and are in the lists of the filters, in the order of the query's terms.
+    /// Scores the remaining documents that pass the filters, adding weights in the order of the
+    /// query's terms.
     pub fn finish(&mut self, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         for &place in &self.alive {
             let at = usize::from(place);

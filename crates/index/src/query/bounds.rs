@@ -1,4 +1,4 @@
-//! The bounds of the scores in every window of documents.
+//! Upper bounds of the scores in every window of documents.
 
 use super::terms::{Term, Terms};
 use crate::part::cursor::Cursor;
@@ -8,15 +8,15 @@ use tokapi_storage::error::Result;
 /// Documents in a window.
 pub(super) const WINDOW: usize = 4096;
 
-/// How much longer than the rarest list that must occur one may be to have its blocks looked through:
-/// beyond, that takes longer than looking up what the rarest has.
+/// Maximum ratio of a list's length to that of the rarest required list. The blocks of a longer
+/// list are not read: looking up the documents of the rarest is then faster.
 const FAR: u64 = 256;
 
 /// The bounds of the scores in every window.
 pub(super) struct Windows {
     terms: Vec<TermWindows>,
-    /// The bounds of all terms in every window, added up: 0 where none occurs, less than any number
-    /// where one that must does not.
+    /// The sum of the bounds of all terms in every window: 0 where no term occurs, negative
+    /// infinity where a required term is absent.
     sums: Vec<f32>,
 }
 
@@ -25,7 +25,7 @@ enum TermWindows {
     /// Its bound everywhere.
     Far(f32),
     Near {
-        /// Its bound in every window; 0 where it does not occur.
+        /// Its bound in every window; 0 if the term does not occur there.
         bounds: Vec<f32>,
         /// The first block that reaches into every window.
         blocks: Vec<u32>,
@@ -66,10 +66,10 @@ impl Windows {
         self.sums.len()
     }
 
-    /// The bound of the scores in a window; none if nothing matches there.
+    /// The upper bound of the scores in a window; none if nothing matches there.
     #[inline]
     pub fn bound(&self, window: usize) -> Option<f64> {
-        // Every addition may have been off by half a unit in the last of 24 places.
+        // Each addition may round by half a unit in the last of 24 binary places.
         let rough = 1.0 + 1.2e-7 * self.terms.len() as f64;
         match self.sums[window] {
             0.0 | f32::NEG_INFINITY => None,
@@ -77,7 +77,7 @@ impl Windows {
         }
     }
 
-    /// The most that a term adds in a window; 0 where it does not occur.
+    /// The maximum that a term adds in a window; 0 if it does not occur.
     #[inline]
     pub fn term_bound(&self, term: usize, window: usize) -> f32 {
         match &self.terms[term] {
@@ -113,7 +113,7 @@ impl TermWindows {
         term.bound_blocks(weigher);
         let (mut bounds, mut blocks) = (vec![0.0f32; count], vec![0; count]);
         let block_count = term.cursor.block_count();
-        // Blocks that reach over several windows may have nothing in some of them.
+        // A block that reaches over several windows may have no documents in some of them.
         let is_sparse = block_count * 2 < count;
         let mut begun = 0;
         for block in 0..block_count {
@@ -131,7 +131,7 @@ impl TermWindows {
                 term.cursor.go_to_block(block);
                 term.cursor.decode()?;
                 for &document in term.cursor.documents() {
-                    // No document is behind the last of its block.
+                    // No document comes after the last document of its block.
                     let window = &mut bounds[document as usize / WINDOW];
                     *window = window.max(bound);
                 }
@@ -148,7 +148,7 @@ impl TermWindows {
     }
 }
 
-/// A number that is not below `bound`, and above 0.
+/// A number that is at least `bound`, and above 0.
 fn up(bound: f64) -> f32 {
     (bound as f32).next_up().max(f32::MIN_POSITIVE)
 }

@@ -1,4 +1,4 @@
-//! Where a score comes from.
+//! Explains a score, term by term.
 
 use super::{Query, terms};
 use crate::Index;
@@ -14,7 +14,7 @@ pub struct Explained {
     pub length: u32,
     /// Its score.
     pub score: f32,
-    /// The terms that it has, in the order of the query.
+    /// The query's terms that the document has, in the order of the query.
     pub terms: Vec<ExplainedTerm>,
 }
 
@@ -23,11 +23,12 @@ pub struct Explained {
 pub struct ExplainedTerm {
     /// The term.
     pub term: String,
-    /// How often the query has it.
+    /// Number of times the term occurs in the query.
     pub times: f64,
-    /// How often the document has it; in an index of impacts its impact there.
+    /// Number of times the term occurs in the document (tf); in an index of impacts, its impact
+    /// there.
     pub tf: u32,
-    /// How many documents have it.
+    /// Number of documents that have the term (df).
     pub df: u64,
     /// Its idf; in an index of impacts the weight of an impact of 1.
     pub idf: f64,
@@ -36,10 +37,11 @@ pub struct ExplainedTerm {
 }
 
 impl Index {
-    /// Where the score of `document` for a query comes from.
+    /// Explains the score of `document` for a query.
     ///
     /// # Errors
-    /// Parameters out of range; another formula than that of an index of impacts; no such document; the index is damaged.
+    /// Parameters are out of range; the formula differs from that of an index of impacts; the
+    /// document does not exist; the index is damaged.
     pub fn explain(&self, query: &Query, bm25: &Bm25, document: u64) -> Result<Explained> {
         let weighing = Weighing::of(self, bm25)?;
         let (number, document) = self.locate(document)?;

@@ -1,5 +1,4 @@
-//! Which documents may be found, whatever terms they have: those with some values in their fields, and
-//! not deleted.
+//! Filters: they select documents by field values and phrases, and leave deleted documents out.
 
 use super::{Filter, Query};
 use crate::Index;
@@ -10,10 +9,11 @@ use crate::part::tokens::{Codes, Tokens};
 use tokapi_storage::error::{Error, Kept, Result};
 
 impl Filter {
-    /// Reads a filter as a person writes it: `field:value`, or `-field:value` for documents without the value.
+    /// Parses a filter in query syntax: `field:value`, or `-field:value` for documents without the
+    /// value.
     ///
     /// # Errors
-    /// It is neither; the index does not keep the field.
+    /// The text is neither; the index does not keep the field.
     pub fn parse(text: &str, index: &Index) -> Result<Self> {
         let of = |text: &str, not: bool| {
             let fields = index.keep().fields.iter();
@@ -41,7 +41,7 @@ impl Filter {
     }
 }
 
-/// The error that an index keeps no field of a name.
+/// The error for a field that the index does not keep.
 fn no_field(field: &str, index: &Index) -> Error {
     Error::NotKept(Kept::Field {
         name: field.to_owned(),
@@ -69,29 +69,29 @@ pub(crate) fn check(index: &Index, query: &Query) -> Result<()> {
     Ok(())
 }
 
-/// The number that a value is, spelled as numbers are when they are indexed: `2` for `2.0` and `2e0`.
-/// None where it is no number, as JSON has them.
+/// The number that a value denotes, in the spelling of the index: `2` for `2.0` and `2e0`. None if
+/// it is not a JSON number.
 fn as_number(value: &str) -> Option<String> {
     let number: serde_json::Number = serde_json::from_str(value).ok()?;
     match number.is_f64() {
-        // Negative zero is zero.
+        // Negative zero becomes zero.
         true => Some((number.as_f64()? + 0.0).to_string()),
         false => Some(number.to_string()),
     }
 }
 
-/// The lists that tell which documents of a part may be found.
+/// The lists that select documents of a part.
 pub(crate) struct Filters<'a> {
-    /// Those that documents must be in, the shortest first.
+    /// The lists that must contain a document, the shortest first.
     pub within: Vec<Cursor<'a>>,
-    /// Those that they must not be in.
+    /// The lists that must not contain it.
     pub not: Vec<Cursor<'a>>,
-    /// Whether a list that documents must be in is not there.
+    /// Whether a required list is missing from the part.
     misses_one: bool,
     phrases: Vec<PartPhrase<'a>>,
 }
 
-/// A phrase as a part has it.
+/// A phrase, resolved in a part.
 struct PartPhrase<'a> {
     tokens: &'a Tokens,
     codes: Codes,
@@ -99,14 +99,14 @@ struct PartPhrase<'a> {
 }
 
 impl PartPhrase<'_> {
-    /// Whether a document may be found as far as the phrase is concerned.
+    /// Whether a document satisfies the phrase condition.
     fn admits(&self, document: u32) -> Result<bool> {
         Ok(self.codes.occur_in(self.tokens.document(document)?) != self.not)
     }
 }
 
 impl<'a> Filters<'a> {
-    /// The filters of a query that has been checked, and the deleted documents.
+    /// The checked filters of a query, and the deleted documents.
     pub fn new(part: &'a Part, query: &Query) -> Result<Self> {
         let mut filters = Filters {
             within: Vec::new(),
@@ -122,7 +122,7 @@ impl<'a> Filters<'a> {
                 (Some(key), Some(lists)) => lists.find(key.as_bytes()),
                 _ => Ok(None),
             };
-            // A value as it is written goes first: strings such as `1.10` are not numbers.
+            // The exact spelling is looked up first: strings such as `1.10` are not numbers.
             let found = match (find(&filter.value)?, as_number(&filter.value)) {
                 (None, Some(number)) => find(&number)?,
                 (found, _) => found,
@@ -140,7 +140,7 @@ impl<'a> Filters<'a> {
             };
             let ranks = phrase.terms.iter();
             let ranks = ranks.map(|term| tokens.ranks.of(&part.lists, term.as_bytes()));
-            // Where the part does not have a term, it has no phrase with it.
+            // A part without one of the terms has no occurrence of the phrase.
             match ranks.collect::<Result<Option<Vec<u32>>>>()? {
                 Some(ranks) => filters.phrases.push(PartPhrase {
                     tokens,
@@ -154,30 +154,30 @@ impl<'a> Filters<'a> {
         Ok(filters)
     }
 
-    /// Whether no document may be found.
+    /// Whether no document passes.
     pub fn misses_one(&self) -> bool {
         self.misses_one
     }
 
-    /// Whether every document may be found.
+    /// Whether every document passes.
     pub fn is_empty(&self) -> bool {
         self.within.is_empty() && self.not.is_empty() && !self.misses_one && !self.has_phrases()
     }
 
-    /// Whether phrases are sought.
+    /// Whether there are phrases to look for.
     pub fn has_phrases(&self) -> bool {
         !self.phrases.is_empty()
     }
 
-    /// Goes back to the beginning of all lists.
+    /// Resets all lists to their beginning.
     pub fn rewind(&mut self) {
         for cursor in self.within.iter_mut().chain(&mut self.not) {
             cursor.go_to_block(0);
         }
     }
 
-    /// Whether `document`, which comes after those asked for before, is in one of the lists that it must not
-    /// be in, or does not have the phrases that it must have.
+    /// Whether `document` is in an excluded list or fails a phrase condition. Documents must be
+    /// asked for in ascending order.
     pub fn excludes(&mut self, document: u32) -> Result<bool> {
         for cursor in &mut self.not {
             if cursor.seek(document)? == Some(document) {
@@ -187,7 +187,7 @@ impl<'a> Filters<'a> {
         Ok(!self.admits_phrases(document)?)
     }
 
-    /// Whether `document` has the phrases that it must have, and none of the others.
+    /// Whether `document` has all required phrases and no excluded one.
     pub fn admits_phrases(&self, document: u32) -> Result<bool> {
         for phrase in &self.phrases {
             if !phrase.admits(document)? {
@@ -197,7 +197,7 @@ impl<'a> Filters<'a> {
         Ok(true)
     }
 
-    /// Whether `document`, which comes after those asked for before, may be found.
+    /// Whether `document` passes. Documents must be asked for in ascending order.
     pub fn admits(&mut self, document: u32) -> Result<bool> {
         for cursor in &mut self.within {
             if cursor.seek(document)? != Some(document) {
@@ -207,8 +207,8 @@ impl<'a> Filters<'a> {
         Ok(!self.excludes(document)?)
     }
 
-    /// Keeps only those of `documents`, ascending and after those asked for before, that may be found as far
-    /// as lists tell.
+    /// Keeps the `documents` that pass the lists. They ascend and come after those of earlier
+    /// calls. Phrases are not checked.
     pub fn retain(&mut self, documents: &mut Vec<u32>) -> Result<()> {
         for cursor in &mut self.within {
             cursor.intersect(documents)?;
@@ -219,7 +219,7 @@ impl<'a> Filters<'a> {
         Ok(())
     }
 
-    /// Keeps only those of `documents` that have the phrases that they must have, and none of the others.
+    /// Keeps the `documents` that have all required phrases and no excluded one.
     pub fn retain_phrases(&self, documents: &mut Vec<u32>) -> Result<()> {
         if !self.has_phrases() {
             return Ok(());

@@ -1,22 +1,22 @@
-//! What becomes of the documents that match: they are counted, or collected.
+//! Consumers of matching documents: one counts them, one collects them.
 
 use crate::wide::wide;
 
-/// Takes the documents of a part that match.
+/// Receives the matching documents of a part.
 pub(crate) trait Matches {
-    /// Takes some.
+    /// Takes several documents.
     fn documents(&mut self, documents: &[u32]);
 
-    /// Takes those from `first` on that have a bit.
+    /// Takes the documents whose bits are set; bit 0 stands for `first`.
     fn bits(&mut self, first: u32, words: &[u64]);
 
-    /// Takes all of a list of so many documents, where it need not know which.
+    /// Takes all documents of a list by their count, if the consumer does not need their numbers.
     fn list(&mut self, _: u64) -> bool {
         false
     }
 }
 
-/// How many there are.
+/// The number of matching documents.
 #[derive(Default)]
 pub(crate) struct Count(pub u64);
 
@@ -35,10 +35,10 @@ impl Matches for Count {
     }
 }
 
-/// Their numbers in the index.
+/// The document numbers in the index.
 #[derive(Default)]
 pub(crate) struct Collect {
-    /// That of the first document of the part.
+    /// The number of the part's first document.
     pub first: u64,
     pub documents: Vec<u64>,
 }

@@ -1,11 +1,12 @@
-//! Queries over an index: the documents that match, counted, or the best of them, exactly.
+//! Queries over an index: they count the matching documents, or find the best of them exactly.
 //!
-//! The score of a document is the sum of the weights of the query's distinct terms, each as often as the
-//! query has it, in the order of their first occurrence, in double precision, rounded once to f32.
-//! Documents come by falling score, those of the same score in the order of the index. A query of filters
-//! alone finds all documents that they let through, with the score 0. Every
-//! algorithm gives the same documents and the same bits of the scores as [`Algorithm::Exhaustive`],
-//! which scores everything.
+//! The score of a document is the sum of the weights of the query's distinct terms. Each weight is
+//! multiplied by the number of times that the query has the term. Weights are added in the order
+//! in which terms first occur, in double precision, and the sum is rounded once to f32. Documents
+//! are ordered by descending score; equal scores keep the order of the index. A query of filters
+//! alone finds all documents that pass them, with the score 0. Every algorithm returns the same
+//! documents and the same bits of scores as [`Algorithm::Exhaustive`], which scores every
+//! document.
 
 mod and;
 mod any;
@@ -44,30 +45,30 @@ use top::Top;
 pub struct Query {
     /// The terms, in order.
     pub clauses: Vec<Clause>,
-    /// Conditions on fields, all of which documents must meet. They make no difference to scores. If no term must or
-    /// should occur, they alone decide which documents match.
+    /// Conditions on fields. Documents must meet all of them. They do not change scores. Without
+    /// required or optional terms, the filters alone decide which documents match.
     pub filters: Vec<Filter>,
-    /// Sequences of terms that documents must have, or must not. They make no difference to scores.
+    /// Phrases that documents must have, or must not have. They do not change scores.
     pub phrases: Vec<Phrase>,
 }
 
-/// Terms one after the other, at least two.
+/// A phrase: at least two terms, one directly after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
     /// The terms, as the index has them.
     pub terms: Vec<String>,
-    /// Whether it is documents without the phrase that are sought.
+    /// Whether documents with the phrase are excluded.
     pub not: bool,
 }
 
-/// A value that documents have in a field, or have not.
+/// A condition on the value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
-    /// The field, one of those of [`Index::keep`].
+    /// The field, one of [`Index::keep`].
     pub field: String,
-    /// The value, exactly.
+    /// The value, matched exactly.
     pub value: String,
-    /// Whether it is documents without the value that are sought.
+    /// Whether documents with the value are excluded.
     pub not: bool,
 }
 
@@ -76,38 +77,38 @@ pub struct Filter {
 pub struct Clause {
     /// The term, as the index has it.
     pub term: String,
-    /// Whether a document needs it.
+    /// Whether the term is required, optional or excluded.
     pub occur: Occur,
 }
 
-/// Whether documents need a term.
+/// The role of a term in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occur {
-    /// All that match have it.
+    /// Every match has the term.
     Must,
-    /// It adds to the score; without terms that must occur, a match has one of these.
+    /// The term adds to the score. Without required terms, a match has at least one optional term.
     Should,
-    /// None that matches has it.
+    /// No match has the term.
     Not,
 }
 
-/// How the best documents are found.
+/// The algorithm that finds the best documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Algorithm {
-    /// The fast one for the query.
+    /// The fastest algorithm for the query.
     #[default]
     Auto,
-    /// Scores everything: the definition.
+    /// Scores every document: the definition of the result.
     Exhaustive,
 }
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchOptions {
-    /// How many documents to find.
+    /// Number of documents to find.
     pub k: usize,
-    /// The formula and its parameters. An index of impacts has been weighed: it takes the formula that it was
-    /// weighed by, and the usual one for that.
+    /// The formula and its parameters. An index of impacts accepts only the formula that it was
+    /// built with, and the default.
     pub bm25: Bm25,
     /// The algorithm.
     pub algorithm: Algorithm,
@@ -123,7 +124,7 @@ impl Default for SearchOptions {
     }
 }
 
-/// A document that was found.
+/// A document found by a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     /// Its number in the index.
@@ -143,20 +144,20 @@ impl Query {
         Query::of(terms, Occur::Must)
     }
 
-    /// Documents with `terms` one after the other.
+    /// Documents that have `terms` one directly after the other.
     pub fn phrase(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut query = Query::default();
         query.add_phrase(terms.into_iter().map(Into::into).collect(), false);
         query
     }
 
-    /// Adds that documents must have `terms` one after the other, or must not.
+    /// Adds a phrase that documents must have, or must not have.
     fn add_phrase(&mut self, terms: Vec<String>, not: bool) {
         let occur = match not {
             true => Occur::Not,
             false => Occur::Must,
         };
-        // Which documents have none of several terms is no matter.
+        // An excluded phrase of several terms excludes none of its single terms.
         if !not || terms.len() == 1 {
             let clause = |term: &String| Clause {
                 term: term.clone(),
@@ -169,7 +170,7 @@ impl Query {
         }
     }
 
-    /// Whether filters alone tell which documents match.
+    /// Whether the filters alone decide which documents match.
     fn is_filters_alone(&self) -> bool {
         let no_term = self.clauses.iter().all(|clause| clause.occur == Occur::Not);
         !self.filters.is_empty() && no_term
@@ -188,10 +189,11 @@ impl Query {
 }
 
 impl Index {
-    /// The best documents for a query, the best first.
+    /// Finds the best documents for a query, the best first.
     ///
     /// # Errors
-    /// Parameters out of range; another formula than that of an index of impacts; a filter by a field that the index does not keep; the index is damaged.
+    /// Parameters are out of range; the formula differs from that of an index of impacts; a filter
+    /// names a field that the index does not keep; the index is damaged.
     pub fn search(&self, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
         let weighing = Weighing::of(self, &options.bm25)?;
         filter::check(self, query)?;
@@ -220,10 +222,10 @@ impl Index {
         Ok(top.into_hits())
     }
 
-    /// The number of documents that match a query.
+    /// Counts the documents that match a query.
     ///
     /// # Errors
-    /// A filter by a field that the index does not keep; the index is damaged.
+    /// A filter names a field that the index does not keep; the index is damaged.
     pub fn count(&self, query: &Query) -> Result<u64> {
         let mut count = Count::default();
         self.visit(query, &mut count, |_, _| {})?;
@@ -240,8 +242,8 @@ impl Index {
         Ok(collect.documents)
     }
 
-    /// Gives the documents that match a query to `matches`, part by part; `begin` is told the number of
-    /// the first document of each.
+    /// Passes the documents that match a query to `matches`, part by part. `begin` receives the
+    /// number of the first document of each part.
     fn visit<M: Matches>(
         &self,
         query: &Query,
@@ -256,7 +258,7 @@ impl Index {
             .iter()
             .any(|clause| clause.occur == Occur::Must)
         {
-            // The others make no difference.
+            // The optional terms do not change the set of matches.
             let decides = |clause: &Clause| clause.occur != Occur::Should;
             query.to_mut().clauses.retain(decides);
         }
@@ -278,7 +280,7 @@ impl Index {
     /// The id of a document.
     ///
     /// # Errors
-    /// There is no such document; the index is damaged.
+    /// The document does not exist; the index is damaged.
     pub fn id(&self, document: u64) -> Result<Cow<'_, str>> {
         let (part, document) = self.locate(document)?;
         Ok(String::from_utf8_lossy(self.parts()[part].id(document)?))

@@ -1,12 +1,13 @@
-//! Queries as people write them.
+//! The parser of query text.
 
 use super::{Clause, Occur, Query};
 use tokapi_text::analyze::Analyzer;
 
 impl Query {
-    /// Cuts a query as a person writes it into terms, as `analyzer` does. A word behind `+` must occur, one
-    /// behind `-` must not, others do as `usual` says. A word that is several terms stands for
-    /// each of them. Words in double quotes are a phrase, which must occur, or behind `-` must not.
+    /// Parses query text into terms, cut by `analyzer`. A word after `+` is required, a word after
+    /// `-` is excluded, and other words have the role `usual`. A word that the analyzer cuts into
+    /// several terms stands for each of them. Words in double quotes are a phrase: required, or
+    /// excluded after `-`.
     pub fn parse(text: &str, analyzer: &Analyzer, usual: Occur) -> Self {
         let mut query = Query::default();
         let mut rest = text.trim_start();
@@ -17,7 +18,7 @@ impl Query {
                 _ => (usual, rest),
             };
             if let Some(quoted) = from.strip_prefix('"') {
-                // What is not closed is quoted to the end.
+                // An unclosed quote extends to the end.
                 let (phrase, after) = quoted.split_once('"').unwrap_or((quoted, ""));
                 let terms = analyzer.terms(phrase).collect();
                 query.add_phrase(terms, occur == Occur::Not);

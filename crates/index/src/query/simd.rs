@@ -1,10 +1,10 @@
-//! The loops over all documents of a window, which gain from wide registers.
+//! The loops over all documents of a window; wide registers make them faster.
 
 use super::bounds::WINDOW;
 use crate::wide::wide;
 
 wide! {
-    /// Adds to every sum its weight, `times` times.
+    /// Adds its weight, multiplied by `times`, to every sum.
     pub(super) fn add_times(sums: &mut [f32; WINDOW], weights: &[f32; WINDOW], times: f32) {
         for (sum, weight) in sums.iter_mut().zip(weights) {
             *sum += weight * times;
@@ -13,7 +13,7 @@ wide! {
 }
 
 wide! {
-    /// Keeps only the bits of sums that are not below `enough`.
+    /// Keeps the bits of sums that are at least `enough`.
     pub(super) fn not_below(sums: &[f32; WINDOW], enough: f32, bits: &mut [u64; WINDOW / 64]) {
         let (chunks, _) = sums.as_chunks::<64>();
         for (word, sums) in bits.iter_mut().zip(chunks) {

@@ -1,4 +1,4 @@
-//! The part of a text that shows best why it was found.
+//! Snippets: the part of a text that matches the query best.
 
 use std::ops::Range;
 
@@ -11,31 +11,31 @@ use tokapi_storage::error::Result;
 use tokapi_text::analyze::Analyzer;
 use tokapi_weigh::formula::Bm25;
 
-/// Bytes of a text that are looked through. What is beyond is not shown, so that a document of a gigabyte
-/// takes no longer than any.
+/// Bytes of a text that are searched for a snippet. The limit keeps the time of a document of a
+/// gigabyte as low as that of any other.
 const SEARCHED_BYTES: usize = 1 << 20;
 
-/// Characters that change the direction in which others are written, which could hide what a line says.
+/// Characters that change the direction of text. They could hide the meaning of a line.
 const DIRECTIONS: [Range<char>; 2] = ['\u{202a}'..'\u{202f}', '\u{2066}'..'\u{206a}'];
 
 /// Part of a text on one line, without control characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text; an ellipsis stands where more comes before or behind.
+    /// The text. An ellipsis marks omitted text before or after it.
     pub text: String,
-    /// Where the terms of the query stand in it, in bytes, ascending.
+    /// The byte ranges of the query's terms in the text, ascending.
     pub highlights: Vec<Range<usize>>,
 }
 
 /// Finds the terms of a query in texts.
 pub struct Highlighter<'a> {
     analyzer: &'a Analyzer,
-    /// The numbers of the terms, and what each is worth in a snippet.
+    /// The numbers of the terms, and the value of each in a snippet.
     terms: HashMap<String, usize>,
     worths: Vec<u64>,
 }
 
-/// Where a term of the query stands in a text.
+/// An occurrence of a query term in a text.
 struct Occurrence {
     bytes: Range<usize>,
     characters: Range<usize>,
@@ -49,11 +49,11 @@ impl Index {
     /// The index is damaged.
     pub fn highlighter(&self, query: &Query) -> Result<Highlighter<'_>> {
         let (mut terms, mut worths) = (HashMap::new(), Vec::new());
-        // By idf, also where scores are sums of impacts.
+        // By idf, even if scores are sums of impacts.
         let weighing = Weighing::by(&Bm25::default());
         for term in super::terms::weighed(self, query, Some(&weighing))? {
             if !term.not {
-                // A few units at most; every term is worth something.
+                // An idf is a few units at most; every term has a value above 0.
                 worths.push((1000.0 * term.idf.max(0.0)) as u64 + 1);
                 terms.insert(term.term.to_owned(), terms.len());
             }
@@ -67,8 +67,8 @@ impl Index {
 }
 
 impl Highlighter<'_> {
-    /// The part of `text` of about `characters` characters that has most of the query's terms, by their idf; the
-    /// beginning where it has none.
+    /// The part of `text`, of about `characters` characters, with the highest sum of idf of the
+    /// query's terms; the beginning of the text if it has none of them.
     pub fn snippet(&self, text: &str, characters: usize) -> Snippet {
         let mut end = text.len().min(SEARCHED_BYTES);
         while !text.is_char_boundary(end) {
@@ -82,7 +82,7 @@ impl Highlighter<'_> {
 
     fn occurrences(&self, text: &str) -> Vec<Occurrence> {
         let mut occurrences = Vec::new();
-        // The terms of raw ones that have been seen.
+        // The terms of the raw words seen so far.
         let mut seen: HashMap<&str, Option<usize>> = HashMap::new();
         let (mut at, mut character) = (0, 0);
         for (start, raw) in self.analyzer.raw_terms(text) {
@@ -105,7 +105,8 @@ impl Highlighter<'_> {
         occurrences
     }
 
-    /// The occurrences within `characters` that are worth most, the first of such; every term counts once.
+    /// The first sequence of occurrences within `characters` with the highest value. Every term
+    /// counts once.
     fn best(&self, occurrences: &[Occurrence], characters: usize) -> Range<usize> {
         let mut counts = vec![0u64; self.worths.len()];
         let (mut best, mut most, mut worth) = (0..0, (0, 0), 0);
@@ -134,7 +135,8 @@ impl Highlighter<'_> {
     }
 }
 
-/// About so many characters around the occurrences, in bytes; whole words where there is room.
+/// A window of about `characters` characters around the occurrences, in bytes. It ends at word
+/// boundaries if there is room.
 fn around(text: &str, occurrences: &[Occurrence], characters: usize) -> Range<usize> {
     let (first, last) = match occurrences {
         [first, .., last] => (first, last),
@@ -166,7 +168,7 @@ fn around(text: &str, occurrences: &[Occurrence], characters: usize) -> Range<us
     start..end.map_or(text.len(), |end| word_end(text, last.bytes.end, end))
 }
 
-/// The end of the last word between `from` and `end`, where one ends there.
+/// The last word boundary between `from` and `end`, if there is one.
 fn word_end(text: &str, from: usize, end: usize) -> usize {
     if text[end..].starts_with(char::is_whitespace) {
         return end;
@@ -175,7 +177,7 @@ fn word_end(text: &str, from: usize, end: usize) -> usize {
     space.map_or(end, |space| from + space)
 }
 
-/// The text of a window on one line, and where the occurrences are in it.
+/// The text of a window on one line, and the ranges of the occurrences in it.
 fn clean(text: &str, window: Range<usize>, occurrences: &[Occurrence]) -> Snippet {
     let first = occurrences.partition_point(|occurrence| occurrence.bytes.start < window.start);
     let mut occurrences = occurrences[first..].iter().peekable();
@@ -200,7 +202,7 @@ fn clean(text: &str, window: Range<usize>, occurrences: &[Occurrence]) -> Snippe
         if std::mem::take(&mut needs_space) {
             snippet.text.push(' ');
         }
-        // An occurrence may begin with characters that are left out.
+        // An occurrence may begin with omitted characters.
         while let Some(occurrence) = occurrences.next_if(|next| next.bytes.start <= at) {
             open = Some((snippet.text.len(), occurrence.bytes.end));
         }
@@ -213,7 +215,7 @@ fn clean(text: &str, window: Range<usize>, occurrences: &[Occurrence]) -> Snippe
     snippet
 }
 
-/// Ends the highlight that ends at byte `at` of the text or before.
+/// Ends the highlight whose end is at byte `at` of the text or before.
 fn close(open: &mut Option<(usize, usize)>, at: usize, snippet: &mut Snippet) {
     if let Some((start, _)) = open.take_if(|(_, end)| *end <= at) {
         snippet.highlights.push(start..snippet.text.len());
@@ -282,7 +284,7 @@ mod tests {
             let find = highlighter(&usual, &[("dog", 10), ("日本", 20)]);
             let snippet = find.snippet(&text, characters);
             prop_assert!(!snippet.text.contains(char::is_control));
-            // A term that is longer than the window is shown all the same.
+            // A term longer than the window is shown in full.
             let most = characters.max(usual.raw_terms(&text).map(|(_, raw)| raw.chars().count()).max().unwrap_or(0));
             prop_assert!(snippet.text.chars().count() <= most + 2, "{:?}", snippet);
             for range in &snippet.highlights {

@@ -1,4 +1,4 @@
-//! The terms of a query, as a part has them.
+//! The terms of a query, resolved in a part.
 
 use hashbrown::HashMap;
 
@@ -13,10 +13,11 @@ use tokapi_storage::error::Result;
 /// A distinct term of a query.
 pub(crate) struct Weighed<'i, 'q> {
     pub term: &'q str,
-    /// Whether documents must have it; whether none may. Both are possible, and then none matches.
+    /// Whether documents must have the term, and whether they must not. If both hold, no document
+    /// matches.
     pub must: bool,
     pub not: bool,
-    /// How often the query has it.
+    /// Number of times the term occurs in the query.
     pub times: f64,
     pub df: u64,
     pub idf: f64,
@@ -24,8 +25,8 @@ pub(crate) struct Weighed<'i, 'q> {
     pub found: Vec<Option<Found<'i>>>,
 }
 
-/// The distinct terms of a query in its order, with their idf in the whole index, or without where
-/// nothing is weighed.
+/// The distinct terms of a query in its order, with their idf in the whole index. The idf is
+/// absent if nothing is weighed.
 pub(crate) fn weighed<'i, 'q>(
     index: &'i Index,
     query: &'q Query,
@@ -56,7 +57,7 @@ pub(crate) fn weighed<'i, 'q>(
                 }
                 let weighing = weighing.filter(|_| df > 0);
                 if df == 0 && is_weighed {
-                    // All that had it are deleted.
+                    // All documents with the term are deleted.
                     found.fill_with(|| None);
                 }
                 terms.push(Weighed {
@@ -76,16 +77,16 @@ pub(crate) fn weighed<'i, 'q>(
     Ok(terms)
 }
 
-/// The terms of a query that a part has.
+/// The terms of a query, resolved in a part.
 pub(crate) struct Terms<'a> {
     pub weigher: Weigher<'a>,
-    /// Those that add to the score, in the order of the query.
+    /// The terms that add to the score, in the order of the query.
     pub scored: Vec<Term<'a>>,
-    /// Which documents may be found, those with a term that none may have left out.
+    /// The filters; documents with an excluded term do not pass.
     pub filters: Filters<'a>,
-    /// The number of scored terms that documents must have, found here or not.
+    /// The number of required scored terms, found in the part or not.
     must: usize,
-    /// Whether all documents that the filters let through match, with the score 0.
+    /// Whether all documents that pass the filters match, with the score 0.
     pub filters_alone: bool,
 }
 
@@ -95,11 +96,11 @@ pub(crate) struct Term<'a> {
     pub idf: f64,
     pub times: f64,
     pub must: bool,
-    /// The most that it adds to a score.
+    /// The maximum that it adds to a score.
     pub bound: f64,
-    /// The same, its sign apart.
+    /// The maximum absolute value that it adds.
     pub magnitude: f64,
-    /// The bounds of all blocks, where they have been asked for.
+    /// The bounds of all blocks, once they are computed.
     bounds: Vec<f32>,
 }
 
@@ -136,12 +137,12 @@ impl<'a> Terms<'a> {
         Ok(terms)
     }
 
-    /// The number of terms that documents must have.
+    /// The number of required terms.
     pub fn must(&self) -> usize {
         self.must
     }
 
-    /// Goes back to the beginning of every list.
+    /// Resets every list to its beginning.
     pub fn rewind(&mut self) {
         self.filters.rewind();
         for term in &mut self.scored {
@@ -149,7 +150,7 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Whether a term or a value that documents must have is not in the part.
+    /// Whether a required term or value is missing from the part.
     pub fn misses_one(&self) -> bool {
         self.filters.misses_one() || self.scored.iter().filter(|term| term.must).count() < self.must
     }
@@ -184,7 +185,7 @@ impl<'a> Term<'a> {
         })
     }
 
-    /// Finds the bound of every block.
+    /// Computes the bound of every block.
     pub fn bound_blocks(&mut self, weigher: &Weigher<'_>) {
         if self.idf > 0.0 {
             self.bounds = weigher.magnitudes(self.idf, self.cursor.entries());
@@ -195,7 +196,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    /// The most that the term adds to the score of a document of block `block`.
+    /// The maximum that the term adds to the score of a document of block `block`.
     #[inline]
     pub fn block_bound(&self, weigher: &Weigher<'_>, block: usize) -> f64 {
         match (self.bounds.get(block), self.cursor.front(block)) {
@@ -206,7 +207,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    /// The share of the term in the score of `document`, which its cursor is at.
+    /// The share of the term in the score of `document`, the current document of its cursor.
     pub fn weight_here(&mut self, weigher: &Weigher<'_>, document: u32) -> Result<f64> {
         let tf = self.cursor.tf()?;
         Ok(f64::from(weigher.weight(self.idf, document, tf)?) * self.times)

@@ -5,28 +5,28 @@ use std::cmp::Ordering;
 use super::Hit;
 use super::histogram::Histogram;
 
-/// So many are kept, however few are sought, before others are left out.
+/// Minimum number of documents that are kept before the worst are dropped, even for a small k.
 const FEW: usize = 32;
 
-/// The k best documents of those that were seen.
+/// The k best documents seen so far.
 pub(crate) struct Top {
     k: usize,
     /// The number of the first document of the part.
     first: u64,
-    /// The best, and some that were.
+    /// The best documents, and some that have since been overtaken.
     hits: Vec<Hit>,
-    /// The worst of the k best, when others were last left out.
+    /// The worst of the k best when documents were last dropped.
     worst: Option<Hit>,
     threshold: f32,
-    /// What no sum may be below that could be rounded to the threshold.
+    /// Lower bound of the sums that could round to the threshold.
     least: f64,
-    /// What sums may be off by the order in which they were added up.
+    /// Maximum error of a sum from the order of its additions.
     slack: f64,
-    /// Brings the threshold near to the worst of the k best in between.
+    /// Keeps the threshold close to the k-th best score between drops.
     histogram: Histogram,
 }
 
-/// The better first.
+/// Orders the better document first.
 fn rank(a: &Hit, b: &Hit) -> Ordering {
     let by_score = b.score.total_cmp(&a.score);
     by_score.then(a.document.cmp(&b.document))
@@ -53,13 +53,13 @@ impl Top {
         }
     }
 
-    /// How many are sought.
+    /// The number of documents to find.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// Documents are those of the part whose first is `first` from now on; the terms add at most
-    /// `magnitudes` to a score, their signs apart.
+    /// Begins a part: `first` is the number of its first document. The terms add at most
+    /// `magnitudes`, as absolute values, to a score.
     pub fn begin_part(&mut self, first: u64, magnitudes: f64) {
         self.first = first;
         self.slack = 1e-12 * magnitudes;
@@ -70,32 +70,32 @@ impl Top {
     fn raise_to(&mut self, threshold: f32) {
         let threshold = threshold.max(self.threshold);
         self.threshold = threshold;
-        // A sum above the middle between two numbers is rounded up.
+        // A sum above the midpoint of two numbers is rounded up.
         let below = f64::from(threshold.next_down());
         self.least = f64::from(threshold).midpoint(below) - self.slack;
     }
 
-    /// What a sum of weights or bounds must reach for a document to count, whatever the order in
-    /// which it was added up.
+    /// The minimum that a sum of weights or bounds must reach, whatever the order of its
+    /// additions.
     #[inline(always)]
     pub fn least(&self) -> f64 {
         self.least
     }
 
-    /// The score that a document must reach to count.
+    /// The minimum score that enters the result.
     #[inline(always)]
     pub fn threshold(&self) -> f32 {
         self.threshold
     }
 
-    /// Whether a document of the part would be among the best.
+    /// Whether a document of the part would be among the k best.
     #[inline]
     pub fn takes(&self, document: u32, score: f32) -> bool {
         let hit = self.hit(document, score);
         self.k > 0 && self.worst.is_none_or(|worst| rank(&hit, &worst).is_lt())
     }
 
-    /// Takes a document of the part that is among the best.
+    /// Adds a document of the part that is among the k best.
     #[inline]
     pub fn push(&mut self, document: u32, score: f32) {
         self.hits.push(self.hit(document, score));
@@ -114,7 +114,7 @@ impl Top {
         }
     }
 
-    /// Leaves all but the best out.
+    /// Drops all but the k best.
     fn leave_out(&mut self) {
         let (_, worst, _) = self.hits.select_nth_unstable_by(self.k - 1, rank);
         let worst = *worst;

@@ -1,12 +1,12 @@
 //! The best documents for several terms: MaxScore in windows, with the bounds of blocks.
 //!
-//! Documents are taken in windows. In each, the terms whose bounds add up to less than the score to
-//! beat cannot bring a document into the result by themselves (Turtle and Flood, IP&M 1995): only
-//! the lists of the others, the essential ones, are gone through, and the rest are looked up for the
-//! documents that can still make it. Where terms must occur, the list of the rarest is gone through
-//! alone. Bounds are those of the blocks that a window touches (Ding and Suel, SIGIR 2011). The
-//! windows that promise most come first, so that the score to beat is high when the others are gone
-//! through, in order.
+//! Documents are processed in windows. In each window, the terms whose bounds add up to less than
+//! the threshold cannot bring a document into the result on their own (Turtle and Flood, IP&M
+//! 1995). Only the lists of the other terms, the essential ones, are read in full. The rest are
+//! looked up for the documents that can still reach the threshold. If terms are required, only the
+//! list of the rarest is read in full. Bounds are those of the blocks that overlap the window
+//! (Ding and Suel, SIGIR 2011). The windows with the highest bounds come first, so that the
+//! threshold is high when the others follow in order.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     }
     let windows = Windows::new(terms)?;
     let mut search = Search::new(terms);
-    // Some of the best documents are in these.
+    // These windows hold some of the best documents.
     let first = windows.most_promising(top.k().div_ceil(WINDOW / 16) + 3);
     for &number in &first {
         search.window(&windows, number, terms, top)?;
@@ -40,22 +40,22 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     Ok(())
 }
 
-/// The window under way.
+/// The current window.
 struct Search {
     documents: Range<u32>,
-    /// The terms in the order of going: those that are gone through last, before them those that
-    /// are looked up, first the last of them.
+    /// The order of the terms. The essential terms, whose lists are read in full, are at the end.
+    /// Before them are the terms that are looked up, the last of them first.
     order: Vec<usize>,
-    /// The bounds of the first so many terms of `order`, added up.
+    /// The sums of the bounds of the first terms of `order`.
     sums: Vec<f64>,
-    /// The weights of every term that is gone through in every document of the window.
+    /// The weights of every essential term in every document of the window.
     dense: Vec<[f32; WINDOW]>,
     rough: [f32; WINDOW],
-    /// The documents that have a weight.
+    /// The documents with a weight.
     touched: [u64; WINDOW / 64],
     weights: [f32; BLOCK],
     batch: Batch,
-    /// The places in the window of documents that may make it.
+    /// The places in the window of documents that may reach the threshold.
     hopeful: Vec<u32>,
 }
 
@@ -75,7 +75,7 @@ impl Search {
         }
     }
 
-    /// Takes the best documents of a window.
+    /// Collects the best documents of a window.
     fn window(
         &mut self,
         windows: &Windows,
@@ -90,7 +90,7 @@ impl Search {
         let bound = |term: usize| windows.term_bound(term, number);
         let lead = match terms.must() {
             0 => None,
-            // Without one of these no document makes it: the rarest of them leads.
+            // Every match has one of these terms: the rarest of them leads.
             _ => (0..self.order.len())
                 .filter(|&term| terms.scored[term].must || all - f64::from(bound(term)) < least)
                 .min_by_key(|&term| terms.scored[term].cursor.df),
@@ -126,17 +126,17 @@ impl Search {
         }
     }
 
-    /// Whether looking up the documents of a term that leads costs less than going through all
-    /// lists from a place in the order on.
+    /// Whether looking up the documents of a leading term costs less than reading all lists from a
+    /// place in the order on.
     fn is_rare(&self, lead: usize, essential: usize, terms: &Terms<'_>) -> bool {
         let df = |term: usize| terms.scored[term].cursor.df;
         let others = self.order.get(essential..).unwrap_or_default();
         let all: u64 = others.iter().map(|&term| df(term)).sum();
-        // Seen: a posting that is looked up takes as long as two or three that are gone through.
+        // Measured: looking up a posting takes as long as reading two or three.
         !terms.scored[lead].must || all > 2 * df(lead) * others.len() as u64
     }
 
-    /// Goes through the list of the last term of the order.
+    /// Reads the list of the last term of the order.
     fn single(&mut self, absent: usize, terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
         let place = self.order.len() - 1;
         let number = self.order[place];
@@ -166,7 +166,7 @@ impl Search {
         }
     }
 
-    /// Scores the batch, in which the terms from place `known` of the order on are weighed.
+    /// Scores the batch; the terms from place `known` of the order on are weighed already.
     fn finish(
         &mut self,
         known: usize,
@@ -192,8 +192,8 @@ impl Search {
         self.batch.finish(terms, top)
     }
 
-    /// Goes through the lists of several essential terms, and scores those documents of the window
-    /// that can make it by what these add up to.
+    /// Reads the lists of several essential terms, and scores the documents of the window whose
+    /// partial sums can reach the threshold.
     fn several(
         &mut self,
         essential: usize,
@@ -222,7 +222,7 @@ impl Search {
             while block < term.cursor.block_count()
                 && term.cursor.first_possible(block) < self.documents.end
             {
-                // Documents of a block that cannot make it need not be told from those without the term.
+                // A block whose documents cannot reach the threshold may be treated as absent.
                 if term.block_bound(weigher, block) + others >= least {
                     let counts = term.must || !has_must;
                     self.add_block(place - essential, counts, weigher, term, block)?;
@@ -232,7 +232,7 @@ impl Search {
             let dense = &self.dense[place - essential];
             simd::add_times(&mut self.rough, dense, term.times as f32);
         }
-        // What a sum in single precision may be off.
+        // The maximum rounding error of a sum in single precision.
         let rough = (1e-6 + 1.2e-7 * (self.order.len() - essential) as f64) * magnitudes;
         let enough = top.least() - self.sums[essential] - rough;
         simd::not_below(&self.rough, (enough as f32).next_down(), &mut self.touched);
@@ -266,8 +266,8 @@ impl Search {
         Ok(())
     }
 
-    /// Puts the weights of a block where the documents of the window have theirs; marks the documents
-    /// where the term `counts`.
+    /// Writes the weights of a block to the places of its documents in the window. Marks the
+    /// documents if the term `counts`.
     fn add_block(
         &mut self,
         place: usize,
@@ -294,7 +294,7 @@ impl Search {
     }
 }
 
-/// Which of the documents of a block are in the window.
+/// The range of a block's documents that are in the window.
 #[inline]
 fn within(documents: &[u32], window: &Range<u32>) -> Range<usize> {
     let from = match documents.first() {

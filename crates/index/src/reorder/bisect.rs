@@ -1,11 +1,12 @@
 //! Recursive graph bisection: documents that share terms become neighbours.
 //!
-//! The documents are parted into two halves, pairs of which change sides as long as lists cost fewer bits
-//! then, and so on with each half (Dhulipala et al., "Compressing Graphs and Indexes with Recursive Graph
-//! Bisection", KDD 2016). A list of d of n documents is taken to cost d log2(n / (d + 1)) bits. A half has a
-//! graph of its own, in which only terms are that can tell its documents apart, numbered anew: it gets ever
-//! smaller and stays in the cache, and halves share nothing (after Mackenzie et al., "Faster Index Reordering
-//! with Bipartite Graph Partitioning", SIGIR 2021).
+//! The documents are split into two halves. Pairs of documents change sides as long as this makes
+//! lists smaller, and each half is split in the same way (Dhulipala et al., "Compressing Graphs
+//! and Indexes with Recursive Graph Bisection", KDD 2016). A list of d of n documents is estimated
+//! at d log2(n / (d + 1)) bits. Each half has a graph of its own with renumbered terms. It leaves
+//! out the terms that cannot distinguish its documents. So graphs shrink until they fit in the
+//! cache, and halves share no data (after Mackenzie et al., "Faster Index Reordering with
+//! Bipartite Graph Partitioning", SIGIR 2021).
 
 use rayon::prelude::*;
 
@@ -13,16 +14,17 @@ use super::graph::Graph;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::{Progress, Stage};
 
-/// The most documents that stay as they are. With 32 terms and lists are the same size within 0.03% on the text of
-/// `benches/search/reorder`, and it takes 0.91 of the processor time.
+/// Maximum number of documents that are not split further. With 32, terms and lists have the same
+/// size within 0.03% on the text of `benches/search/reorder`, and the processor time falls to
+/// 91%.
 const LEAF_DOCUMENTS: usize = 16;
-/// How often documents change sides at most, as in the paper. With 10 terms and lists are 0.4% larger on the same
-/// text, and it takes 0.61 of the processor time.
+/// Maximum number of rounds of swaps, as in the paper. With 10, terms and lists are 0.4% larger on
+/// the same text, and the processor time falls to 61%.
 const ROUNDS: usize = 20;
-/// Terms of larger graphs are looked at by several threads.
+/// Minimum size of a graph whose terms several threads process.
 const LARGE: usize = 1 << 16;
 
-/// The documents of `graph` in their new order, found on the threads of the pool that this is called in.
+/// Computes the new order of the documents of `graph` on the current thread pool.
 ///
 /// # Errors
 /// It is cancelled.
@@ -48,12 +50,13 @@ pub(super) fn order(graph: Graph, progress: &Progress) -> Result<Vec<u32>> {
 struct Bisection<'a> {
     /// The logarithm of every number.
     logs: &'a [f64],
-    /// Counts documents whose side is known, on all levels.
+    /// Counts documents whose side is final, on all levels.
     progress: &'a Progress,
 }
 
 impl Bisection<'_> {
-    /// Writes the documents of `graph` in their new order, or in any where that is cancelled; `levels` are to come.
+    /// Writes the documents of `graph` in their new order, or in any order after a cancellation;
+    /// `levels` remain.
     fn order(&self, graph: Graph, levels: u64, order: &mut [u32]) {
         let count = graph.documents.len();
         let is_cancelled = self.progress.is_cancelled();
@@ -86,23 +89,24 @@ impl Bisection<'_> {
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
 
-/// The bits that lists would save if the document at a place changed sides, and the place.
+/// The bits saved in lists if the document at a place changes sides, and the place.
 type Gain = (f32, u32);
 
 /// The documents of a graph in two halves.
 struct Halves {
     /// The side of the document at each place.
     sides: Vec<u8>,
-    /// The number of documents on either side.
+    /// The number of documents on each side.
     counts: [usize; 2],
-    /// For every term how many documents of either side have it.
+    /// For every term, the number of its documents on each side.
     degrees: Vec<[u32; 2]>,
-    /// The bits that lists would save if a document with the term went from either side to the other.
+    /// For every term, the bits saved if a document with the term moves from one side to the
+    /// other, for both directions.
     gains: Vec<[f32; 2]>,
 }
 
 impl Halves {
-    /// Halves as the documents come.
+    /// Splits the documents in their given order.
     fn new(graph: &Graph) -> Self {
         let count = graph.documents.len();
         let left = count / 2;
@@ -123,7 +127,8 @@ impl Halves {
         }
     }
 
-    /// Lets pairs of documents change sides, those first that gain most. Whether any did; none where it is cancelled.
+    /// Swaps pairs of documents between the sides, those with the highest gain first. Returns
+    /// whether any pair was swapped; none after a cancellation.
     fn exchange(&mut self, graph: &Graph, logs: &[f64], progress: &Progress) -> bool {
         self.find_gains(graph, logs);
         let (mut left, mut right) = self.gains_of_documents(graph, progress);
@@ -166,7 +171,7 @@ impl Halves {
         }
     }
 
-    /// Finds the gains of all terms.
+    /// Computes the gains of all terms.
     fn find_gains(&mut self, graph: &Graph, logs: &[f64]) {
         let counts = self.counts.map(|count| logs[count]);
         let cost = |side: usize, degree: usize| degree as f64 * (counts[side] - logs[degree + 1]);
@@ -191,7 +196,8 @@ impl Halves {
         }
     }
 
-    /// The gain and the place of every document, left and right; any gains where it is cancelled.
+    /// The gain and the place of every document, left and right; arbitrary gains after a
+    /// cancellation.
     fn gains_of_documents(&self, graph: &Graph, progress: &Progress) -> (Vec<Gain>, Vec<Gain>) {
         let gain = |place: u32| {
             if progress.is_cancelled() {
@@ -211,7 +217,8 @@ impl Halves {
         }
     }
 
-    /// The graph of a half, with those terms that some of its documents have, but neither one alone nor all.
+    /// The graph of a half. It leaves out terms that occur in fewer than two of its documents, or
+    /// in all of them.
     fn graph(&self, graph: &Graph, side: usize) -> Graph {
         let count = self.counts[side];
         let (mut term_count, mut edges) = (0, 0);
@@ -221,7 +228,7 @@ impl Halves {
                 return NONE;
             }
             edges += degree;
-            // No more than there are.
+            // At most the number of terms of the graph.
             let number = term_count as u32;
             term_count += 1;
             number
@@ -247,14 +254,14 @@ impl Halves {
     }
 }
 
-/// The number of a term that is left out.
+/// The number of an omitted term.
 const NONE: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A graph of documents with these terms.
+    /// A graph of documents with the given terms.
     fn graph(documents: &[Vec<u32>]) -> Graph {
         let mut offsets = vec![0];
         let mut terms = Vec::new();

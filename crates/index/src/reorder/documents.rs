@@ -1,4 +1,4 @@
-//! Ids, lengths and sequences of terms, with the documents of a part in another order.
+//! Writes ids, lengths and token sequences of a part in a new order of documents.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 use tokapi_weigh::collection::Documents;
 
-/// Documents after which a cancellation is looked for.
+/// Documents between two tests for cancellation.
 const CHECKED_DOCUMENTS: u32 = 1 << 12;
 
 /// Writes ids and lengths, at most `most_bytes` of them at a time.
@@ -51,8 +51,8 @@ pub(super) fn write(
     })
 }
 
-/// Copies the documents as sequences of terms, where they are kept. Terms and their df are the same, and so
-/// are their ranks.
+/// Copies the token sequences of documents, if they are kept. Terms and their df do not change,
+/// and so their ranks do not either.
 pub(super) fn write_tokens(
     part: &Part,
     permutation: &Permutation,
@@ -79,7 +79,7 @@ pub(super) fn write_tokens(
     writer.finish(note)
 }
 
-/// The length of every document, in four bytes, and its id.
+/// The length of every document, in four bytes, followed by its id.
 struct LengthsAndIds<'a>(&'a Part);
 
 impl Records for LengthsAndIds<'_> {

@@ -1,7 +1,8 @@
-//! The records of documents, in the new order of the documents.
+//! Reads the records of documents in a new order.
 //!
-//! Records stand in the old order, and fetching them one by one would be slow. All are read from the beginning, and
-//! those of as many places as the memory holds are gathered and given; then all are read again for the next places.
+//! Records are stored in the old order, and random access to them would be slow. So all records
+//! are read from the beginning, and those of as many places as the memory holds are gathered. The
+//! next pass reads all of them again for the next places.
 
 use std::ops::Range;
 use std::vec::IntoIter;
@@ -9,21 +10,22 @@ use std::vec::IntoIter;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
-/// The memory of a record besides its bytes.
+/// Bytes of memory a record takes in addition to its content.
 const PLACE_BYTES: u64 = size_of::<Range<usize>>() as u64;
 
-/// Takes a document and its record; gives none if there is no such document.
+/// Receives a document and its record. The record is none if the document does not exist.
 pub(super) type Visit<'a> = dyn FnMut(usize, &[u8]) -> Option<()> + 'a;
 
 /// Records that can be read from the beginning, any number of times.
 pub(super) trait Records {
-    /// Gives every document and its record to `visit`, in the order of the documents, unless it is cancelled.
+    /// Passes every document and its record to `visit`, in the order of the documents, until it is
+    /// cancelled.
     fn each(&self, progress: &Progress, visit: &mut Visit<'_>) -> Result<()>;
 
-    /// The bytes of all records, or more.
+    /// An upper bound of the bytes of all records.
     fn bytes(&self) -> Result<u64>;
 
-    /// The error that they are not what was written.
+    /// The error that the records are damaged.
     fn damaged(&self) -> Error;
 }
 
@@ -35,7 +37,7 @@ pub(super) struct InOrder<'a, R> {
     groups: IntoIter<Range<usize>>,
     progress: Progress,
     gathered: Gathered,
-    /// The next record of those.
+    /// The next record of the group.
     next: usize,
 }
 
@@ -43,12 +45,12 @@ pub(super) struct InOrder<'a, R> {
 #[derive(Default)]
 struct Gathered {
     bytes: Vec<u8>,
-    /// Where that of each place stands.
+    /// The position of each place's record.
     places: Vec<Range<usize>>,
 }
 
 impl<'a, R: Records> InOrder<'a, R> {
-    /// Of `records`, at most `most_bytes` of which are in memory at a time.
+    /// Reads `records` in the new order, with at most `most_bytes` of them in memory at a time.
     pub fn new(
         records: R,
         places: &'a [u32],
@@ -71,7 +73,7 @@ impl<'a, R: Records> InOrder<'a, R> {
             let Some(group) = self.groups.next() else {
                 return Ok(None);
             };
-            // One group at a time.
+            // One group at a time is in memory.
             drop(std::mem::take(&mut self.gathered));
             self.gathered = Gathered::new(&self.records, self.places, group, &self.progress)?;
             self.next = 0;
@@ -82,7 +84,7 @@ impl<'a, R: Records> InOrder<'a, R> {
     }
 }
 
-/// Places whose records take `most_bytes` together, or the one record that takes more.
+/// A range of places whose records take at most `most_bytes` together, or a single larger record.
 fn groups(
     records: &impl Records,
     places: &[u32],
@@ -98,7 +100,7 @@ fn groups(
     let mut sizes = vec![0; places.len()];
     records.each(progress, &mut |document, record| {
         let place = *places.get(document)? as usize;
-        // So large a record is a group by itself.
+        // A record this large is a group by itself.
         sizes[place] = u32::try_from(record.len()).unwrap_or(u32::MAX);
         Some(())
     })?;

@@ -12,38 +12,40 @@ use crate::part::lists::Lists;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::{Progress, Stage};
 
-/// Terms of fewer documents are left out: they are most of all terms and few of the postings. Measured on SciFact
-/// and on 250,000 documents of `benches/search/reorder`: 2, 8 and 32 give indexes of the same size within 0.3%,
-/// 128 one that is 1% larger, 1024 one that is 1 to 4% larger. 2 to 32 take the same processor time within 6%,
-/// 1024 takes 0.37 of it.
+/// Minimum df of a term in the graph. Rarer terms are the majority of all terms and have few of
+/// the postings. Measured on SciFact and on 250,000 documents of `benches/search/reorder`: with 2,
+/// 8 and 32, indexes have the same size within 0.3%; with 128, 1% more; with 1024, 1% to 4% more.
+/// With 2 to 32, processor times are equal within 6%; with 1024 it falls to 37%.
 const LEAST_DF: u64 = 8;
-/// The memory of a posting while the documents are parted: a term in a graph and in that of a half.
+/// Bytes of memory a posting during bisection: a term in a graph and in the graph of a half.
 const POSTING_BYTES: u64 = 4 + 4;
-/// The memory of a document: its number and place in both graphs, its side and gain, a logarithm, both permutations.
+/// Bytes of memory a document: its number and place in both graphs, its side and gain, a
+/// logarithm, both permutations.
 const DOCUMENT_BYTES: u64 = 2 * (4 + 8) + 1 + 8 + 8 + 8;
-/// The memory of a term: its number here, its degrees, its gains, its number in either half.
+/// Bytes of memory a term: its number, its degrees, its gains, its number in each half.
 const TERM_BYTES: u64 = 4 + 8 + 8 + 8;
 
-/// Some documents, and the terms that each has.
+/// Documents, and the terms of each.
 pub(super) struct Graph {
     /// Ascending.
     pub documents: Vec<u32>,
-    /// Where the terms of each document begin, and where those of the last end.
+    /// The start of every document's terms, and the end of the last.
     pub offsets: Vec<usize>,
     pub terms: Vec<u32>,
-    /// Terms are less than that.
+    /// Term numbers are below this.
     pub term_count: usize,
 }
 
 impl Graph {
-    /// The graph of all documents of `part`, with as many of its terms, the most frequent, as there is memory for.
+    /// Builds the graph of all documents of `part`. It has the most frequent terms, as many as the
+    /// memory allows.
     ///
     /// # Errors
-    /// There is no memory for any; the part cannot be read.
+    /// There is too little memory for any term; the part cannot be read.
     pub fn new(part: &Part, how: &Reordering) -> Result<Self> {
         let terms = Terms::new(part, how.memory.reordering_bytes())?;
         log::info!(
-            "graph: {} terms of {} documents or more",
+            "graph: {} terms with a df of at least {}",
             terms.numbers.len(),
             terms.least
         );
@@ -51,7 +53,7 @@ impl Graph {
         progress.begin(Stage::Graph, 2 * terms.postings);
         let count = part.documents() as usize;
         let threads = rayon::current_num_threads();
-        // At least one document each.
+        // Every term has at least one document.
         let each = count.div_ceil(threads).max(1);
         let range = |from: usize, count: usize| from as u32..(from + count) as u32;
 
@@ -113,12 +115,12 @@ impl Graph {
     }
 }
 
-/// The terms that are in the graph.
+/// The terms of the graph.
 struct Terms {
-    /// The least number of documents that they have.
+    /// Their minimum df.
     least: u64,
-    /// The number of each, in the order of the lists: the more frequent, the smaller, so that what is looked up
-    /// most often is together in the cache.
+    /// The number of each term, in the order of the lists. Frequent terms have small numbers, so
+    /// that the data used most often is together in the cache.
     numbers: Vec<u32>,
     postings: u64,
 }
@@ -165,7 +167,8 @@ impl Terms {
         })
     }
 
-    /// Gives every term, and the documents of its list that are within `range`, to `user`, unless it is cancelled.
+    /// Passes every term, and the documents of its list within `range`, to `user`, until it is
+    /// cancelled.
     fn each(
         &self,
         lists: &Lists,
@@ -256,7 +259,7 @@ mod tests {
         );
         each.unwrap();
         seen.sort_unstable();
-        // Documents are numbered from 0 on, and so are terms.
+        // Documents and terms are numbered from 0.
         let expected = (100..200).flat_map(|document| {
             let frequent = terms(document + 1).filter(|&term| term <= 10);
             frequent.map(move |term| (document, term - 1))

@@ -1,4 +1,4 @@
-//! The lists of a part with its documents renumbered.
+//! Writes the lists of a part with renumbered documents.
 
 use std::vec::IntoIter;
 
@@ -10,11 +10,11 @@ use crate::part::lists::{Found, Lists};
 use crate::walk::PostingSource;
 use tokapi_storage::error::Result;
 
-/// Lists of more postings are sorted by several threads.
+/// Minimum number of postings of a list that several threads sort.
 const LONG: usize = 1 << 16;
 
-/// The lists of a part, shard by shard: those of a shard are read, renumbered and sorted on all threads. A
-/// shard has 2^20 postings and its last list, 8 bytes each.
+/// The renumbered lists of a part. Shard by shard, all threads read, renumber and sort them.
+/// Memory: the 2^20 postings of a shard and its last list, 8 bytes each.
 pub(super) struct ReorderedLists<'a> {
     lists: &'a Lists,
     places: &'a [u32],
@@ -22,12 +22,12 @@ pub(super) struct ReorderedLists<'a> {
     /// The next shard.
     shard: usize,
     terms: IntoIter<(Vec<u8>, Vec<u64>)>,
-    /// The rest of the term at hand.
+    /// The rest of the current term.
     rest: IntoIter<u64>,
 }
 
 impl<'a> ReorderedLists<'a> {
-    /// Of `lists`, each document at its place in `places`.
+    /// Renumbers the documents of `lists` by `places`.
     pub fn new(lists: &'a Lists, places: &'a [u32], pool: &'a ThreadPool) -> Self {
         ReorderedLists {
             lists,
@@ -46,7 +46,8 @@ impl<'a> ReorderedLists<'a> {
             .install(|| terms.into_par_iter().map(postings).collect())
     }
 
-    /// The postings of a list, by the new numbers of their documents: these are the high halves, tfs the low.
+    /// The postings of a list, sorted by new document number. The number is the high half of a
+    /// word, the tf the low half.
     fn postings(&self, found: &Found<'_>) -> Result<Vec<u64>> {
         let mut postings = Vec::new();
         let mut cursor = Cursor::new(found)?;

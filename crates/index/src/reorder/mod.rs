@@ -1,7 +1,7 @@
-//! Documents in another order: a part comes in, and the same part with its documents renumbered goes out.
+//! Reordering: a part is written again with its documents renumbered.
 //!
-//! Where documents that share terms are neighbours, gaps are small and fall together, so that lists take fewer
-//! bits, and the bounds of blocks differ more, so that queries leave out more of them.
+//! If documents that share terms are neighbours, gaps are small and clustered, so lists take fewer
+//! bits. The bounds of blocks differ more, so queries skip more blocks.
 
 mod bisect;
 mod documents;
@@ -29,7 +29,8 @@ use tokapi_storage::pipeline::Stages;
 use tokapi_storage::progress::{Progress, Stage};
 use tokapi_weigh::collection::{BuildOptions, thread_pool};
 
-/// Writes `part`, of which nothing is deleted, to `folder`, its documents in another order.
+/// Writes `part` to `folder` with its documents in another order. The part has no deleted
+/// documents.
 pub(crate) fn write(part: &Part, folder: &Path, how: &Reordering) -> Result<PartNote> {
     let pool = thread_pool(&BuildOptions::default().threads(how.threads))?;
     let permutation = pool.install(|| Permutation::new(part, how))?;
@@ -78,7 +79,7 @@ pub(crate) fn write(part: &Part, folder: &Path, how: &Reordering) -> Result<Part
     Ok(note)
 }
 
-/// Writes the lists of fields, if there are any.
+/// Writes the lists of fields, if the part has any.
 fn write_fields(
     part: &Part,
     permutation: &Permutation,

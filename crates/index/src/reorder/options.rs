@@ -1,20 +1,20 @@
-//! How documents are put in another order.
+//! The options of reordering.
 
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
 
-/// An order of documents. Documents of the same score are found in that order.
+/// An order of documents. Search results with equal scores keep this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reorder {
     /// By recursive graph bisection: documents that share terms are neighbours.
     Graph,
-    /// By their ids, byte by byte: pages of one site are neighbours where ids are URLs.
+    /// By ids, compared byte by byte. If ids are URLs, the pages of a site become neighbours.
     Id,
 }
 
-/// How documents are put in another order.
+/// The options of reordering.
 #[derive(Debug, Clone)]
 pub struct Reordering {
     pub(crate) by: Reorder,
@@ -24,7 +24,7 @@ pub struct Reordering {
 }
 
 impl Reordering {
-    /// The order `by`, within the memory that is available, on as many threads as there are processors.
+    /// The order `by`, with the available memory and one thread a processor.
     pub fn new(by: Reorder) -> Self {
         Reordering {
             by,
@@ -34,7 +34,7 @@ impl Reordering {
         }
     }
 
-    /// Finds the order, and writes the documents, within `memory`.
+    /// Limits the memory for finding the order and writing the documents.
     pub fn memory(mut self, memory: Memory) -> Self {
         self.memory = memory;
         self
@@ -46,7 +46,7 @@ impl Reordering {
         self
     }
 
-    /// Reports to `progress`, and ends when that is cancelled.
+    /// Reports to `progress`, and stops if that is cancelled.
     pub fn progress(mut self, progress: Progress) -> Self {
         self.progress = progress;
         self
@@ -60,7 +60,7 @@ impl Reordering {
         ))
     }
 
-    /// Stops an order that has been cancelled.
+    /// Stops if the reordering has been cancelled.
     pub(super) fn check(&self) -> Result<()> {
         self.progress.check()
     }

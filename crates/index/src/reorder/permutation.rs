@@ -1,4 +1,4 @@
-//! Which document comes where.
+//! The permutation of the documents of a part.
 
 use rayon::prelude::*;
 
@@ -10,22 +10,23 @@ use tokapi_storage::error::Result;
 use tokapi_storage::progress::Stage;
 use tokapi_storage::strings::Strings;
 
-/// The memory of a document while ids are sorted, besides its id: the place of that, and both permutations.
+/// Bytes of memory a document takes while ids are sorted, besides its id: the offset of the id,
+/// and both permutations.
 const SORTED_BYTES: u64 = 8 + 4 + 4;
 
-/// Documents after which a cancellation is looked for.
+/// Documents between two tests for cancellation.
 const CHECKED_DOCUMENTS: u32 = 1 << 12;
 
 /// An order of the documents of a part.
 pub(super) struct Permutation {
-    /// The document that comes at each place.
+    /// The document at each place of the new order.
     pub order: Vec<u32>,
-    /// The place of each document.
+    /// The new place of each document.
     pub places: Vec<u32>,
 }
 
 impl Permutation {
-    /// The order of the documents of `part` that is asked for.
+    /// Computes the requested order of the documents of `part`.
     pub fn new(part: &Part, how: &Reordering) -> Result<Self> {
         let order = match how.by {
             Reorder::Graph => bisect::order(Graph::new(part, how)?, &how.progress)?,
@@ -39,14 +40,15 @@ impl Permutation {
     }
 }
 
-/// The documents of `part`, by their ids.
+/// The documents of `part`, sorted by their ids.
 fn by_id(part: &Part, how: &Reordering) -> Result<Vec<u32>> {
     how.progress.begin(Stage::Ids, part.note.documents);
     let needed = SORTED_BYTES * part.note.documents + part.id_bytes();
     if needed > how.memory.reordering_bytes() {
         return Err(Reordering::too_little(needed));
     }
-    // Fewer than 2^32. What is mapped of them may be let go at any time, and is touched again and again here.
+    // Fewer than 2^32. The ids are copied: mapped pages may be released at any time, and sorting
+    // would touch them again and again.
     let mut ids = Strings::with_capacity(part.documents() as usize, part.id_bytes() as usize);
     let mut of_part = part.ids(0..part.documents())?;
     while let Some((document, id)) = of_part.next()? {

@@ -1,6 +1,6 @@
-//! The store of a part with its documents in another order.
+//! Writes the store of a part in a new order of documents.
 //!
-//! Records stand in compressed blocks of which each holds many documents.
+//! Records are stored in compressed blocks of many documents each.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 use tokapi_storage::varint;
 
-/// Blocks that are decompressed at a time, on all threads.
+/// Blocks decompressed together, on all threads.
 const BLOCKS: usize = 128;
 
-/// Writes the records of `store`, at most `most_bytes` of them at a time, on the threads of the pool that this
-/// is called in.
+/// Writes the records of `store` in the new order, with at most `most_bytes` of them in memory, on
+/// the current thread pool.
 pub(super) fn write(
     store: &Store,
     permutation: &Permutation,
@@ -35,7 +35,7 @@ pub(super) fn write(
     writer.finish(note)
 }
 
-/// Writes a record as one piece: its text behind its values, and these behind their length.
+/// Joins the two parts of a record: the length of the values, the values, the text.
 fn join(record: Record<'_>, joined: &mut Vec<u8>) {
     joined.clear();
     varint::push(record.values.len() as u64, joined);
@@ -43,7 +43,7 @@ fn join(record: Record<'_>, joined: &mut Vec<u8>) {
     joined.extend_from_slice(record.text);
 }
 
-/// The record that [`join`] has written.
+/// Splits a record written by [`join`].
 fn split(mut joined: &[u8]) -> Option<Record<'_>> {
     let length = usize::try_from(varint::take(&mut joined)?).ok()?;
     let (values, text) = joined.split_at_checked(length)?;

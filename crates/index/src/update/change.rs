@@ -5,25 +5,25 @@ use tokapi_storage::pipeline::StageTimes;
 use tokapi_storage::scratch::ScratchOptions;
 use tokapi_weigh::collection::BuildOptions;
 
-/// The treatment of a new document whose id is in the index.
+/// The treatment of a new document whose id is in the index already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Repeated {
-    /// Nothing is added.
+    /// Stop with an error; nothing is added.
     #[default]
     Stop,
-    /// The one that is in the index stays.
+    /// Keep the document in the index; the new one is left out.
     Skip,
-    /// It takes the place of the other, at the same moment.
+    /// Replace the document in the index, in the same commit.
     Replace,
 }
 
 /// The treatment of ids to delete that no document has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
-    /// Nothing is deleted.
+    /// Stop with an error; nothing is deleted.
     #[default]
     Stop,
-    /// The others are deleted.
+    /// Delete the documents of the other ids.
     Ignore,
 }
 
@@ -34,19 +34,20 @@ pub struct Appended {
     pub documents: u64,
     /// Documents whose id was in the index already: left out, or replaced.
     pub repeated: u64,
-    /// Where the time went.
+    /// The time of each step.
     pub times: StageTimes,
 }
 
-/// How documents are added to an index.
+/// Options for adding documents to an index.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct AddOptions {
-    /// The treatment of a new document whose id is in the index.
+    /// The treatment of a new document whose id is in the index already.
     pub repeated: Repeated,
-    /// How documents are read and inverted.
+    /// Options for reading and inverting documents.
     pub build: BuildOptions,
-    /// The folders for scratch files, used if the memory is too small; beside the index unless given.
+    /// The folders for scratch files, used if the memory is too small; the folder of the index
+    /// unless given.
     pub scratch: ScratchOptions,
 }
 
@@ -85,7 +86,7 @@ pub struct Added {
 /// The result of a deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deletion {
-    /// Documents.
+    /// Deleted documents.
     pub documents: u64,
     /// The ids that no document has.
     pub unknown: Vec<String>,

@@ -1,4 +1,4 @@
-//! Sets of ids, and the documents of parts that have one of them.
+//! Sets of ids, and a search for their documents in parts.
 
 use std::hash::BuildHasher;
 
@@ -11,12 +11,14 @@ use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 
-/// Ids that are sought at a time, at most. With fewer the ids of the index are walked through more often.
+/// Maximum number of ids sought at a time. With a smaller number, the ids of the index are read
+/// more often.
 const MOST_IDS: usize = 1 << 22;
-/// The memory of an id besides its bytes: its end, and its number in a table that is half full after it has grown.
+/// Bytes of memory an id takes besides its text: its end, and its entry in a hash table that is
+/// half full after it has grown.
 const ID_BYTES: u64 = 8 + 2 * (4 + 1);
 
-/// Some ids, each with a number: that of its turn.
+/// A set of ids, numbered in the order of insertion.
 #[derive(Default)]
 pub(crate) struct IdSet {
     ids: Strings,
@@ -25,7 +27,7 @@ pub(crate) struct IdSet {
 }
 
 impl IdSet {
-    /// Adds an id, unless it is there.
+    /// Adds an id, unless the set has it.
     pub fn insert(&mut self, id: &[u8]) {
         let IdSet {
             ids,
@@ -46,7 +48,7 @@ impl IdSet {
         }
     }
 
-    /// Whether there is no room for more within `memory`.
+    /// Whether `memory` has no room for more ids.
     pub fn is_full(&self, memory: &Memory) -> bool {
         let bytes = self.ids.byte_count() as u64 + ID_BYTES * self.ids.len() as u64;
         self.ids.len() >= MOST_IDS || bytes >= memory.per_document_bytes()
@@ -68,8 +70,8 @@ impl IdSet {
         self.numbers.find(self.hasher.hash_one(id), is_it).copied()
     }
 
-    /// Gives every document of `part` that is not deleted and has one of the ids, with the number of that, to
-    /// `each`.
+    /// Passes every document of `part` that is not deleted and has one of the ids to `each`, with
+    /// the number of the id.
     pub fn each_in(&self, part: &Part, mut each: impl FnMut(u32, u32)) -> Result<()> {
         let live = Renumbered::all(std::slice::from_ref(part))?.remove(0);
         let mut ids = part.ids(0..part.documents())?;
@@ -87,7 +89,7 @@ impl IdSet {
 /// The number of a part, and documents of it.
 pub(super) type InPart = (usize, Vec<u32>);
 
-/// Documents that others have the ids of.
+/// Documents whose ids occur in both the new part and an old part.
 #[derive(Default)]
 pub(super) struct Known {
     /// In the new part, ascending.
@@ -96,7 +98,8 @@ pub(super) struct Known {
     pub old: Vec<InPart>,
 }
 
-/// The documents of `parts` that are not deleted and have the id of one in `new`, and these.
+/// The remaining documents of `parts` whose id a document in `new` has, and those documents of
+/// `new`.
 pub(super) fn ids_of(
     new: &Part,
     parts: &[Part],
@@ -112,7 +115,7 @@ pub(super) fn ids_of(
         let mut ids = IdSet::default();
         let mut of_new = new.ids(from..new.documents())?;
         while let Some((_, id)) = of_new.next()? {
-            // No two are the same.
+            // All ids are distinct.
             ids.insert(id);
             if ids.is_full(memory) {
                 break;
@@ -125,7 +128,8 @@ pub(super) fn ids_of(
                 old.push(document);
             })?;
         }
-        // At most as many as there are documents; none where they are fewer than the manifest tells.
+        // At most the number of documents; none if the part has fewer documents than the manifest
+        // says.
         from = from.saturating_add((ids.len() as u32).max(1));
     }
     known.new.sort_unstable();

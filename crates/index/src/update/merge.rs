@@ -1,4 +1,4 @@
-//! Several parts made one, without what is deleted, and which parts are worth it.
+//! Merges several parts into one without deleted documents, and chooses the parts to merge.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,21 +18,22 @@ use tokapi_storage::pipeline::Stages;
 use tokapi_storage::progress::Progress;
 use tokapi_weigh::collection::{BuildOptions, Documents, thread_pool};
 
-/// Parts of about one size that are merged. Each posting is then written again by each of the
-/// log_8 sizes, and queries go through a few parts of every size.
+/// Number of parts of about one size that are merged. Each posting is then written log_8(n) times,
+/// and queries read a few parts of every size.
 const TIER_PARTS: usize = 8;
 
-/// Documents after which a cancellation is looked for.
+/// Documents between two tests for cancellation.
 const CHECKED_DOCUMENTS: u32 = 1 << 10;
 
-/// Parts with fewer postings are of one size.
+/// Parts with fewer postings count as the same size.
 const SMALL_POSTINGS: u64 = 1 << 16;
 
-/// The parts, neighbours so that documents keep their order, that should be merged next. None where
-/// all is well.
+/// Chooses the parts to merge next. They are neighbours, so that documents keep their order. None
+/// if no merge is needed.
 ///
-/// Sizes are tiers, each of [`TIER_PARTS`] times the postings of the one below. As many of a tier are
-/// merged, with those of lower tiers between them; so is a part alone of which a third is deleted.
+/// Sizes form tiers, each with [`TIER_PARTS`] times the postings of the one below. [`TIER_PARTS`]
+/// parts of a tier are merged, together with smaller parts between them. A single part is
+/// rewritten if a third of it is deleted.
 pub(crate) fn worth_merging(parts: &[PartNote]) -> Option<Range<usize>> {
     let wasteful = |part: &PartNote| 3 * (part.documents - part.live().documents) > part.documents;
     if let Some(place) = parts.iter().position(wasteful) {
@@ -56,14 +57,15 @@ pub(crate) fn worth_merging(parts: &[PartNote]) -> Option<Range<usize>> {
     None
 }
 
-/// Whether a part can have all documents of `parts`.
+/// Whether one part can hold all documents of `parts`.
 pub(crate) fn sum_fits(parts: &[PartNote]) -> bool {
     let documents: u64 = parts.iter().map(|part| part.live().documents).sum();
     u32::try_from(documents).is_ok()
 }
 
-/// Writes the documents of `parts` that are not deleted to `folder`, as one part, on `threads` threads and within
-/// `memory`, mapped pages of `parts` included. Counts postings in `progress` meanwhile if `counts` says so.
+/// Merges the remaining documents of `parts` into one part in `folder`, on `threads` threads and
+/// within `memory`, which includes mapped pages of `parts`. Counts postings in `progress` if
+/// `counts` is set.
 pub(crate) fn write(
     parts: &[Part],
     folder: &Path,
@@ -166,7 +168,7 @@ fn write_store(
     })
 }
 
-/// Copies the documents as sequences of terms, which have other ranks now, where they are kept.
+/// Copies the token sequences of documents, if they are kept, with the ranks of the merged part.
 fn write_tokens(
     parts: &[Part],
     numbers: &[Renumbered],
@@ -186,7 +188,7 @@ fn write_tokens(
     let mut coded = Vec::new();
     for ((part, tokens), numbers) in parts.iter().zip(tokens).zip(numbers) {
         // The code of every rank in the merged part.
-        // As many as there are terms, which are fewer than 2^32.
+        // One entry a term; terms are fewer than 2^32.
         let mut becomes = vec![u32::MAX; part.note.terms as usize];
         for shard in 0..part.lists.shard_count() {
             progress.check()?;
@@ -220,7 +222,7 @@ fn write_tokens(
     writer.finish(note)
 }
 
-/// Documents of part `part` from `from` on that are not deleted, and then of the next ones.
+/// The remaining documents of part `part` from `from` on, and then those of the next parts.
 fn next_batch(
     parts: &[Part],
     numbers: &[Renumbered],

@@ -1,9 +1,9 @@
-//! An index that changes: documents are added as new parts, deleted by new lists of what is no more,
-//! and parts are merged, while others search.
+//! An index that changes: added documents become new parts, deletions write new lists of deleted
+//! documents, and parts are merged, while other processes search.
 //!
-//! New files are written beside the old ones and synced; then a new manifest takes the place of the one before, and
-//! that is the moment of change. A process that is killed leaves the state before, and perhaps files that no manifest
-//! names; the next writer removes them.
+//! New files are written beside the old ones and synced. Then a new manifest replaces the previous
+//! one; this is the commit. A killed process leaves the previous state, and perhaps files that no
+//! manifest names; the next writer removes them.
 
 mod change;
 mod ids;

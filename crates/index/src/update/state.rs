@@ -1,4 +1,4 @@
-//! The state of an index that changes, and the moments at which it does.
+//! The state of an index that changes, and its commits.
 
 use std::fs::File;
 use std::ops::Range;
@@ -22,23 +22,23 @@ use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::sync_folder;
 
-/// The state that a writer and the merging in its background share.
+/// The state shared by a writer and its background merges.
 pub(crate) struct Shared {
     pub path: PathBuf,
     pub threads: usize,
     pub memory: Memory,
-    /// The bound on the memory of the parts that are opened.
+    /// The memory bound of the open parts.
     pub window: Window,
     pub manifest: Mutex<Manifest>,
-    /// The last number that a name was made with, committed or not.
+    /// The highest number used in a name, committed or not.
     pub names: AtomicU64,
-    /// Held for as long as this lives.
+    /// Keeps the index locked.
     pub _lock: File,
 }
 
 impl Shared {
     pub fn manifest(&self) -> MutexGuard<'_, Manifest> {
-        // What is in it is only replaced as a whole.
+        // The content is only replaced as a whole.
         self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -51,7 +51,7 @@ impl Shared {
         manifest.parts.iter().map(open).collect()
     }
 
-    /// A name that no other file or folder of the index has or had.
+    /// A name that no other file or folder of the index has had.
     pub fn new_name(&self, prefix: &str) -> String {
         let before = self.names.fetch_add(1, Ordering::Relaxed);
         format!("{prefix}-{}", before + 1)
@@ -62,7 +62,7 @@ impl Shared {
         NewFolder::create(&self.path, self.new_name(PART))
     }
 
-    /// Writes that `documents` of a part are no more to its folder.
+    /// Writes the list of deleted `documents` of a part to its folder.
     pub fn write_deleted(
         &self,
         part: &Part,
@@ -77,7 +77,8 @@ impl Shared {
         written
     }
 
-    /// Makes `next` the state of the index, and removes files that only the state before needed.
+    /// Commits `next` as the state of the index, and removes files that only the previous state
+    /// needed.
     pub fn commit(&self, manifest: &mut Manifest, mut next: Manifest) -> Result<()> {
         next.names = self.names.load(Ordering::Relaxed);
         next.write(&self.path)?;
@@ -119,13 +120,14 @@ impl Shared {
             next.parts[*number].deleted = Some(note);
             sync_folder(&folder.join(MANIFEST));
         }
-        // A part without documents is of no use.
+        // A part without documents is dropped.
         next.parts.retain(|part| part.live().documents > 0);
         Ok(())
     }
 
-    /// Merges the neighbouring parts that `choose` chooses, from which others may delete meanwhile. Whether
-    /// there were any. Counts postings in `progress` if `counts` says so.
+    /// Merges the neighbouring parts that `choose` returns; documents may be deleted from them
+    /// meanwhile. Returns whether there were any. Counts postings in `progress` if `counts` is
+    /// set.
     pub fn merge(
         &self,
         progress: &Progress,
@@ -133,7 +135,7 @@ impl Shared {
         choose: impl FnOnce(&[PartNote]) -> Option<Range<usize>>,
     ) -> Result<bool> {
         let parts = {
-            // As long as they are opened, nobody removes their files.
+            // Nobody removes the files of open parts.
             let manifest = self.manifest();
             let Some(range) = choose(&manifest.parts) else {
                 return Ok(false);
@@ -158,7 +160,7 @@ impl Shared {
         sync_folder(&folder.path.join(MANIFEST));
         sync_folder(&folder.path);
         let is_merged = |note: &PartNote| parts.iter().any(|part| part.note.name == note.name);
-        // Parts that have vanished meanwhile were all deleted.
+        // Parts that have vanished meanwhile had only deleted documents.
         let place = next.parts.iter().position(is_merged);
         next.parts.retain(|part| !is_merged(part));
         let has_documents = note.live().documents > 0;
@@ -172,7 +174,7 @@ impl Shared {
         Ok(true)
     }
 
-    /// Puts the documents of a part, to which nobody deletes, in another order.
+    /// Reorders the documents of a part. Nothing deletes from it meanwhile.
     pub fn reorder(&self, note: &PartNote, how: &Reordering) -> Result<()> {
         let part = self.open_part(note)?;
         let folder = self.new_folder()?;
@@ -191,7 +193,8 @@ impl Shared {
         Ok(())
     }
 
-    /// The documents deleted from `parts` since they were opened, as numbered when they are merged.
+    /// The documents deleted from `parts` since they were opened, by their numbers in the merged
+    /// part.
     pub fn deleted_since(&self, now: &Manifest, parts: &[Part]) -> Result<Vec<u32>> {
         let mut gone = Vec::new();
         for (part, numbers) in parts.iter().zip(Renumbered::all(parts)?) {

@@ -23,23 +23,24 @@ use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Corpus;
 use tokapi_weigh::collection::{Storage, Stored};
 
-/// An index that can be changed: by one process at a time, while others search what was committed last.
+/// An index that can be changed by one process at a time. Other processes search the last
+/// committed state.
 ///
-/// Parts are merged in the background, as their sizes demand.
+/// Parts are merged in the background, depending on their sizes.
 pub struct IndexWriter {
     shared: Arc<Shared>,
     merging: Option<JoinHandle<Result<()>>>,
-    /// Why parts could not be merged.
+    /// The error of the last background merge.
     failed: Option<Error>,
     progress: Option<Progress>,
 }
 
 impl IndexWriter {
-    /// Opens the index in the folder `path` for changes, merged on `threads` threads.
+    /// Opens the index in the folder `path` for changes. Merges run on `threads` threads.
     ///
     /// # Errors
-    /// There is no index; it is damaged; it has impacts, which any change would make wrong; another process
-    /// changes it.
+    /// There is no index; it is damaged; it stores impacts, which no change can keep valid;
+    /// another process is changing it.
     pub fn open(path: &Path, threads: usize) -> Result<Self> {
         IndexWriter::open_within(path, threads, Memory::available())
     }
@@ -58,7 +59,7 @@ impl IndexWriter {
             )));
         }
         let lock = lock(path)?;
-        // As it is now that nobody else changes it.
+        // The state of the index now that it is locked.
         let manifest = Manifest::read(path)?;
         sweep(path, &manifest);
         Ok(IndexWriter {
@@ -77,8 +78,8 @@ impl IndexWriter {
         })
     }
 
-    /// Reports to `progress`, and not to those of the corpora that are added. When it is cancelled, the change at hand ends and leaves the index as it was, and so
-    /// does the merging in the background.
+    /// Reports to `progress`; the `progress` of added corpora is not used. A cancellation ends the
+    /// current change and the background merge, and leaves the index unchanged.
     pub fn with_progress(mut self, progress: Progress) -> Self {
         self.progress = Some(progress);
         self
@@ -88,25 +89,27 @@ impl IndexWriter {
         self.progress.clone().unwrap_or_default()
     }
 
-    /// The analyzer that cut the terms of the index; new documents must be cut in the same way.
+    /// The analyzer of the index; new documents must use the same.
     ///
     /// # Errors
-    /// It is one that this program does not know.
+    /// This program does not know the analyzer.
     pub fn analyzer(&self) -> Result<Analyzer> {
         Analyzer::new(&self.shared.manifest().analyzer)
     }
 
-    /// The parts of documents that the index keeps besides postings; new documents must keep the same.
+    /// The data of documents that the index keeps besides postings; new documents must keep the
+    /// same.
     pub fn keep(&self) -> Keep {
         self.shared.manifest().keep.clone()
     }
 
-    /// Reads the documents of `corpus` and adds them, all or none: cut by the analyzer of the index, and with all
-    /// that the index keeps of its documents.
+    /// Reads the documents of `corpus` and adds them, all or none. They are cut by the analyzer of
+    /// the index and stored with all data that the index keeps.
     ///
     /// # Errors
-    /// A document cannot be read, unless such are skipped; an id that is in the index, where that stops; an input
-    /// changes meanwhile; files cannot be written or read; it is cancelled.
+    /// A document cannot be read and errors are not skipped; an id is in the index already and
+    /// repeated ids are an error; an input changes meanwhile; files cannot be read or written; the
+    /// addition is cancelled.
     pub fn add(&mut self, corpus: Corpus, options: &AddOptions) -> Result<Added> {
         let mut corpus = match &self.progress {
             Some(progress) => corpus.with_progress(progress.clone()),
@@ -130,12 +133,12 @@ impl IndexWriter {
         })
     }
 
-    /// Adds the documents of `collection` as a new part, all or none. Where the index keeps something of
-    /// them besides postings, `contents` give that.
+    /// Adds the documents of `collection` as a new part, all or none. If the index keeps data of
+    /// documents besides postings, `contents` supplies it.
     ///
     /// # Errors
-    /// The collection was cut by another analyzer; an id that is in the index, where that stops; files cannot be
-    /// written or read; it is cancelled.
+    /// The collection has another analyzer; an id is in the index already and repeated ids are an
+    /// error; files cannot be read or written; the addition is cancelled.
     pub fn append(
         &mut self,
         collection: impl Into<Stored>,
@@ -222,10 +225,11 @@ impl IndexWriter {
         Ok(appended)
     }
 
-    /// Deletes the documents with these ids, all or, where `missing` says so, those that there are.
+    /// Deletes the documents with these ids: all of them, or, depending on `missing`, those that
+    /// exist.
     ///
     /// # Errors
-    /// There is no document with one of the ids, and nothing was deleted; files cannot be written or read.
+    /// No document has one of the ids, and nothing was deleted; files cannot be read or written.
     pub fn delete(
         &mut self,
         ids: impl IntoIterator<Item: AsRef<str>>,
@@ -256,7 +260,7 @@ impl IndexWriter {
             );
         }
         deletion.unknown.sort_unstable();
-        // The same id may have been in several sets.
+        // Several sets may have had the same id.
         deletion.unknown.dedup();
         for (_, found) in &mut found {
             found.sort_unstable();
@@ -281,7 +285,8 @@ impl IndexWriter {
         Ok(deletion)
     }
 
-    /// Merges all parts into one, without deleted documents; into as few as possible if one cannot hold all.
+    /// Merges all parts into one, without deleted documents; into as few as possible if one part
+    /// cannot hold all.
     ///
     /// # Errors
     /// Files cannot be written or read.
@@ -301,7 +306,7 @@ impl IndexWriter {
                 (!is_one).then_some(from..from + count)
             })?;
             let parts = self.shared.manifest().parts.len();
-            // What was merged may have been all deleted.
+            // All documents of the merged parts may have been deleted meanwhile.
             if !merged || parts > from {
                 from += 1;
             }
@@ -311,11 +316,12 @@ impl IndexWriter {
         }
     }
 
-    /// Merges all parts into one, and puts its documents in another order. Documents that are added later come behind
-    /// them, in their own order.
+    /// Merges all parts into one, and reorders its documents. Documents added later follow them in
+    /// their own order.
     ///
     /// # Errors
-    /// As [`IndexWriter::merge`]; there is too little memory for the order. The parts may have been merged then.
+    /// As [`IndexWriter::merge`]; there is too little memory for the order. The parts may have
+    /// been merged before the error.
     pub fn reorder(&mut self, how: &Reordering) -> Result<()> {
         self.merge()?;
         let parts = self.shared.manifest().parts.clone();
@@ -324,10 +330,10 @@ impl IndexWriter {
             .try_for_each(|part| self.shared.reorder(part, how))
     }
 
-    /// Waits until no parts are merged any more.
+    /// Waits for the end of all merges.
     ///
     /// # Errors
-    /// Files cannot be written or read. Additions and deletions are in the index nevertheless.
+    /// Files cannot be read or written. Additions and deletions are committed nevertheless.
     pub fn wait(&mut self) -> Result<()> {
         let merged = self.merging.take().map(JoinHandle::join);
         if let Some(error) = self.failed.take() {
@@ -340,8 +346,8 @@ impl IndexWriter {
         }
     }
 
-    /// Merges parts in the background if that is worth it, unless it is being done. [`IndexWriter::wait`] returns
-    /// its error: the change before has happened.
+    /// Starts a background merge if one is due and none is running. [`IndexWriter::wait`] returns
+    /// its error, because the preceding change is committed already.
     fn start_merging(&mut self) {
         let is_running = |merging: &JoinHandle<_>| !merging.is_finished();
         if self.merging.as_ref().is_some_and(is_running) {
@@ -354,7 +360,7 @@ impl IndexWriter {
         let shared = Arc::clone(&self.shared);
         let progress = self.progress();
         let merge = move || {
-            // A change in the foreground counts meanwhile.
+            // Changes in the foreground may count postings meanwhile.
             while shared.merge(&progress, false, merge::worth_merging)? {}
             Ok(())
         };
@@ -369,12 +375,12 @@ impl IndexWriter {
 
 impl Drop for IndexWriter {
     fn drop(&mut self) {
-        // Whoever wants to know how it ends calls `wait`.
+        // A caller learns the result from `wait`.
         let _ = self.merging.take().map(JoinHandle::join);
     }
 }
 
-/// Some ids in words: the first of them, and how many more there are.
+/// A list of ids for a message: the first of them, and the number of further ones.
 fn named(ids: &[String]) -> String {
     const NAMED: usize = 5;
     let first: Vec<String> = ids.iter().take(NAMED).map(|id| format!("{id:?}")).collect();

@@ -1,5 +1,5 @@
-//! The lists of several parts as those of one: terms ascending, deleted documents left out and the
-//! others numbered without gaps.
+//! The lists of several parts merged into one: terms ascend, deleted documents are left out, and
+//! the others are numbered without gaps.
 
 mod shares;
 
@@ -13,23 +13,23 @@ use tokapi_storage::ranks::Ranks;
 
 pub(crate) use shares::{OwnedShare, PostingSource, Shares};
 
-/// New numbers for the documents of a part that are not deleted.
+/// New numbers for the remaining documents of a part.
 pub(crate) struct Renumbered {
-    /// The first of them.
+    /// The first new number.
     first: u32,
-    /// Those that are not deleted, where some are.
+    /// The remaining documents; none if no document is deleted.
     live: Option<Ranks>,
     /// Whether deleted documents keep their numbers.
     with_gaps: bool,
 }
 
 impl Renumbered {
-    /// The numbers of the documents of `parts`, one part after the other, without gaps.
+    /// Numbers the documents of `parts`, one part after the other, without gaps.
     pub fn all(parts: &[Part]) -> Result<Vec<Renumbered>> {
         Renumbered::of_parts(parts, false)
     }
 
-    /// The numbers that the index of `parts` has for their documents.
+    /// The document numbers of `parts` in their index.
     pub fn as_in_index(parts: &[Part]) -> Result<Vec<Renumbered>> {
         Renumbered::of_parts(parts, true)
     }
@@ -61,13 +61,14 @@ impl Renumbered {
                 true => part.documents(),
                 false => part.note.live().documents as u32,
             };
-            // All together are fewer than 2^32, unless numbers are not looked at: those who do have counted.
+            // The total is below 2^32, unless the caller ignores the numbers; a caller that uses
+            // them has checked the count.
             first = first.wrapping_add(count);
         }
         Ok(renumbered)
     }
 
-    /// The new number of a document; none where it is deleted.
+    /// The new number of a document; none if it is deleted.
     #[inline]
     pub fn of(&self, document: u32) -> Option<u32> {
         match &self.live {
@@ -83,9 +84,9 @@ impl Renumbered {
 pub(crate) struct Walk<'a> {
     streams: Vec<Stream<'a>>,
     numbers: &'a [Renumbered],
-    /// The lists of the term at hand, the last part first: the number of the part, and a cursor.
+    /// The lists of the current term, the last part first: the number of the part, and a cursor.
     rest: Vec<(usize, Cursor<'a>)>,
-    /// The next posting of the block at hand.
+    /// The next posting of the current block.
     at: usize,
 }
 
@@ -109,7 +110,7 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    /// Goes on to the next term. Gives the entry of the one before.
+    /// Advances to the next term. Returns the entry of the previous one.
     fn go_on(&mut self) -> Result<Option<Found<'a>>> {
         let mut next = self.terms.next();
         if next.is_none() && self.shard < self.lists.shard_count() {
@@ -122,7 +123,7 @@ impl<'a> Stream<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Through `lists`, whose documents get the numbers of `numbers`.
+    /// A walk through `lists`, with document numbers from `numbers`.
     pub fn new(
         lists: impl IntoIterator<Item = &'a Lists>,
         numbers: &'a [Renumbered],

@@ -1,16 +1,16 @@
-//! Postings by term, from any source, cut into shares.
+//! Cuts postings by term, from any source, into shares.
 
 use crate::part::encode::{SHARE_POSTINGS, Share};
 use tokapi_storage::error::Result;
 use tokapi_storage::strings::Strings;
 
-/// Postings by term, then by document.
+/// A source of postings, by term, then by document.
 pub(crate) trait PostingSource {
-    /// Goes on to the next term, and puts its name into `term`. Gives its df, at
-    /// least 1; none at the end.
+    /// Advances to the next term, and writes its name to `term`. Returns its df, which is at least
+    /// 1; none at the end.
     fn next_term(&mut self, term: &mut Vec<u8>) -> Result<Option<u64>>;
 
-    /// Adds the next postings of the term: some, or else it is an error, but no more than `room`.
+    /// Appends the next postings of the term: at least one, or returns an error; at most `room`.
     fn take(&mut self, room: usize, documents: &mut Vec<u32>, tfs: &mut Vec<u32>) -> Result<()>;
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Shares<S> {
     source: S,
     term: Vec<u8>,
     df: u64,
-    /// Postings of the term that are still to come.
+    /// Remaining postings of the term.
     left: u64,
 }
 
@@ -71,7 +71,7 @@ impl<S: PostingSource> Shares<S> {
             while self.left > 0 && documents.len() < SHARE_POSTINGS {
                 let before = documents.len();
                 let room = (SHARE_POSTINGS - before) as u64;
-                // At most what there is room for.
+                // At most `room`.
                 let room = room.min(self.left) as usize;
                 self.source.take(room, documents, tfs)?;
                 self.left -= (documents.len() - before) as u64;
@@ -88,7 +88,7 @@ impl OwnedShare {
         self.documents.len()
     }
 
-    /// To be coded.
+    /// The share in the form that the encoder takes.
     pub fn share(&self) -> Share<'_> {
         Share {
             terms: &self.terms,

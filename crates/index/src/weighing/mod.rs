@@ -1,4 +1,4 @@
-//! The weighing of postings: by a formula, or by the impacts that were computed when the index was built.
+//! Weighs postings by a formula, or by the impacts computed when the index was built.
 
 mod weigher;
 
@@ -8,17 +8,17 @@ use tokapi_weigh::formula::{Bm25, UsePart};
 
 pub(crate) use weigher::Weigher;
 
-/// How postings are weighed.
+/// The weighing of postings.
 #[derive(Debug, Clone, Copy)]
 pub struct Weighing {
-    /// The formula; of impacts the one that they were computed by.
+    /// The formula. For impacts, the one that computed them.
     bm25: Bm25,
-    /// The weight of an impact of 1, if lists have impacts in the place of tfs.
+    /// The weight of an impact of 1, if lists store impacts instead of tfs.
     scale: Option<f64>,
 }
 
 impl Weighing {
-    /// By a formula.
+    /// Weighs by a formula.
     pub fn by(bm25: &Bm25) -> Self {
         Weighing {
             bm25: *bm25,
@@ -26,10 +26,11 @@ impl Weighing {
         }
     }
 
-    /// As `index` has it: by `bm25`, unless it has impacts.
+    /// Weighs by `bm25`, or by the impacts of `index` if it has them.
     ///
     /// # Errors
-    /// Parameters out of range; impacts that were computed otherwise, where `bm25` is not the usual formula.
+    /// Parameters are out of range; `bm25` is not the default formula and not the one that
+    /// computed the impacts.
     pub fn of(index: &Index, bm25: &Bm25) -> Result<Self> {
         bm25.check()?;
         let Some(impacts) = index.impacts() else {
@@ -59,13 +60,13 @@ impl Weighing {
         self.scale.is_none()
     }
 
-    /// The factor of the tf part of a term in `df` of `documents` documents.
+    /// The factor of the tf part for a term with this `df` in a collection of `documents`.
     pub fn idf(&self, documents: u64, df: u64) -> f64 {
         let by_formula = || self.bm25.idf(documents, df);
         self.scale.unwrap_or_else(by_formula)
     }
 
-    /// Gives the tf part, a function of tf and L, to `user`. An impact is its own.
+    /// Passes the tf part, a function of tf and L, to `user`. An impact is its own tf part.
     #[inline(always)]
     pub fn with_part<U: UsePart>(&self, user: U) -> U::Output {
         match self.scale {

@@ -1,4 +1,4 @@
-//! The weights of postings at query time, and their bounds.
+//! Computes the weights of postings at query time, and their bounds.
 
 use super::Weighing;
 use crate::part::Part;
@@ -18,7 +18,7 @@ pub(crate) struct Weigher<'a> {
     norms: [f64; 256],
 }
 
-/// The factor by which bounds are above the weights: rounding is not always monotone.
+/// The factor by which bounds exceed weights, because rounding is not always monotone.
 const SLACK: f64 = 1.0 + 1e-6;
 
 impl<'a> Weigher<'a> {
@@ -39,7 +39,7 @@ impl<'a> Weigher<'a> {
         self.part
     }
 
-    /// The length of a document; anything where it makes no difference.
+    /// The length of a document; any number if the formula ignores lengths.
     #[inline]
     pub fn length(&self, document: u32) -> Result<u32> {
         match self.weighing.needs_lengths() {
@@ -48,7 +48,7 @@ impl<'a> Weigher<'a> {
         }
     }
 
-    /// Writes the lengths of `documents`, where they make a difference.
+    /// Writes the lengths of `documents`, if the formula uses lengths.
     #[inline]
     pub fn lengths(&self, documents: &[u32], lengths: &mut [u32; BLOCK]) -> Result<()> {
         match self.weighing.needs_lengths() {
@@ -95,7 +95,7 @@ impl<'a> Weigher<'a> {
         Ok(weight[0])
     }
 
-    /// The bound of the weights in each of the blocks, their signs apart.
+    /// The bound of the absolute weights in each of the blocks.
     pub fn magnitudes(&self, idf: f64, blocks: &[Entry]) -> Vec<f32> {
         let mut bounds = vec![0.0; blocks.len()];
         bound_wide(
@@ -110,7 +110,7 @@ impl<'a> Weigher<'a> {
         bounds
     }
 
-    /// The bound of the weights of postings within `front`, their signs apart.
+    /// The bound of the absolute weights of postings within `front`.
     #[inline]
     pub fn magnitude(&self, idf: f64, front: &[Point]) -> f64 {
         let part = self.weighing.with_part(Bound {
@@ -129,7 +129,7 @@ wide! {
 }
 
 wide! {
-    /// Writes L of these lengths.
+    /// Writes L for these lengths.
     fn norms_wide(bm25: &Bm25, avdl: f64, lengths: &[u32; 256], norms: &mut [f64; 256]) {
         for (norm, &length) in norms.iter_mut().zip(lengths) {
             *norm = bm25.norm_at(length, avdl);
@@ -138,13 +138,13 @@ wide! {
 }
 
 wide! {
-    /// Bounds the tf parts of blocks.
+    /// Computes bounds of the tf parts of blocks.
     fn bound_wide(weighing: &Weighing, bounds: Bounds<'_>) {
         weighing.with_part(bounds);
     }
 }
 
-/// Postings of a term, to be weighed.
+/// Postings of a term to weigh.
 struct Postings<'a> {
     bm25: &'a Bm25,
     avdl: f64,

@@ -1,6 +1,6 @@
-//! The structures of this boundary have the same fields on both sides: `boundary.h` and `boundary.rs` are read as
-//! text, because two fields of one size could be swapped without a difference in any number. C lays the fields of
-//! a structure out in their order, and so does `repr(C)`.
+//! Checks that the structures of the boundary have the same fields on both sides. `boundary.h` and
+//! `boundary.rs` are compared as text, because a swap of two fields of one size would change no
+//! size or offset. C lays out the fields of a structure in order, and so does `repr(C)`.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn in_rust() -> Vec<Structure> {
     structures
 }
 
-/// The structures of `boundary.h`, in the words of Rust.
+/// The structures of `boundary.h`, in Rust's types.
 fn in_c() -> Vec<Structure> {
     let header = include_str!("../../cpp/boundary.h");
     let lines = header
@@ -37,7 +37,7 @@ fn in_c() -> Vec<Structure> {
     let header = lines.collect::<Vec<_>>().join("\n");
     let mut structures = Vec::new();
     for text in header.split("typedef struct ").skip(1) {
-        // Others are known by name only.
+        // Other structures are opaque.
         if let Some((name, text)) = text.split_once(" {\n") {
             let (body, _) = text.split_once(&format!("\n}} {name};")).expect("its end");
             let declarations = body.split(';').map(str::trim);
@@ -48,7 +48,7 @@ fn in_c() -> Vec<Structure> {
     structures
 }
 
-/// The fields that a line of C declares.
+/// The fields declared in a line of C.
 fn fields(declaration: &str) -> Vec<(String, String)> {
     if let Some((_, function)) = declaration.split_once("(*") {
         let (name, _) = function.split_once(')').expect("a pointer to a function");
@@ -70,7 +70,7 @@ fn fields(declaration: &str) -> Vec<(String, String)> {
     names.split(", ").map(field).collect()
 }
 
-/// The name in Rust of a type of C.
+/// The Rust name of a C type.
 fn type_in_rust(name: &str) -> String {
     match name {
         "char" => "c_char".into(),
@@ -133,7 +133,7 @@ fn both_compilers_agree_on_the_sizes() {
         size_of::<Groups>(),
         size_of::<MapperTimes>(),
     ];
-    // SAFETY: the table lasts as long as the program.
+    // SAFETY: the table has static lifetime.
     let api = unsafe { &*tokapi_host_api() };
     assert_eq!(api.sizes, sizes.map(|size| size as u64));
 }

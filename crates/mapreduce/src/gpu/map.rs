@@ -1,4 +1,4 @@
-//! The records of a split, mapped on the device where it can map them, else here.
+//! Maps the records of a split: on the device if it can, otherwise on the host.
 
 use std::ops::Range;
 
@@ -15,14 +15,14 @@ use super::write::{Chunk, has_text_keys};
 use tokapi_storage::error::{Error, Result};
 use tokapi_text::corpus::Skipped;
 
-/// Text of a chunk: places in it have 32 bits.
+/// Maximum size of a chunk's text: positions have 32 bits.
 const MOST_BYTES: usize = 0xFFFF_0000;
 
-/// A thread that maps, with its queue on the device.
+/// A map thread with its queue on the device.
 pub(super) struct MapWorker<J: Job> {
     pub mapper: Mapper,
     pub reader: <J::Input as Input>::Reader,
-    /// For records that the device leaves.
+    /// Maps the records that the device leaves to the host.
     pub emitter: Emitter<J>,
     /// The chunk: record r is `bytes[starts[r]..starts[r + 1]]`.
     pub bytes: Vec<u8>,
@@ -71,7 +71,8 @@ impl<J: Portable> Task<'_, J> {
         })
     }
 
-    /// Maps some of the chunk's records on the device, in halves where they are too many for it.
+    /// Maps some of the chunk's records on the device. If they are too many, each half is mapped
+    /// on its own.
     fn map_records(
         &self,
         worker: &mut MapWorker<J>,
@@ -113,7 +114,7 @@ impl<J: Portable> Task<'_, J> {
         }
     }
 
-    /// Maps records here that the device has left.
+    /// Maps the records that the device left to the host.
     fn map_left(
         &self,
         worker: &mut MapWorker<J>,
@@ -146,10 +147,10 @@ impl<J: Portable> Task<'_, J> {
     }
 }
 
-/// What has been found in a split.
+/// The results of a split.
 struct Found<J: Portable> {
     number: u32,
-    /// The split, for records that the device leaves.
+    /// The split, for records left to the host.
     again: <J::Input as Input>::Split,
     /// In the order of their records.
     runs: Vec<Numbered>,

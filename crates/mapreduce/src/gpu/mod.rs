@@ -1,9 +1,9 @@
 //! The runner `gpu`: map tasks on a device, reduce tasks on the threads of this process.
 //!
-//! A split is a chunk. Several are under way at once, each by a thread with a queue of its own
-//! on the device: one is parsed, one uploaded, one computed on, one written as a run. Chunks need
-//! not fit on the device together, and one that has more pairs than there is memory for is halved. What
-//! the device cannot map, such as a single record with too many pairs, is mapped here.
+//! A split is a chunk. Several threads, each with a queue on the device, process splits at once:
+//! one split is parsed, one uploaded, one computed, one written as a run. Chunks need not fit on
+//! the device together. A chunk with more pairs than the memory holds is halved. Records that the
+//! device cannot map, such as one with too many pairs, are mapped on the host.
 
 mod map;
 mod task;
@@ -30,23 +30,23 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 use tokapi_storage::whole::Staged;
 
-/// Splits that are on the device at once, at most.
+/// Maximum number of splits on the device at once.
 const WORKERS: usize = 16;
 
 /// Maps on a device and reduces on threads.
 #[derive(Debug, Clone)]
 pub struct Gpu {
-    /// How the rest works: threads, memory, scratch files, partitions.
+    /// The options of the host: threads, memory, scratch files, partitions.
     pub threads: Threads,
     /// The build of the kernels.
     pub build: Build,
     /// The device, counted from 0.
     pub device: u32,
-    /// Device memory to use at most; what is free where `None`.
+    /// Maximum device memory in bytes; `None` means the free memory.
     pub memory_bytes: Option<u64>,
-    /// How pairs are sorted.
+    /// The sort algorithm for pairs.
     pub sort: Algorithm,
-    /// Splits of a worker after which the device is lost, for tests of that.
+    /// For tests: splits of a worker after which the device is lost.
     #[doc(hidden)]
     pub fail_after: Option<u64>,
 }
@@ -67,7 +67,7 @@ impl Gpu {
     fn mappers(&self) -> Result<Vec<Mapper>> {
         let workers = self.threads.threads.clamp(1, WORKERS);
         let device = self.build.device(self.device)?;
-        // The build for the host knows of no limit. Some is left for text, and what others need.
+        // The host build has no limit. Some memory is reserved for text and for other programs.
         let free = Some(device.free_bytes / 8 * 7).filter(|&free| free > 0);
         let memory_bytes = free.into_iter().chain(self.memory_bytes).min();
         let options = MapperOptions {

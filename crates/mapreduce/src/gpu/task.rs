@@ -14,8 +14,7 @@ pub(super) struct Task<'a, J: Job> {
 }
 
 impl<J: Job> Task<'_, J> {
-    /// How values are reduced on the device: not at all where that would be to combine them, and this is
-    /// not wanted.
+    /// The reduce function on the device. It keeps all values if combining is switched off.
     pub(super) fn reduce(&self) -> ReduceFunction {
         match self.functors.reduce {
             ReduceFunction::Runs => ReduceFunction::Runs,

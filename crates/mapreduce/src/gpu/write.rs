@@ -1,4 +1,4 @@
-//! What came back from the device, written as a run.
+//! Writes results of the device as a run.
 
 use tokapi_kernels::Groups;
 
@@ -10,7 +10,7 @@ use super::super::run::{Run, RunWriter};
 use super::task::Task;
 use tokapi_storage::error::{Error, Result};
 
-/// What came back from the device.
+/// A result of the device.
 pub(super) struct Chunk<'a> {
     pub has_text_keys: bool,
     pub split: u32,
@@ -72,7 +72,7 @@ impl<J: Portable> Task<'_, J> {
         })
     }
 
-    /// The groups by partition, where there are any but one.
+    /// The groups by partition, if there is more than one partition.
     fn order(&self, chunk: &Chunk<'_>) -> Result<Option<Vec<(u32, u32)>>> {
         let Partitions::Hashed(count) = self.threads.partitions else {
             return Ok(None);
@@ -101,7 +101,7 @@ impl<J: Portable> Task<'_, J> {
         values: &mut Vec<(J::Value, u64)>,
     ) -> Result<()> {
         let key = chunk.key(group)?;
-        // Of what is not counted each value counts as one.
+        // Without counts, each value counts as one.
         let is_one = self.functors.reduce == ReduceFunction::Count && !self.threads.combine;
         for &word in chunk.words(group) {
             let word = if is_one { 1 } else { word };
@@ -136,7 +136,7 @@ impl<J: Portable> Task<'_, J> {
     }
 }
 
-/// Whether keys are texts.
+/// Whether keys are text.
 pub(super) fn has_text_keys(map: MapFunction) -> bool {
     !matches!(
         map,

@@ -10,8 +10,8 @@ use super::super::{
 use super::tsv::{Tsv, decimal, number, tab};
 use tokapi_storage::error::Result;
 
-/// The average length of documents, in terms; what reduce does may be done early, as a combiner,
-/// because counts and sums, unlike averages, can be added.
+/// The average length of documents, in terms. Its combiner does the work of reduce early, because
+/// counts and sums, unlike averages, can be added.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -31,17 +31,17 @@ use tokapi_storage::error::Result;
 #[derive(Serialize, Deserialize)]
 pub struct AverageLength;
 
-/// The sum of some documents' lengths.
+/// The sums of some documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// How many documents.
+    /// Number of documents.
     pub documents: u64,
-    /// Their terms together.
+    /// Their terms in total.
     pub terms: u64,
 }
 
 impl Lengths {
-    /// The average.
+    /// The average length.
     pub fn average(&self) -> f64 {
         self.terms as f64 / self.documents as f64
     }

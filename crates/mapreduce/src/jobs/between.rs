@@ -24,7 +24,7 @@ const DOCUMENTS: &str = "documents.tsv";
 /// Runs the local pass over `documents` into the new folder `folder`.
 ///
 /// # Errors
-/// What the runner says; the folder exists already or cannot be written.
+/// An error of the runner; the folder exists already or cannot be written.
 pub fn write_local(
     runner: &impl Runner,
     documents: Documents,
@@ -56,10 +56,10 @@ pub fn write_local(
     Ok(report)
 }
 
-/// The global pass over what [`write_local`] left in `folder`: the job and its input.
+/// The global pass over the files that [`write_local`] left in `folder`: the job and its input.
 ///
 /// # Errors
-/// The folder is not one of a local pass.
+/// The folder was not written by a local pass.
 pub fn open_global(runner: &impl Runner, folder: &Path, bm25: Bm25) -> Result<(GlobalPass, Lines)> {
     if !folder.join(LISTS).is_file() {
         return Err(Error::Usage(format!(

@@ -19,7 +19,7 @@ use tokapi_storage::error::Result;
 use tokapi_text::corpus::{OnError, Skipped};
 use tokapi_weigh::formula::Bm25;
 
-/// The one-pass job of the literature; gives what `tokapi weigh` gives, to the last bit.
+/// The one-pass job of the literature. Its results equal those of `tokapi weigh` to the last bit.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,17 +43,19 @@ use tokapi_weigh::formula::Bm25;
 pub struct WeighOnePass {
     on_error: OnError,
     weigher: Weigher,
-    /// Where the postings of a term go that are too many, and what they may take in memory.
+    /// The storage for the postings of a very frequent term, and their memory limit.
     #[serde(with = "tokapi_storage::paths")]
     scratch: PathBuf,
     held_bytes: u64,
 }
 
-/// The postings of a term that are held as they are; more are encoded, and may go to scratch.
+/// Maximum number of postings of a term kept unencoded; further ones are encoded, and may go to
+/// scratch.
 const MOST_POSTINGS: usize = 1 << 18;
 
 impl WeighOnePass {
-    /// A job that weighs by `bm25`; where errors are skipped, documents whose id is taken are left
+    /// A job that weighs by `bm25`. If errors are skipped, documents with a repeated id are left
+    /// out.
     /// out.
     pub fn new(bm25: Bm25, on_error: OnError) -> Self {
         WeighOnePass {
@@ -64,13 +66,13 @@ impl WeighOnePass {
         }
     }
 
-    /// Documents that were left out because their id was taken.
+    /// Documents left out because of a repeated id.
     pub fn skipped(&self) -> &Skipped {
         &self.weigher.table.skipped
     }
 }
 
-/// Postings of a term that came before those at hand.
+/// Earlier postings of the current term.
 #[derive(Default)]
 struct EarlierPostings {
     count: u64,
@@ -78,7 +80,7 @@ struct EarlierPostings {
 }
 
 impl EarlierPostings {
-    /// Takes postings over.
+    /// Moves postings in.
     fn put_aside(
         &mut self,
         job: &WeighOnePass,
@@ -130,10 +132,10 @@ impl Job for WeighOnePass {
         let most = places.size_hint().0.min(MOST_POSTINGS);
         let mut documents: Vec<u32> = Vec::with_capacity(most);
         let mut tfs: Vec<u32> = Vec::with_capacity(most);
-        // df is known, and weights can be, when all postings have come.
+        // df is known, and weights can be computed, only after all postings have arrived.
         let mut earlier = EarlierPostings::default();
         let (mut last, mut put_aside) = (None, Ok(()));
-        // Places come in the order of the input: those of a document are neighbours.
+        // Places ascend as in the input, so the postings of a document are neighbours.
         places.for_each(|place| match tfs.last_mut() {
             Some(tf) if last == Some(place) => *tf += 1,
             _ => {

@@ -1,4 +1,4 @@
-//! How likely is a term in a document that has another one?
+//! The probability of a term in a document that has another term.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use tokapi_storage::error::Result;
 
 /// Pr[t1 | t2]: the share of the documents with t2 that have t1 too.
 ///
-/// The values of t2 are a mark for every document that has it and the other terms of that
-/// document. The secondary key puts the marks first, so that their number is known when the
-/// first t1 comes, and equal t1 together: nothing need be held.
+/// The values of t2 are a mark for every document that has it, and the other terms of that
+/// document. The secondary key puts the marks first, so their number is known before the first t1.
+/// It also groups equal t1, so no values are held.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct Cooccurrence;
 impl Job for Cooccurrence {
     type Input = Documents;
     type Key<'a> = &'a str;
-    /// None is the mark, and less than any term.
+    /// None is the mark; it is less than any term.
     type Value = Option<Box<str>>;
     type Note = ();
     /// t2, t1, Pr[t1 | t2].
@@ -90,7 +90,7 @@ impl Job for Cooccurrence {
     }
 }
 
-/// The terms of a document, each once, in order.
+/// The distinct terms of a document, in order.
 fn distinct<'a>(document: &Document<'a>) -> Vec<&'a str> {
     let mut terms: Vec<&str> = document.terms().collect();
     terms.sort_unstable();

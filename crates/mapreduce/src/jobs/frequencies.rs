@@ -1,5 +1,5 @@
-//! The df table between the two passes of BM25: in memory while it fits, else in its file, which
-//! is in the order of terms.
+//! The df table between the two passes of BM25: in memory if it fits, otherwise in its file, which
+//! is sorted by term.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::rows::{each_row, row};
 use tokapi_storage::error::{Error, Result};
 
-/// About so many bytes of the file are read together; of each such block the first term is in
+/// Approximate number of bytes of the file read together. The first term of each such block is in
 /// memory.
 const BLOCK_BYTES: u64 = 8 << 10;
-/// Blocks that are kept: tasks take terms in order, each its own.
+/// Number of cached blocks. Each task reads terms in order, at its own position.
 const KEPT_BLOCKS: usize = 64;
-/// What a term takes in memory beside its bytes.
+/// Bytes of memory a term takes besides its text.
 const TERM_BYTES: u64 = 48;
 
 /// df by term.
@@ -32,7 +32,7 @@ pub(super) enum FrequencyTable {
 pub(super) struct FrequencyFile {
     #[serde(with = "tokapi_storage::paths")]
     path: PathBuf,
-    /// The first term of every block, and where it stands.
+    /// The first term of every block, and the block's position.
     blocks: Vec<(Box<[u8]>, u64)>,
     length: u64,
     #[serde(skip)]
@@ -44,7 +44,7 @@ pub(super) struct FrequencyFile {
 /// Blocks by number modulo [`KEPT_BLOCKS`].
 struct KeptBlocks(Vec<Mutex<KeptBlock>>);
 
-/// A block with its number, once there is one.
+/// A block with its number, once it is loaded.
 type KeptBlock = Option<(usize, Arc<Block>)>;
 
 /// The terms of a block, ascending.
@@ -57,10 +57,10 @@ impl Default for KeptBlocks {
 }
 
 impl FrequencyTable {
-    /// The table in the file `path`, in memory if it takes at most `memory_bytes`.
+    /// The table in the file `path`, loaded to memory if it takes at most `memory_bytes`.
     ///
     /// # Errors
-    /// The file cannot be read, or is no df table.
+    /// The file cannot be read, or is not a df table.
     pub(super) fn open(path: &Path, memory_bytes: u64) -> Result<Self> {
         let (mut terms, mut bytes) = (HashMap::new(), 0);
         let mut file = FrequencyFile {
@@ -100,7 +100,7 @@ impl FrequencyTable {
         }
     }
 
-    /// The df of a term; none where no document has it.
+    /// The df of a term; none if no document has it.
     ///
     /// # Errors
     /// The file cannot be read, or has been changed.

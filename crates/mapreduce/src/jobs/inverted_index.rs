@@ -1,4 +1,4 @@
-//! Which documents have a term?
+//! The documents of every term.
 
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
@@ -13,10 +13,10 @@ use super::tsv::Tsv;
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::{OnError, Skipped};
 
-/// Postings whose documents are looked up together.
+/// Number of postings whose documents are looked up together.
 const FETCHED: usize = 1 << 12;
 
-/// Posting lists, their documents in the order of the input by secondary key.
+/// Posting lists; the secondary key puts their documents in the order of the input.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,7 +42,7 @@ pub struct InvertedIndex {
 }
 
 impl InvertedIndex {
-    /// The job; where errors are skipped, documents whose id is taken are left out.
+    /// The job. If errors are skipped, documents with a repeated id are left out.
     pub fn new(on_error: OnError) -> Self {
         InvertedIndex {
             on_error,
@@ -50,7 +50,7 @@ impl InvertedIndex {
         }
     }
 
-    /// Documents that were left out because their id was taken.
+    /// Documents left out because of a repeated id.
     pub fn skipped(&self) -> &Skipped {
         &self.table.skipped
     }
@@ -59,7 +59,7 @@ impl InvertedIndex {
 impl Job for InvertedIndex {
     type Input = Documents;
     type Key<'a> = &'a str;
-    /// A document, and how often the term occurs in it.
+    /// A document, and the term's number of occurrences in it.
     type Value = (DocumentPlace, u32);
     type Note = DocumentNotes;
     /// Term, id, tf.
@@ -97,7 +97,7 @@ impl Job for InvertedIndex {
             }
             return Ok(());
         }
-        // The table is asked for some at a time, which come in the order of the input.
+        // The table is read for several postings at a time, in the order of the input.
         let mut postings = postings.peekable();
         let mut some: Vec<(u32, u32)> = Vec::new();
         while postings.peek().is_some() {

@@ -1,4 +1,4 @@
-//! Jobs, each a file: the examples of the framework, and what `tokapi mapreduce` runs.
+//! Jobs, one a file: the examples of the framework, and the jobs of `tokapi mapreduce`.
 
 mod average_length;
 mod between;

@@ -1,4 +1,4 @@
-//! Names and their numbers, which go by their order: in memory while they fit, else on scratch.
+//! Names, numbered in sorted order: in memory if they fit, otherwise on scratch.
 
 use hashbrown::HashTable;
 
@@ -7,14 +7,14 @@ use super::store::{DocumentStore, DocumentWriter, FRAME_DOCUMENTS};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::strings::Strings;
 
-/// Names, ascending; that of number n is the nth.
+/// Names, ascending; name n is the nth.
 pub(super) struct Names {
-    /// A name is the id of a document; lengths are not used.
+    /// The store of documents, with names as ids; lengths are not used.
     store: DocumentStore,
     lookup: Lookup,
 }
 
-/// What finds a name.
+/// The search structure.
 enum Lookup {
     /// The numbers of names in memory, by hash.
     Hashed(HashTable<u32>),
@@ -23,7 +23,7 @@ enum Lookup {
 }
 
 impl Names {
-    /// How many there are.
+    /// Number of names.
     pub(super) fn count(&self) -> u32 {
         // Fewer than 2^32: the writer counted them.
         self.store.len() as u32
@@ -32,7 +32,7 @@ impl Names {
     /// The number of a name.
     ///
     /// # Errors
-    /// There is no such name; the scratch file cannot be read, or is damaged.
+    /// The name does not exist; the scratch file cannot be read, or is damaged.
     pub(super) fn number(&self, name: &[u8]) -> Result<u32> {
         let found = match (&self.lookup, &self.store) {
             (Lookup::Hashed(numbers), DocumentStore::Memory { ids, .. }) => numbers
@@ -43,7 +43,7 @@ impl Names {
             (Lookup::Firsts(firsts), store) => {
                 let frames = firsts.len();
                 let (mut from, mut to) = (0, frames);
-                // The last frame whose first name is not behind this one.
+                // The last frame whose first name is not greater than this one.
                 while from < to {
                     let middle = from.midpoint(to);
                     match firsts.get(middle) <= name {
@@ -71,10 +71,10 @@ impl Names {
         })
     }
 
-    /// Gives all names to `each`, in order.
+    /// Passes all names to `each`, in order.
     ///
     /// # Errors
-    /// The scratch file cannot be read, or is damaged; what `each` says.
+    /// The scratch file cannot be read, or is damaged; an error of `each`.
     pub(super) fn each(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.store.fetch(0..self.count(), |name, _| each(name))
     }
@@ -95,10 +95,10 @@ impl<'a> NamesWriter<'a> {
         }
     }
 
-    /// Adds a name, greater than all before.
+    /// Adds a name, which is greater than all previous ones.
     ///
     /// # Errors
-    /// 2^32 names; the scratch file cannot be written.
+    /// There are 2^32 names; the scratch file cannot be written.
     pub(super) fn push(&mut self, name: &[u8]) -> Result<()> {
         let number = self
             .store

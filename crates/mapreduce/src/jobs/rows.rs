@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use tokapi_storage::error::{Error, Place, Position, Result};
 
-/// Gives the lines of a table to `each`: where the line stands, its bytes with its end, its text
-/// and its number.
+/// Passes the lines of a table to `each`: the position of the line, its bytes with the line end,
+/// its text and its number.
 pub(super) fn each_row<N: FromStr>(
     path: &Path,
     mut each: impl FnMut(u64, u64, &[u8], N) -> Result<()>,

@@ -1,4 +1,4 @@
-//! Lines in order.
+//! Sorts lines.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use super::super::{
 };
 use tokapi_storage::error::Result;
 
-/// Sorts lines by their bytes. The framework sorts; run with [`Partitions::Ranges`], whose cuts are
-/// sampled from the sorted runs, partitions of about equal size are in order one after the other.
-/// Equal lines travel as one with their number.
+/// Sorts lines by their bytes. The framework sorts. With [`Partitions::Ranges`], whose cuts are
+/// sampled from the sorted runs, partitions have about equal sizes, and their concatenation is
+/// sorted. Consecutive equal lines travel as one line and a count.
 ///
 /// [`Partitions::Ranges`]: crate::Partitions::Ranges
 ///

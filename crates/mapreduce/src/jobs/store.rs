@@ -1,4 +1,4 @@
-//! Ids and lengths of documents, by number: in memory while they fit, else in a checked scratch
+//! Ids and lengths of documents by number: in memory if they fit, otherwise in a checked scratch
 //! file that is read a few documents at a time.
 
 use std::path::Path;
@@ -14,8 +14,8 @@ use tokapi_storage::strings::Strings;
 use tokapi_storage::varint;
 use tokapi_storage::whole::StagedFolder;
 
-/// Documents in a frame: those of one are read together, so few; of every frame its place is in
-/// memory, so not too few.
+/// Documents in a frame. A frame is read as a whole, so the number is small. The position of every
+/// frame is in memory, so the number is not too small.
 pub(super) const FRAME_DOCUMENTS: usize = 64;
 
 /// Ids and lengths by number.
@@ -29,12 +29,12 @@ pub(super) enum DocumentStore {
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredDocuments {
     file: FrameFile,
-    /// Where frames begin, and where the last one ends.
+    /// The start of each frame, and the end of the last.
     places: Vec<u64>,
     count: usize,
     #[serde(skip)]
     open: OnceLock<OpenFrames>,
-    /// The folder of the file, which vanishes with it, where the file was made.
+    /// The folder of the file, removed with it; none if this process did not create the file.
     #[serde(skip)]
     _folder: Option<Arc<StagedFolder>>,
 }
@@ -57,13 +57,13 @@ impl DocumentStore {
         }
     }
 
-    /// Gives id and length of every document of `numbers` to `each`; fastest where they ascend.
+    /// Passes id and length of every document of `numbers` to `each`; fastest if they ascend.
     ///
     /// # Errors
-    /// The scratch file cannot be read, or is damaged; what `each` says.
+    /// The scratch file cannot be read, or is damaged; an error of `each`.
     ///
     /// # Panics
-    /// When there is no such document.
+    /// Panics if a document does not exist.
     pub(super) fn fetch(
         &self,
         numbers: impl IntoIterator<Item = u32>,
@@ -86,13 +86,13 @@ impl DocumentStore {
     }
 }
 
-/// Some documents that stand together in a file.
+/// A frame of consecutive documents.
 #[derive(Default)]
 struct StoredFrame {
-    /// Its number, once there is one.
+    /// Its number, once it is loaded.
     number: Option<usize>,
     buffer: Vec<u8>,
-    /// Where ids stand in the buffer, and lengths.
+    /// The ranges of the ids in the buffer, and the lengths.
     documents: Vec<(std::ops::Range<usize>, u32)>,
 }
 
@@ -137,7 +137,7 @@ impl StoredFrame {
     }
 }
 
-/// Documents that are being stored.
+/// Stores documents.
 pub(super) struct DocumentWriter<'a> {
     room: &'a Room,
     ids: Strings,
@@ -145,7 +145,7 @@ pub(super) struct DocumentWriter<'a> {
     file: Option<StoredWriter>,
 }
 
-/// Documents that go to a file.
+/// Writes documents to a file.
 struct StoredWriter {
     folder: Arc<StagedFolder>,
     file: FrameWriter,
@@ -178,10 +178,10 @@ impl<'a> DocumentWriter<'a> {
             .map_err(|_| Error::Limit("the collection has 2^32 or more documents; split it".into()))
     }
 
-    /// Adds a document, which is called by its number where `id` is empty.
+    /// Adds a document; if `id` is empty, its number is its name.
     ///
     /// # Errors
-    /// 2^32 documents; the scratch file cannot be written.
+    /// There are 2^32 documents; the scratch file cannot be written.
     pub(super) fn push(&mut self, id: &[u8], length: u32) -> Result<()> {
         let mut number = itoa::Buffer::new();
         let id = match id {
@@ -193,7 +193,7 @@ impl<'a> DocumentWriter<'a> {
         }
         self.ids.push(id);
         self.lengths.push(length);
-        // A place and a length, and a norm where documents are weighed.
+        // Memory: an offset and a length, and a norm if documents are weighed.
         let held_bytes = self.ids.byte_count() as u64 + 20 * self.lengths.len() as u64;
         match held_bytes <= self.room.memory_bytes {
             true => Ok(()),
@@ -201,7 +201,7 @@ impl<'a> DocumentWriter<'a> {
         }
     }
 
-    /// Moves all to a file.
+    /// Moves all documents to a file.
     fn spill(&mut self) -> Result<()> {
         let mut file = StoredWriter::create(&self.room.scratch)?;
         let ids = std::mem::take(&mut self.ids);
@@ -227,7 +227,7 @@ impl<'a> DocumentWriter<'a> {
 impl StoredWriter {
     fn create(scratch: &Path) -> Result<Self> {
         let folder = scratch_folder(scratch)?;
-        // Worker processes read it too, wherever they were started.
+        // The path is absolute: worker processes with other working directories read the file too.
         let path = std::path::absolute(folder.temporary())
             .map_err(tokapi_storage::scratch::frames::scratch(folder.temporary()))?;
         let file = FrameWriter::create(path.join("documents"), u64::from(std::process::id()))?;

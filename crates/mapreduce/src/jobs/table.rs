@@ -1,4 +1,4 @@
-//! The documents of an input: noted by map tasks, known to reduce tasks.
+//! The documents of an input: map tasks note them, and reduce tasks look them up.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use tokapi_text::corpus::{OnError, Skipped};
 use tokapi_weigh::collection::repeated_id;
 use tokapi_weigh::formula::Statistics;
 
-/// What a map task tells of its documents: ids, lengths in terms, and where files begin.
+/// A map task's note of its documents: ids, lengths in terms, and the starts of files.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct DocumentNotes {
     ids: String,
@@ -23,7 +23,7 @@ pub struct DocumentNotes {
     files: Vec<(u32, NotedPath)>,
 }
 
-/// The path of a file, whatever its bytes.
+/// The path of a file, as arbitrary bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct NotedPath(#[serde(with = "tokapi_storage::paths")] PathBuf);
 
@@ -51,29 +51,29 @@ impl DocumentNotes {
     }
 }
 
-/// Bytes of memory for every document whose id is looked at in one pass: its hash and its number.
+/// Bytes of memory a document takes in a pass over ids: its hash and its number.
 const HASHED_BYTES: u64 = 16;
 
 /// All documents, by number.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct DocumentTable {
-    /// By number in the input, those included that are left out.
+    /// The store, by number in the input; documents that are left out are included.
     store: DocumentStore,
-    /// The number that the first document of every split has in the input.
+    /// The number in the input of every split's first document.
     firsts: Vec<u32>,
-    /// Documents, by their number in the input, whose id an earlier one has: they are left out.
+    /// Documents, by number in the input, that repeat the id of an earlier one: they are left out.
     gone: Vec<u32>,
-    /// The terms of all documents that are not left out.
+    /// The total number of terms of the remaining documents.
     total_length: u64,
     pub skipped: Skipped,
 }
 
 impl DocumentTable {
-    /// Puts the notes of all splits together, in memory or on scratch.
+    /// Combines the notes of all splits, in memory or on scratch.
     ///
     /// # Errors
-    /// Two documents have one id, and such are not skipped; 2^32 documents; scratch files cannot
-    /// be read or written.
+    /// Two documents have the same id and errors are not skipped; there are 2^32 documents;
+    /// scratch files cannot be read or written.
     pub(crate) fn new(
         notes: &Records<DocumentNotes>,
         on_error: OnError,
@@ -102,7 +102,7 @@ impl DocumentTable {
         Ok(table)
     }
 
-    /// Documents in memory, known by number alone, not by place.
+    /// Documents in memory, accessible by number but not by place.
     pub(super) fn in_memory_of(documents: impl IntoIterator<Item = (Vec<u8>, u32)>) -> Self {
         let (mut ids, mut lengths) = (Strings::default(), Vec::new());
         for (id, length) in documents {
@@ -143,17 +143,18 @@ impl DocumentTable {
         Ok(())
     }
 
-    /// Every document whose id an earlier one has, with the first that has it, ascending.
+    /// Every document that repeats the id of an earlier one, with the first document of that id,
+    /// ascending.
     ///
-    /// The ids are hashed, and those of one share of all hashes looked at in a pass: as many
-    /// passes as `memory_bytes` make necessary.
+    /// The ids are hashed. Each pass handles one range of hashes; `memory_bytes` determines the
+    /// number of passes.
     fn repeated(&self, memory_bytes: u64) -> Result<Vec<(u32, u32)>> {
         // Fewer than 2^32: they were counted.
         let documents = self.store.len() as u32;
         let needed = u64::from(documents) * HASHED_BYTES;
         let passes = needed.div_ceil(memory_bytes.max(HASHED_BYTES));
         let mut repeated = Vec::new();
-        // Hashes are even: a share is hardly ever larger than this, and may be.
+        // Hashes are uniform, so a range is hardly ever larger than this; a larger one is allowed.
         let share = self.store.len() / passes.max(1) as usize;
         for pass in 0..passes {
             let mut hashed: Vec<(u64, u32)> = Vec::with_capacity(share + share / 16);
@@ -176,7 +177,7 @@ impl DocumentTable {
         Ok(repeated)
     }
 
-    /// Adds those of a group of one hash that have the id of an earlier one.
+    /// Adds the documents of a group of one hash that repeat the id of an earlier one.
     fn same_ids(&self, group: &[(u64, u32)], repeated: &mut Vec<(u32, u32)>) -> Result<()> {
         let mut firsts: HashMap<Vec<u8>, u32> = HashMap::new();
         let numbers = || group.iter().map(|&(_, number)| number);
@@ -192,12 +193,12 @@ impl DocumentTable {
         })
     }
 
-    /// How many documents are not left out.
+    /// Number of remaining documents.
     pub(crate) fn len(&self) -> usize {
         self.store.len() - self.gone.len()
     }
 
-    /// The number that the document at `place` has in the input; none where it is left out.
+    /// The number in the input of the document at `place`; none if it is left out.
     #[inline]
     pub(crate) fn input_number(&self, place: DocumentPlace) -> Option<u32> {
         let number = self.firsts[place.split as usize] + place.index;
@@ -205,18 +206,18 @@ impl DocumentTable {
         (!is_gone).then_some(number)
     }
 
-    /// The number of a document among those that are not left out, by that in the input.
+    /// The number of a document among the remaining ones, from its number in the input.
     #[inline]
     pub(crate) fn number(&self, input_number: u32) -> u32 {
         match self.gone.is_empty() {
             true => input_number,
-            // As many as there are documents at the most.
+            // At most the number of documents.
             false => input_number - self.gone.partition_point(|&gone| gone < input_number) as u32,
         }
     }
 
-    /// The ids and lengths of all documents by number, where all are in memory and none is left
-    /// out.
+    /// The ids and lengths of all documents by number; none if they are not in memory or some are
+    /// left out.
     pub(crate) fn in_memory(&self) -> Option<(&Strings, &[u32])> {
         match &self.store {
             DocumentStore::Memory { ids, lengths } if self.gone.is_empty() => Some((ids, lengths)),
@@ -224,10 +225,10 @@ impl DocumentTable {
         }
     }
 
-    /// Gives id and length of the documents that have `numbers` in the input to `each`.
+    /// Passes id and length of the documents with these `numbers` in the input to `each`.
     ///
     /// # Errors
-    /// A scratch file cannot be read, or is damaged; what `each` says.
+    /// A scratch file cannot be read, or is damaged; an error of `each`.
     pub(crate) fn fetch(
         &self,
         numbers: impl IntoIterator<Item = u32>,
@@ -236,7 +237,7 @@ impl DocumentTable {
         self.store.fetch(numbers, each)
     }
 
-    /// Gives id and length of every document that is not left out to `each`, in order.
+    /// Passes id and length of every remaining document to `each`, in order.
     ///
     /// # Errors
     /// As [`DocumentTable::fetch`].
@@ -253,7 +254,7 @@ impl DocumentTable {
     /// The set of the documents at `places`.
     ///
     /// # Errors
-    /// What `places` say.
+    /// An error of `places`.
     pub(crate) fn set(
         &self,
         places: impl Iterator<Item = Result<DocumentPlace>>,
@@ -277,7 +278,7 @@ impl DocumentTable {
     }
 }
 
-/// Some of all documents: a bit for each.
+/// A set of documents: one bit for each.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct DocumentSet {
     firsts: Vec<u32>,
@@ -290,14 +291,14 @@ impl DocumentSet {
         self.words[word] & bit != 0
     }
 
-    /// The word of a document, and its bit in it.
+    /// The word and the bit of a document.
     fn bit(&self, place: DocumentPlace) -> (usize, u64) {
         let number = (self.firsts[place.split as usize] + place.index) as usize;
         (number / 64, 1 << (number % 64))
     }
 }
 
-/// A table of documents that come one by one, all with ids that differ.
+/// Builds a table of documents with distinct ids, one by one.
 pub(super) struct DocumentTableWriter<'a> {
     store: DocumentWriter<'a>,
     total_length: u64,
@@ -315,14 +316,14 @@ impl<'a> DocumentTableWriter<'a> {
     /// Adds a document.
     ///
     /// # Errors
-    /// 2^32 documents; the scratch file cannot be written.
+    /// There are 2^32 documents; the scratch file cannot be written.
     pub(super) fn push(&mut self, id: &[u8], length: u32) -> Result<()> {
         self.total_length += u64::from(length);
         self.store.push(id, length)?;
         self.store.count().map(drop)
     }
 
-    /// The table, whose documents are known by number alone, not by place.
+    /// The table; its documents are accessible by number but not by place.
     pub(super) fn finish(self) -> Result<DocumentTable> {
         Ok(DocumentTable {
             store: self.store.finish()?,

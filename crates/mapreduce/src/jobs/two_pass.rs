@@ -1,8 +1,8 @@
-//! BM25 in two passes, chunk by chunk: term lists and a df table stand between them.
+//! BM25 in two passes, chunk by chunk. Term lists and a df table connect the passes.
 //!
-//! The local pass needs no global statistic: it makes the term lists of every chunk. From these
-//! comes the df table. The global pass takes the lists, in pieces of any size, and weighs each
-//! posting at once, because the table, N and the lengths are known.
+//! The local pass needs no global statistics: it makes the term lists of every chunk. The df table
+//! is computed from these lists. The global pass reads the lists, in pieces of any size, and
+//! weighs each posting at once, because the table, N and the lengths are known.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,14 +33,14 @@ pub struct LocalPosting<'a> {
     pub chunk: u32,
     /// The term.
     pub term: &'a str,
-    /// The document's number among all.
+    /// The document's number in the input.
     pub document: u32,
-    /// How often the term occurs in it.
+    /// The term's number of occurrences in it.
     pub tf: u32,
 }
 
 impl LocalPass {
-    /// The job; where errors are skipped, documents whose id is taken are left out.
+    /// The job. If errors are skipped, documents with a repeated id are left out.
     pub fn new(on_error: OnError) -> Self {
         LocalPass {
             on_error,
@@ -48,21 +48,22 @@ impl LocalPass {
         }
     }
 
-    /// Gives the id and the length of every document, by number, to `each`, once the job has run.
+    /// Passes the id and the length of every document, by number, to `each`. Valid after the job
+    /// has run.
     ///
     /// # Errors
-    /// Scratch files cannot be read; what `each` says.
+    /// Scratch files cannot be read; an error of `each`.
     pub fn documents(&self, each: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
         self.table.fetch_all(each)
     }
 
-    /// Documents that were left out because their id was taken.
+    /// Documents left out because of a repeated id.
     pub fn skipped(&self) -> &Skipped {
         &self.table.skipped
     }
 }
 
-/// Term, document's number, tf; the term as it is, which has neither tabs nor line ends.
+/// Term, document's number, tf. The term is unescaped: it has neither tabs nor line ends.
 impl Tsv for LocalPosting<'_> {
     fn push(&self, text: &mut Vec<u8>) {
         text.extend_from_slice(self.term.as_bytes());
@@ -129,7 +130,7 @@ impl Job for LocalPass {
         Ok(())
     }
 
-    /// Chunk by chunk: each is one partition's alone.
+    /// All pairs of a chunk are in one partition.
     fn partition(&self, (chunk, _): &(u32, &str), _: u64, partitions: u32) -> u32 {
         chunk % partitions
     }
@@ -182,8 +183,8 @@ pub struct GlobalPass {
 }
 
 impl GlobalPass {
-    /// The job, with what is known of all chunks: documents with their lengths, by number, and
-    /// the df table; all in memory.
+    /// The job, with the global facts: documents with their lengths, by number, and the df table,
+    /// all in memory.
     pub fn new(
         bm25: Bm25,
         documents: impl IntoIterator<Item = (Vec<u8>, u32)>,
@@ -218,7 +219,7 @@ impl GlobalPass {
 const WRONG: &str = "it is no posting of a term list; run bm25-local again";
 const UNREADABLE: &str = "the df table cannot be read; run bm25-local again";
 
-/// Postings of a term that are held together.
+/// Number of postings of a term held together.
 const MOST_POSTINGS: usize = 1 << 14;
 
 impl Job for GlobalPass {

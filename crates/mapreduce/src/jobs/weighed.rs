@@ -1,4 +1,4 @@
-//! The weighed postings of a term, made some at a time: ids and lengths may be on scratch.
+//! The weighed postings of a term, computed in pieces, because ids and lengths may be on scratch.
 
 use std::sync::OnceLock;
 
@@ -11,17 +11,17 @@ use tokapi_storage::strings::Strings;
 use tokapi_weigh::formula::{Bm25, Statistics};
 use tokapi_weigh::output::push_field;
 
-/// Postings that are weighed together.
+/// Number of postings weighed together.
 const PIECE: usize = 1 << 14;
 
-/// Weighed postings of a term, in the order of documents. A term with many comes in several pieces.
+/// Weighed postings of a term, in the order of documents. A frequent term comes in several pieces.
 #[derive(Debug, Clone, Copy)]
 pub struct Weighed<'a> {
     /// The term.
     pub term: &'a str,
     /// The numbers of the documents that have it.
     pub documents: &'a [u32],
-    /// How often it occurs in each.
+    /// The term's number of occurrences in each.
     pub tfs: &'a [u32],
     /// Its weight in each.
     pub weights: &'a [f32],
@@ -31,9 +31,9 @@ pub struct Weighed<'a> {
 /// The ids of documents.
 #[derive(Debug, Clone, Copy)]
 enum Ids<'a> {
-    /// Of all, by number.
+    /// The ids of all documents, by number.
     All(&'a Strings),
-    /// Of those that have the term.
+    /// The ids of the documents that have the term.
     Fetched(&'a Strings),
 }
 
@@ -54,7 +54,7 @@ impl<'a> Weighed<'a> {
     }
 }
 
-/// As `tokapi weigh` writes it: term, document, tf and weight on a line for every posting.
+/// The format of `tokapi weigh`: term, document, tf and weight, one line a posting.
 impl Tsv for Weighed<'_> {
     fn push(&self, text: &mut Vec<u8>) {
         let mut prefix = Vec::new();
@@ -72,12 +72,12 @@ impl Tsv for Weighed<'_> {
     }
 }
 
-/// Weighs postings of all terms, once all documents are known.
+/// Weighs the postings of all terms, after all documents are known.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Weigher {
     bm25: Bm25,
     pub table: DocumentTable,
-    /// L of every document, where all are in memory.
+    /// L of every document, if all are in memory.
     #[serde(skip)]
     norms: OnceLock<Vec<f64>>,
 }
@@ -96,8 +96,8 @@ impl Weigher {
         self.bm25
     }
 
-    /// Weighs postings of a term that `df` documents have, and gives them to `write`: documents by
-    /// their number in the input, ascending, and tfs.
+    /// Weighs postings of a term with this `df`, and passes them to `write`. Documents are given
+    /// by their number in the input, ascending, with their tfs.
     ///
     /// # Errors
     /// A scratch file cannot be read, or is damaged.

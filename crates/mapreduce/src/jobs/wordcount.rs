@@ -1,4 +1,4 @@
-//! How often does each term occur?
+//! The number of occurrences of each term.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
-//! The runner `processes`: map and reduce tasks in processes of their own, with files between them.
+//! The runner `processes`: map and reduce tasks run in separate processes and exchange files.
 //!
-//! The coordinator cuts the input into splits and stores each in a file; workers ([`work`]) map
-//! them to runs, merge runs where there are too many, and reduce partitions to files of outputs,
-//! which the coordinator puts together. A task is a name of a job and paths; its results are a
-//! folder that is renamed into place when they are whole. The death of a worker costs its task.
+//! The coordinator cuts the input into splits and stores each in a file. Workers ([`work`]) map
+//! splits to runs, merge runs if there are too many, and reduce partitions to files of outputs,
+//! which the coordinator concatenates. A task is the name of a job and paths. Its results are a
+//! folder, renamed into place when it is complete. If a worker dies, only its task is repeated.
 
 mod pool;
 mod protocol;
@@ -52,33 +52,33 @@ pub struct Processes {
     command: WorkerCommand,
     scratch: PathBuf,
     progress: Progress,
-    /// The state that lives on from job to job, after the first.
+    /// The state kept from job to job.
     state: Mutex<Option<State>>,
 }
 
-/// How jobs are run in processes.
+/// Options of the runner in processes.
 #[derive(Debug, Clone)]
 pub struct ProcessOptions {
     /// The number of worker processes.
     pub workers: usize,
-    /// A worker is killed, and its task run again, if its job takes this long for a record, or
-    /// between two values or outputs of a key; or if the worker is stopped.
+    /// A worker is killed, and its task repeated, if its job takes this long for a record or
+    /// between two values or outputs of a key, or if the worker is suspended.
     pub deadline: Duration,
-    /// The most memory for the pairs of all workers.
+    /// Maximum memory for the pairs of all workers.
     pub memory_bytes: u64,
     /// The folder for files between tasks.
     pub scratch: PathBuf,
-    /// How keys are dealt out to reduce tasks.
+    /// The distribution of keys over reduce tasks.
     pub partitions: Partitions,
-    /// Whether the job's combiner, if it has one, is used.
+    /// Whether to use the job's combiner, if it has one.
     pub combine: bool,
-    /// Whether records at which `map` panics are left out, and reported; otherwise the job stops.
+    /// Whether to omit and report records at which `map` panics; otherwise the job stops.
     pub skip_bad: bool,
-    /// Follows the jobs, and can cancel them: the workers are killed then.
+    /// Reports on the jobs, and can cancel them; workers are then killed.
     pub progress: Progress,
 }
 
-/// Workers are ended before the folder vanishes.
+/// The workers end before the folder is removed.
 struct State {
     pool: Pool,
     folder: StagedFolder,
@@ -86,7 +86,7 @@ struct State {
 }
 
 impl Processes {
-    /// A runner whose workers are started by `command`.
+    /// A runner that starts its workers by `command`.
     pub fn new(command: WorkerCommand, options: ProcessOptions) -> Self {
         let workers = options.workers.max(1);
         Processes {
@@ -105,7 +105,7 @@ impl Processes {
         }
     }
 
-    /// Runs `job` on `input`; `take` gets the outputs as they are stored, some at a time, in order.
+    /// Runs `job` on `input`. `take` receives the stored outputs in pieces, in order.
     fn run<J: Portable>(
         &self,
         settings: Settings,
@@ -127,7 +127,7 @@ impl Processes {
             }
         };
         state.jobs += 1;
-        // Workers run where they were started, but the paths of their files do not depend on it.
+        // Absolute paths: workers may have another working directory.
         let folder = state.folder.temporary();
         let folder = folder.canonicalize().map_err(scratch(folder))?;
         let folder = folder.join(format!("job-{}", state.jobs));
@@ -142,10 +142,10 @@ impl Processes {
         };
         let done = phases.run(job, input, take);
         let Phases { folder, report, .. } = phases;
-        // What cannot be removed now goes with the folder of the runner.
+        // A file that cannot be removed now is removed with the folder of the runner.
         let _ = fs::remove_dir_all(&folder);
         if self.progress.is_cancelled() {
-            // No worker and no folder stays.
+            // No worker and no folder remains.
             *kept = None;
         }
         done.map(|()| report)
@@ -157,7 +157,7 @@ struct Phases<'a> {
     runner: &'a Processes,
     settings: Settings,
     pool: &'a mut Pool,
-    /// Where its files are.
+    /// The folder of its files.
     folder: PathBuf,
     job_file: PathBuf,
     report: Report,
@@ -176,7 +176,11 @@ impl Phases<'_> {
         stored::write(&self.job_file, &described)?;
         let runs = self.map::<J>(input)?;
         self.report.map = started.elapsed();
-        log::info!("mapped: {} runs, {:.3?}", runs.len(), self.report.map);
+        log::info!(
+            "map: {} runs in {:.3} s",
+            runs.len(),
+            self.report.map.as_secs_f64()
+        );
         let started = Instant::now();
         let notes = self.notes::<J>()?;
         job.all_mapped(&notes, &self.runner.room())?;
@@ -187,7 +191,7 @@ impl Phases<'_> {
         stored::write(&file, &(&*job, runs, &cuts))?;
         self.reduce::<J>(file, &cuts, take)?;
         self.report.reduce = started.elapsed();
-        log::info!("reduced: {} keys", self.report.keys);
+        log::info!("reduce: {} keys", self.report.keys);
         Ok(())
     }
 
@@ -233,7 +237,7 @@ impl Phases<'_> {
             self.runner.progress.check()?;
             let file = self.folder.join(format!("map-{number}")).join(NOTE);
             notes.push(&stored::read(&file)?)?;
-            // What cannot be removed now goes with the folder of the job.
+            // A file that cannot be removed now is removed with the folder of the job.
             let _ = fs::remove_file(file);
         }
         notes.finish()
@@ -301,7 +305,7 @@ impl Phases<'_> {
             if runs.len() <= most {
                 break;
             }
-            log::info!("{} runs are merged, {most} at a time", runs.len());
+            log::info!("merging {} runs, {most} at a time", runs.len());
             let phase = format!("merge-{pass}");
             let mut tasks = Vec::new();
             for (some, number) in runs.chunks(most).zip(0..) {
@@ -417,7 +421,7 @@ impl Runner for Processes {
             }
             Ok(())
         })?;
-        // Outputs of no bytes are all the same.
+        // Outputs of zero bytes are all equal.
         while (all.len() as u64) < report.outputs {
             all.push(codec::decode(&[])?);
         }
@@ -440,7 +444,7 @@ impl Runner for Processes {
         let report = self.run(settings, job, input, |mut bytes| {
             while !bytes.is_empty() {
                 let before = bytes;
-                // Only to know where it ends.
+                // Read only to find its end.
                 let _: J::Owned = codec::take(&mut bytes)?;
                 records.push_encoded(&before[..before.len() - bytes.len()])?;
             }

@@ -14,7 +14,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use super::protocol::{Answer, Task};
 use tokapi_storage::error::{Error, Result};
 
-/// The program that is a worker: it calls [`work`](super::work).
+/// The worker program: it calls [`work`](super::work).
 #[derive(Debug, Clone)]
 pub struct WorkerCommand {
     /// The program.
@@ -23,7 +23,7 @@ pub struct WorkerCommand {
     pub arguments: Vec<OsString>,
 }
 
-/// All workers that have been started and not reaped, of all runners.
+/// All workers, of all runners, that have been started and not reaped.
 static STARTED: Mutex<BTreeMap<u64, Child>> = Mutex::new(BTreeMap::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -31,30 +31,30 @@ fn started() -> MutexGuard<'static, BTreeMap<u64, Child>> {
     STARTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all worker processes, and lets none start from now on: for a program that ends here and
-/// now because of a signal, and so drops nothing.
+/// Ends all worker processes, and prevents new ones. It is for a program that a signal ends at
+/// once, without dropping values.
 pub fn end_workers() {
     let mut started = started();
     for child in started.values_mut() {
         reap(child);
     }
-    // Whoever would start another waits for ever.
+    // A thread that wants to start another worker waits forever.
     std::mem::forget(started);
 }
 
-/// Kills a process, also one that is stopped, and takes note of its end, so that it is no zombie.
+/// Kills a process, even a suspended one, and reaps it, so that no zombie remains.
 fn reap(child: &mut Child) -> Option<ExitStatus> {
-    // What has ended already cannot be killed.
+    // Killing fails if the process has ended already.
     let _ = child.kill();
     child.wait().ok()
 }
 
-/// What happened to a worker.
+/// An event of a worker.
 pub(super) enum Event {
     Answer(Answer),
-    /// It said something that is no answer.
+    /// It wrote an invalid answer.
     Babble(String),
-    /// Its standard output is closed: it ends or has ended.
+    /// Its standard output is closed: the worker is ending or has ended.
     Ended,
 }
 
@@ -66,22 +66,22 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Whether it has not ended.
+    /// Whether it is still running.
     fn lives(&self) -> bool {
         let mut started = started();
         let child = started.get_mut(&self.id);
         child.is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// Gives it a task. Where it does not take it, it has ended, and that will be heard.
+    /// Sends it a task. If the write fails, the worker has ended, which its reader will report.
     pub(super) fn give(&mut self, task: &Task) {
-        // Fails for no task: paths are bytes.
+        // Serialization cannot fail: paths are bytes.
         let mut line = serde_json::to_string(task).unwrap_or_default();
         line.push('\n');
         let _ = self.stdin.write_all(line.as_bytes());
     }
 
-    /// Ends it, and says how it ended.
+    /// Ends it, and returns its exit status.
     pub(super) fn end(self) -> String {
         let status = started()
             .remove(&self.id)
@@ -105,14 +105,14 @@ impl Drop for Worker {
     }
 }
 
-/// Starts workers, and hears them all.
+/// Starts workers, and receives all their events.
 pub(super) struct Pool {
     command: WorkerCommand,
-    /// Where workers put what they have to say to no coordinator.
+    /// The standard error of the workers.
     scratch: PathBuf,
     sender: Sender<(u64, Event)>,
     pub events: Receiver<(u64, Event)>,
-    /// Workers without a task.
+    /// Idle workers.
     pub idle: Vec<Worker>,
 }
 
@@ -128,8 +128,7 @@ impl Pool {
         }
     }
 
-    /// A worker without a task: an idle one, or a new one. Those that died while they had none
-    /// are no failure of a task.
+    /// An idle worker, or a new one. The death of an idle worker is not the failure of a task.
     pub(super) fn worker(&mut self) -> Result<Worker> {
         self.idle.retain(Worker::lives);
         match self.idle.pop() {
@@ -174,7 +173,7 @@ impl Pool {
                     return;
                 }
             }
-            // Nobody need hear it any more.
+            // The receiver may have gone.
             let _ = sender.send((id, Event::Ended));
         });
         log::debug!("worker {id} started");

@@ -1,4 +1,5 @@
-//! What coordinator and workers say to each other: a line of JSON a task, lines of JSON in answer.
+//! The messages between coordinator and workers: one line of JSON a task, lines of JSON as
+//! answers.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::reduce::Counts;
 use tokapi_storage::error::{Error, Place, Position};
 
-/// A task: which job, what of it, and where its results go.
+/// A task: its job, its work, and the folder of its results.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Task {
     /// The job's name in the registry.
@@ -16,45 +17,45 @@ pub(super) struct Task {
     /// The file that the job is stored in.
     #[serde(with = "tokapi_storage::paths")]
     pub job_file: PathBuf,
-    /// Its number among the tasks of its phase.
+    /// Its number in its phase.
     pub number: u32,
-    /// How often it has been given out before.
+    /// The number of earlier attempts.
     pub attempt: u32,
     pub work: Work,
-    /// The folder that appears when the task is done.
+    /// The folder that appears when the task is complete.
     #[serde(with = "tokapi_storage::paths")]
     pub output: PathBuf,
 }
 
-/// What a task does.
+/// The work of a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Work {
     /// Map the records of the split in this file.
     Map(#[serde(with = "tokapi_storage::paths")] PathBuf),
     /// Merge the runs that this file lists.
     Merge(#[serde(with = "tokapi_storage::paths")] PathBuf),
-    /// Reduce the partition of the task's number of what this file holds: the job, runs and cuts.
+    /// Reduce the partition with the task's number. This file has the job, runs and cuts.
     Reduce(#[serde(with = "tokapi_storage::paths")] PathBuf),
 }
 
 impl Task {
-    /// Where results are put until they are whole: a folder of this attempt alone.
+    /// The folder of incomplete results, for this attempt alone.
     pub(super) fn temporary(&self) -> PathBuf {
         self.output.with_extension(format!("{}.tmp", self.attempt))
     }
 }
 
-/// What a worker says of its task.
+/// A worker's message about its task.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// It goes on.
+    /// The task makes progress.
     Alive,
-    /// It is done; counts are of reduce tasks.
+    /// The task is complete; the counts are those of reduce tasks.
     Done(Counts),
     Failed(Failure),
 }
 
-/// An error on its way to the coordinator.
+/// An error in a form for the coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Failure {
     Map {
@@ -73,7 +74,7 @@ pub(super) enum Failure {
     },
     Read(Io),
     Scratch(Io),
-    /// A file that is not what was written.
+    /// A damaged file.
     Damaged {
         #[serde(with = "tokapi_storage::paths")]
         path: PathBuf,
@@ -82,7 +83,7 @@ pub(super) enum Failure {
     Other(String),
 }
 
-/// What the system said of a file.
+/// A system error on a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Io {
     #[serde(with = "tokapi_storage::paths")]
@@ -109,8 +110,8 @@ impl Io {
 }
 
 impl Failure {
-    /// Whether the same task may do better elsewhere: functions of jobs depend on their arguments
-    /// alone, disks do not.
+    /// Whether a retry may succeed on another worker. Functions of jobs depend on their arguments
+    /// alone; disks do not.
     pub(super) fn may_pass(&self) -> bool {
         matches!(
             self,

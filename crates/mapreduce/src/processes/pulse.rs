@@ -1,5 +1,5 @@
-//! The signs of life of a worker: a thread of it says that its task goes on, unless a function of
-//! the job has been called and does nothing.
+//! The heartbeat of a worker: a thread reports that its task makes progress, unless a function of
+//! the job has been called and hangs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use super::super::watch::Watch;
 
-/// How often a worker says that it goes on.
+/// The interval of heartbeats.
 const BEAT: Duration = Duration::from_millis(200);
 
-/// What a worker's task does, as the thread sees it that gives signs of life.
+/// The activity of a worker's task, as the heartbeat thread sees it.
 #[derive(Default)]
 pub(super) struct Pulse {
     at_task: AtomicBool,
-    /// Counts what functions of the job do; odd while one has been called.
+    /// Counts steps of the job's functions; odd during a call.
     steps: AtomicU64,
 }
 
 impl Pulse {
-    /// A pulse whose signs of life are given by `say`, until that fails.
+    /// A heartbeat sent by `say`, until that fails.
     pub(super) fn start<E>(say: impl Fn() -> Result<(), E> + Send + 'static) -> Arc<Self> {
         let pulse = Arc::new(Pulse::default());
         let heard = Arc::clone(&pulse);
@@ -39,7 +39,7 @@ impl Pulse {
         pulse
     }
 
-    /// Does a task.
+    /// Runs a task.
     pub(super) fn at_task<T>(&self, task: impl FnOnce() -> T) -> T {
         self.at_task.store(true, Ordering::Relaxed);
         let done = task();
@@ -47,7 +47,7 @@ impl Pulse {
         done
     }
 
-    /// One thread counts, so that no step is lost between reading and writing.
+    /// Only one thread writes the counter, so no step is lost between load and store.
     #[inline]
     fn count(&self, steps: u64) {
         let before = self.steps.load(Ordering::Relaxed);

@@ -23,10 +23,10 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 use tokapi_text::corpus::Skipped;
 
-/// How a job is run, wherever its tasks are.
+/// The options of a job, on whichever worker its tasks run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Settings {
-    /// What a worker's pairs may take in memory.
+    /// Memory for a worker's pairs in bytes.
     pub memory_bytes: u64,
     pub partitions: Partitions,
     pub combine: bool,
@@ -34,7 +34,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// The same on one thread.
+    /// The same options on one thread.
     pub(super) fn threads(&self, scratch: &Path) -> Threads {
         Threads {
             threads: 1,
@@ -48,32 +48,33 @@ impl Settings {
     }
 }
 
-/// What is in the file of a job: how it is run, what its reader is made of, and itself.
+/// The content of a job's file: its options, the description of its reader, and the job.
 pub(super) type JobFile<J> = (Settings, <<J as Job>::Input as PortableInput>::Reading, J);
 
-/// What is in the file of a shuffle: the job, which knows the notes of map tasks; their runs; and
-/// where partitions begin.
+/// The content of a shuffle's file: the job with the notes of its map tasks, their runs, and the
+/// cuts of the partitions.
 pub(super) type Shuffle<J> = (J, Vec<Run>, Vec<Cut>);
 
-/// What a map task leaves in the file [`MAPPED`]: runs, pairs emitted, records left out.
+/// The content of the file [`MAPPED`] of a map task: runs, number of pairs emitted, records
+/// omitted.
 pub(super) type MappedFile = (Vec<Run>, u64, Skipped);
 
-/// In the folder of a map task.
+/// A file in the folder of a map task.
 pub(super) const MAPPED: &str = "mapped";
-/// In the folder of a map task: its note.
+/// A file in the folder of a map task: its note.
 pub(super) const NOTE: &str = "note";
-/// In the folder of a merge task.
+/// A file in the folder of a merge task.
 pub(super) const MERGED: &str = "merged";
-/// In the folder of a reduce task.
+/// A file in the folder of a reduce task.
 pub(super) const OUTPUTS: &str = "outputs";
 
-/// What a worker keeps from one task to the next, of the job in a file.
+/// A worker's state of a job, kept from task to task.
 type Kept = Option<(PathBuf, Box<dyn Any>)>;
 
-/// Does a task; its results go to the folder given.
+/// Runs a task; its results go to the given folder.
 type DoTask = fn(&Task, &Path, &mut Kept, &Pulse) -> Result<Counts>;
 
-/// The jobs that a worker can be asked to do tasks of.
+/// The jobs whose tasks a worker can run.
 #[derive(Default)]
 pub struct Registry {
     jobs: BTreeMap<&'static str, DoTask>,
@@ -92,7 +93,7 @@ impl Registry {
         self
     }
 
-    /// Adds a job whose outputs are wanted as a list.
+    /// Adds a job whose outputs are collected in a list.
     pub fn list<J: ListJob + 'static>(mut self) -> Self {
         self.jobs.insert(J::NAME, |task, into, kept, pulse| {
             let store =
@@ -102,8 +103,8 @@ impl Registry {
         self
     }
 
-    /// Does a task, and renames its results into place; where another attempt was first, its
-    /// results, which are the same, stay.
+    /// Runs a task, and renames its results into place. If another attempt was first, its results
+    /// stay; they are the same.
     pub(super) fn run(&self, task: &Task, kept: &mut Kept, pulse: &Pulse) -> Result<Counts> {
         let run = self.jobs.get(&*task.job).ok_or_else(|| {
             Error::Usage(format!("this worker does not know the job `{}`", task.job))
@@ -121,19 +122,19 @@ impl Registry {
             }
         });
         if temporary.exists() {
-            // What cannot be removed now goes with the folder of the job.
+            // A file that cannot be removed now is removed with the folder of the job.
             let _ = std::fs::remove_dir_all(&temporary);
         }
         done
     }
 }
 
-/// What a worker holds of a job.
+/// A worker's state of a job.
 struct Held<J: Job> {
     settings: Settings,
     worker: Worker<J>,
     job: J,
-    /// Runs and cuts, with the file that they come from, once all is mapped.
+    /// Runs and cuts, with the file that they come from, once all map tasks have ended.
     shuffle: Option<(PathBuf, Vec<Run>, Vec<Cut>)>,
 }
 
@@ -218,7 +219,7 @@ fn map<J: Portable>(
     let mapped = threads.map_split(job, worker, number, split, &spill, pulse);
     let mapped = mapped.and_then(|mapped| {
         let mut runs: Vec<Run> = mapped.runs.into_iter().map(|(_, run)| run).collect();
-        // A task's pairs are all in its runs: others may be done elsewhere.
+        // All pairs of a task must be in its runs: another worker may run the next task.
         if !worker.emitter.container().is_empty() {
             runs.push(threads.make_run(job, &mut worker.emitter, &spill)?);
         }
@@ -226,7 +227,7 @@ fn map<J: Portable>(
         Ok((runs, mapped.emitted, mapped.skipped))
     });
     if mapped.is_err() {
-        // Pairs of a task that failed are no other's.
+        // The pairs of a failed task must not enter another one.
         worker.emitter = emitter(settings, job);
     }
     let mapped: MappedFile = mapped?;
@@ -263,7 +264,8 @@ mod tests {
         for attempt in 0..2 {
             let done = jobs::registry().run(&task(attempt), &mut None, &Pulse::default());
             assert_eq!(done.unwrap().keys, 0);
-            // Were the folder another's, this would not be in it the second time.
+            // If the folder belonged to another attempt, this file would be missing the second
+            // time.
             assert_eq!(path("map-0/of the first").exists(), attempt == 1);
             std::fs::write(path("map-0/of the first"), "").unwrap();
             assert!(!task(attempt).temporary().exists());

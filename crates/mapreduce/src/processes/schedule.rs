@@ -1,5 +1,5 @@
-//! The tasks of a phase, given to workers: again where one dies or hangs, twice where one takes
-//! long while others have nothing to do.
+//! Assigns the tasks of a phase to workers. A task is repeated if its worker dies or hangs, and
+//! started twice if it is slow while other workers are idle.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ use super::protocol::{Answer, Task};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
-/// A task that fails so often stops its job.
+/// A task that fails this many times stops its job.
 const MOST_FAILURES: u32 = 4;
-/// A task that has been given out so often is not run twice any more.
+/// A task with this many attempts is not started twice any more.
 const MOST_ATTEMPTS: u32 = 4;
-/// A task that has taken less is no straggler.
+/// A task that has run for less than this is not slow.
 const SHORT: Duration = Duration::from_millis(200);
-/// One that has taken longer may be one, whatever others took.
+/// A task that has run longer than this may be slow, however long others took.
 const LONG: Duration = Duration::from_secs(1);
-/// A longer wait is cut into pieces: when this process was stopped, only one is counted. In between
-/// the wish to cancel is heard.
+/// Maximum length of one wait. Longer waits are divided: if this process is suspended, only one
+/// part counts as silence. Cancellation is tested between parts.
 const LISTENING: Duration = Duration::from_millis(100);
 
 /// The tasks of one phase.
@@ -28,28 +28,28 @@ pub(super) struct Schedule<'a> {
     workers: usize,
     deadline: Duration,
     progress: &'a Progress,
-    /// By worker.
+    /// Running tasks by worker.
     running: BTreeMap<u64, Running>,
-    /// Tasks that are to be run again.
+    /// Tasks to repeat.
     again: VecDeque<Task>,
-    /// By the number of a task that is not done.
+    /// Unfinished tasks by number.
     given: BTreeMap<u32, Given>,
-    /// What tasks that are done took, and how many there are.
+    /// The total time of the finished tasks, and their number.
     taken: (Duration, u32),
     pub reruns: u64,
     pub stragglers: u64,
 }
 
-/// A worker at its task.
+/// A worker and its task.
 struct Running {
     worker: Worker,
     task: Task,
     started: Instant,
-    /// How long nothing has been heard of it while it was listened to.
+    /// The time for which the coordinator listened to it and heard nothing.
     silent: Duration,
 }
 
-/// How often a task has been given out and has failed.
+/// The number of attempts and of failures of a task.
 #[derive(Default)]
 struct Given {
     attempts: u32,
@@ -77,13 +77,12 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Runs the tasks that `next` gives, asked when a worker has nothing to do, until there are no
-    /// more and all are done, which `done` hears of; `name` says what a task is, with its input.
+    /// Runs all tasks that `next` returns. `next` is called when a worker is idle; `done` receives
+    /// each finished task; `name` describes a task and its input.
     ///
     /// # Errors
-    /// What `next` and `done` say; a worker cannot be started; an error that would come again; a
-    /// task that has failed again and again; [`Error::Cancelled`]. All workers
-    /// that were at a task are ended.
+    /// An error of `next` or `done`; a worker cannot be started; an error that a retry would
+    /// repeat; a task has failed too often; [`Error::Cancelled`]. All busy workers are then ended.
     pub(super) fn run(
         &mut self,
         mut next: impl FnMut() -> Result<Option<Task>>,
@@ -143,7 +142,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Gives a task to a worker.
+    /// Assigns a task to a worker.
     fn give(&mut self, mut task: Task) -> Result<()> {
         let mut worker = self.pool.worker()?;
         let given = self.given.entry(task.number).or_default();
@@ -160,7 +159,7 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 
-    /// A task that runs once only and has taken longer than most, if there is one.
+    /// A task with one attempt that has run longer than most, if there is one.
     fn straggler(&mut self) -> Option<Task> {
         let (sum, count) = self.taken;
         let usual = sum.checked_div(count).map_or(LONG, |mean| 2 * mean);
@@ -178,19 +177,22 @@ impl<'a> Schedule<'a> {
             .values()
             .filter(|running| running.started.elapsed() > usual && alone(&running.task));
         let task = slow.min_by_key(|running| running.started)?.task.clone();
-        log::info!("task {} takes long: it is run twice", task.output.display());
+        log::info!(
+            "task {} is slow: a second attempt is started",
+            task.output.display()
+        );
         self.stragglers += 1;
         Some(task)
     }
 
-    /// Waits for a word of a worker, for a short while. Time in which nobody listens, such as that
-    /// of reading the input, is no silence of the workers.
+    /// Waits a short time for a message of a worker. Time in which nobody listens, such as that of
+    /// reading the input, does not count as silence.
     fn listen(&mut self) -> Option<(u64, Event)> {
         let silent = self.running.values().map(|running| running.silent).max();
         let left = self.deadline.saturating_sub(silent.unwrap_or_default());
         let patience = left.min(LISTENING);
         let began = Instant::now();
-        // The pool has a sender: an error is that nothing was heard in time.
+        // The pool holds a sender, so an error means a timeout.
         let heard = self.pool.events.recv_timeout(patience).ok();
         let listened = began.elapsed().min(patience);
         for running in self.running.values_mut() {
@@ -199,7 +201,7 @@ impl<'a> Schedule<'a> {
         heard
     }
 
-    /// The first attempt to be done counts; others are ended.
+    /// The first attempt to finish counts; others are ended.
     fn finish(
         &mut self,
         running: Running,
@@ -243,7 +245,7 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 
-    /// Ends a worker that is of no use any more, and has its task run elsewhere.
+    /// Ends a useless worker, and repeats its task on another one.
     fn lose(&mut self, id: u64, what: &str, name: &impl Fn(&Task) -> String) -> Result<()> {
         let Some(Running { worker, task, .. }) = self.running.remove(&id) else {
             return Ok(());
@@ -257,8 +259,9 @@ impl<'a> Schedule<'a> {
         })
     }
 
-    /// Counts a failure; the task is run again, unless that is of no use. While another attempt
-    /// goes on, nothing has failed: that one may do better, on a disk that had room for one.
+    /// Counts a failure, and repeats the task unless a retry is useless. While another attempt
+    /// runs, this is no failure yet: that attempt may succeed, for example on a disk with room for
+    /// only one.
     fn fail(&mut self, task: Task, error: impl FnOnce(&Task, u32) -> Error) -> Result<()> {
         if self.running.values().any(|r| r.task.number == task.number) {
             return Ok(());
@@ -274,8 +277,8 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// Removes what a dead attempt has left.
+/// Removes the files of a dead attempt.
 fn remove(task: &Task) {
-    // What cannot be removed now goes with the folder of the job.
+    // A file that cannot be removed now is removed with the folder of the job.
     let _ = std::fs::remove_dir_all(task.temporary());
 }

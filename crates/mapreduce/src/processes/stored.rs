@@ -1,4 +1,4 @@
-//! Values in files, as checksummed frames: jobs, splits, lists of runs, outputs.
+//! Values in files, as frames with checksums: jobs, splits, lists of runs, outputs.
 
 use std::path::Path;
 
@@ -9,12 +9,13 @@ use super::super::codec;
 use tokapi_storage::error::Result;
 use tokapi_storage::scratch::frames::{FrameFile, FrameReader, FrameWriter, HEADER_BYTES, scratch};
 
-/// Tasks name their files, whose folder is a job's own: no stamp is needed to tell them apart.
+/// Tasks name their files, in a folder of the job's own, so no stamp is needed to distinguish
+/// them.
 const STAMP: u64 = 0;
-/// About so many bytes are in a frame.
+/// Approximate size of a frame in bytes.
 const FRAME_BYTES: usize = 1 << 20;
 
-/// Writes what `value` serializes to.
+/// Writes the serialized form of `value`.
 pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = Vec::new();
     codec::encode(value, &mut bytes)?;
@@ -26,7 +27,7 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
-/// Reads what [`write`] wrote.
+/// Reads a value written by [`write`].
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let mut frames = frames(path)?;
     let mut bytes = Vec::new();
@@ -48,7 +49,7 @@ pub(super) fn frames(path: &Path) -> Result<FrameReader> {
     Ok(file.read(HEADER_BYTES, file.length, FRAME_BYTES + 64))
 }
 
-/// Outputs that are being written, none of them over two frames.
+/// Writes outputs; no output spans two frames.
 pub(super) struct OutputWriter {
     file: FrameWriter,
     open: Vec<u8>,
@@ -62,7 +63,7 @@ impl OutputWriter {
         })
     }
 
-    /// Adds an output, whose bytes `fill` adds.
+    /// Adds an output; `fill` appends its bytes.
     pub(super) fn push(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         fill(&mut self.open)?;
         match self.open.len() < FRAME_BYTES {

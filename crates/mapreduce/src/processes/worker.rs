@@ -1,4 +1,4 @@
-//! A worker: takes tasks from standard input, one on a line, and answers on standard output.
+//! A worker: it reads tasks from standard input, one a line, and answers on standard output.
 
 use std::io::{self, BufRead, Write};
 
@@ -9,16 +9,16 @@ use super::pulse::Pulse;
 use super::registry::Registry;
 use tokapi_storage::error::{Error, Result};
 
-/// Does the tasks of `registry`'s jobs that come on standard input: the whole of a program that a
-/// coordinator starts as a worker. It returns when standard input is closed, because the
-/// coordinator has ended. The program must end then: a task that is under way goes on until it
-/// does, and is of no use to anybody.
+/// Runs the tasks of `registry`'s jobs that arrive on standard input. This is the whole main
+/// function of a worker program. It returns when standard input is closed, because the coordinator
+/// has ended. The program must then exit: a running task continues until it does, and its result
+/// is not used.
 ///
 /// # Errors
-/// A line is no task; the coordinator cannot be told.
+/// A line is not a valid task; the answer cannot be written.
 pub fn work(registry: Registry) -> Result<()> {
     let (sender, lines) = unbounded();
-    // Both threads may end; the first of them counts.
+    // Both threads may end; the first to end counts.
     let (end, ended) = bounded(2);
     let closed = end.clone();
     std::thread::spawn(move || {
@@ -27,7 +27,7 @@ pub fn work(registry: Registry) -> Result<()> {
                 return;
             }
         }
-        // Where nobody hears it, the tasks have ended by an error.
+        // If nobody receives it, the tasks have ended with an error.
         let _ = closed.send(Ok(()));
     });
     std::thread::spawn(move || {

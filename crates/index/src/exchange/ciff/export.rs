@@ -1,4 +1,4 @@
-//! An index as a CIFF file.
+//! Export of an index as a CIFF file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -13,20 +13,20 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::{Progress, Stage};
 use tokapi_storage::whole::Staged;
 
-/// What is compressed as one, and written at a time.
+/// Bytes that are compressed together and written at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
 impl Index {
-    /// Writes the whole index to a file in the Common Index File Format, compressed where its name ends in
-    /// `.gz` or `.zst`; deleted documents are left out. `progress` counts postings.
+    /// Exports the whole index to a file in the Common Index File Format, compressed if its name
+    /// ends in `.gz` or `.zst`. Deleted documents are left out. `progress` counts postings.
     ///
-    /// An index of impacts is exported with these as tfs, for engines that add them up; the header says so.
-    /// The list of a term, 6 to 9 bytes a posting, comes behind its size: where it is large, it goes to a file without
-    /// a name beside the output first.
+    /// An index of impacts exports them as tfs, for engines that add them up; the header says so.
+    /// The format stores the size of a list before the list, which takes 6 to 9 bytes a posting.
+    /// So a large list goes first to an unnamed file beside the output.
     ///
     /// # Errors
-    /// The index is damaged; the file cannot be written; a number does not fit the format, which has 31
-    /// bits for each.
+    /// The index is damaged; the file cannot be written; a number exceeds the 31 bits that the
+    /// format has for it.
     pub fn export_ciff(&self, path: &Path, progress: &Progress) -> Result<Exported> {
         let live = Live::new(self, "CIFF", progress)?;
         let mut file = Pieces::create(path)?;
@@ -81,10 +81,11 @@ impl Index {
     }
 }
 
-/// Bytes of a list that are in memory; a multiple of a piece, so that pieces are the same.
+/// Bytes of a list that are held in memory. This is a multiple of the piece size, so the
+/// compressed pieces do not depend on it.
 const HELD_BYTES: usize = 16 * PIECE_BYTES;
 
-/// Writes every list. Gives the number of postings.
+/// Writes every list. Returns the number of postings.
 fn write_lists(live: &Live<'_>, file: &mut Pieces, progress: &Progress) -> Result<u64> {
     let mut lists = live.lists()?;
     let (mut term, mut front) = (Vec::new(), Vec::new());
@@ -124,7 +125,7 @@ fn write_lists(live: &Live<'_>, file: &mut Pieces, progress: &Progress) -> Resul
         let bytes = narrow(front.len() as u64 + list.len(), || {
             format!("the size of the list of {}", text(&term))
         })?;
-        // 31 bits.
+        // Numbers have at most 31 bits.
         wire::push_length_of(bytes as usize, &mut file.bytes);
         file.write(&front)?;
         list.move_to(file)?;
@@ -134,14 +135,14 @@ fn write_lists(live: &Live<'_>, file: &mut Pieces, progress: &Progress) -> Resul
     Ok(count)
 }
 
-/// A list that waits for its size to be known.
+/// A list that is held until its size is known.
 struct List<'a> {
-    /// What the whole will be.
+    /// The total size in bytes.
     path: &'a Path,
-    /// The beginning, and its bytes, where the list is a large one.
+    /// The first part of a large list, in a file, and its size in bytes.
     file: Option<File>,
     file_bytes: u64,
-    /// The rest.
+    /// The remaining bytes, in memory.
     bytes: Vec<u8>,
 }
 
@@ -150,7 +151,7 @@ impl List<'_> {
         self.file_bytes + self.bytes.len() as u64
     }
 
-    /// Puts what there is into the file where it is much.
+    /// Moves the bytes in memory to the file if there are many.
     fn spill(&mut self) -> io::Result<()> {
         if self.bytes.len() < HELD_BYTES {
             return Ok(());
@@ -168,7 +169,7 @@ impl List<'_> {
         Ok(())
     }
 
-    /// Moves all of it to `to`.
+    /// Moves the whole list to `to`.
     fn move_to(&mut self, to: &mut Pieces) -> Result<()> {
         if let Some(mut file) = self.file.take() {
             file.rewind().map_err(|source| to.file.failed(source))?;
@@ -191,7 +192,7 @@ impl List<'_> {
 /// Adds a posting as a field of its list.
 #[inline]
 fn push_posting(gap: u32, tf: u32, list: &mut Vec<u8>) {
-    // Most are small: all bytes at once.
+    // Most numbers are small: all bytes are written at once.
     if let (1..0x80, 1..0x80) = (gap, tf) {
         list.extend_from_slice(&[
             posting::TAG,
@@ -210,7 +211,7 @@ fn push_posting(gap: u32, tf: u32, list: &mut Vec<u8>) {
     wire::push_number(posting::TF, tf, list);
 }
 
-/// The number, which has no more than 31 bits.
+/// Checks that the number has at most 31 bits, and returns it.
 fn narrow(number: u64, what: impl FnOnce() -> String) -> Result<u64> {
     match i32::try_from(number) {
         Ok(_) => Ok(number),
@@ -229,7 +230,7 @@ fn text(term: &[u8]) -> std::borrow::Cow<'_, str> {
 struct Pieces {
     file: Staged,
     compression: Compression,
-    /// What is yet to be written.
+    /// The bytes that are not written yet.
     bytes: Vec<u8>,
     packed: Vec<u8>,
 }
@@ -244,7 +245,7 @@ impl Pieces {
         })
     }
 
-    /// Adds a message behind its length.
+    /// Adds a message, after its length.
     fn write_message(&mut self, message: &[u8]) -> Result<()> {
         wire::push_length_of(message.len(), &mut self.bytes);
         self.write(message)
@@ -259,7 +260,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Writes what there is, if it is at least so much.
+    /// Writes the buffered bytes if there are at least this many.
     fn write_piece(&mut self, least: usize) -> Result<()> {
         if self.bytes.len() < least {
             return Ok(());

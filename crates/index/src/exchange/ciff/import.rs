@@ -1,7 +1,8 @@
-//! A CIFF file as an index.
+//! Import of a CIFF file as an index.
 //!
-//! The documents stand behind the lists and are needed first: a first pass goes from list to list and
-//! finds them, and whether the terms ascend. Where they do not, lists are read in the order of a table.
+//! The documents come after the lists in the file, but are needed first. So a first pass skips
+//! from list to list, finds the documents, and tests whether the terms ascend. If they do not, a
+//! table gives the order in which lists are read.
 
 use std::fs::File;
 use std::path::Path;
@@ -21,18 +22,19 @@ use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus;
 
-/// How a CIFF file is imported.
+/// Options of a CIFF import.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ImportOptions {
-    /// The threads; 0 is as many as there are processors.
+    /// The number of threads; 0 means one a processor.
     pub threads: usize,
-    /// The memory to stay within; what is available unless given. An import takes 9 bytes a document beside the
-    /// shares that are coded, and where terms do not ascend, 24 bytes a term with the term itself.
+    /// The memory limit; the available memory unless given. An import takes 9 bytes a document in
+    /// addition to the shares being coded. If terms do not ascend, it takes 24 bytes and the term
+    /// itself for every term.
     pub memory: Option<Memory>,
-    /// The index that the new one takes the place of.
+    /// The existing index to replace.
     pub replaced: Option<Replaced>,
-    /// Follows the position in the decompressed file.
+    /// Reports the position in the decompressed file.
     pub progress: Progress,
 }
 
@@ -63,13 +65,13 @@ impl ImportOptions {
 }
 
 impl Index {
-    /// Writes an index of a file in the Common Index File Format, which may be compressed, to the new
-    /// folder `path`: whole or not at all. Queries are cut by `analyzer`; terms and the lengths of
-    /// documents are as the file has them.
+    /// Imports a file in the Common Index File Format, which may be compressed, as an index in the
+    /// new folder `path`, whole or not at all. `analyzer` cuts queries; terms and lengths of
+    /// documents come from the file.
     ///
     /// # Errors
-    /// There is something at `path`; a file cannot be read or written; the file is not CIFF, cut off, or
-    /// contradicts itself; there is too little memory.
+    /// Something exists at `path`; a file cannot be read or written; the file is not in the
+    /// format, is truncated or contradicts itself; there is too little memory.
     pub fn import_ciff(
         file: &Path,
         analyzer: &Analyzer,
@@ -100,7 +102,7 @@ impl Index {
             let (times, counted) =
                 build::write_source(lists, text, &documents, stages, folder, &mut note, passed)?;
             (note.terms, note.postings) = counted;
-            // The header and the documents, besides the lists that have been counted.
+            // The header and the documents; the lists have been counted already.
             let done = progress.snapshot().done;
             progress.add(reader.size().saturating_sub(done));
             Ok((note, times))
@@ -108,7 +110,7 @@ impl Index {
     }
 }
 
-/// Opens a file; what is compressed is unpacked to a nameless file in `folder`.
+/// Opens a file. A compressed file is decompressed to an unnamed file in `folder`.
 fn open(file: &Path, folder: &Path) -> Result<Reader> {
     let opened = match corpus::unpack(file, folder)? {
         Some(unpacked) => unpacked,

@@ -1,4 +1,4 @@
-//! The lists of a CIFF file, as a part is written from them.
+//! Reads the lists of a CIFF file as a source for a part.
 
 use super::reader::Reader;
 use super::scan::{Scan, read_term};
@@ -8,8 +8,8 @@ use crate::walk::PostingSource;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::varint;
 
-/// A posting with its tag and its length, as far as it is looked at as a whole: two numbers of up to ten
-/// bytes, and some room for fields that are not known.
+/// Maximum size of a posting that the fast path reads: its tag, its length, two numbers of up to
+/// ten bytes, and some room for unknown fields.
 const POSTING_BYTES: usize = 128;
 
 /// The lists, by term.
@@ -21,25 +21,25 @@ pub struct Lists<'a> {
     list: List,
 }
 
-/// The list at hand.
+/// The current list.
 #[derive(Default)]
 struct List {
     term: Vec<u8>,
-    /// Where it begins, and where its message ends.
+    /// The start of its message, and its end.
     begin: u64,
     end: u64,
     df: u64,
-    /// The sum of its tfs; 0 if the file does not have it.
+    /// The sum of its tfs; 0 if the file does not give it.
     cf: u64,
-    /// Postings that were read, and the sum of their tfs.
+    /// The number of postings read, and the sum of their tfs.
     read: u64,
     tfs: u64,
-    /// The last document.
+    /// The last document read.
     document: Option<u32>,
 }
 
 impl<'a> Lists<'a> {
-    /// Those of `reader`, which is at the first.
+    /// The lists of `reader`, whose position is the first list.
     pub fn new(reader: Reader, found: &'a Scan) -> Self {
         Lists {
             reader,
@@ -49,7 +49,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Goes on to the next list. False at the end.
+    /// Advances to the next list. False at the end.
     fn begin(&mut self) -> Result<bool> {
         if self.begun == self.found.lists {
             return Ok(false);
@@ -73,7 +73,7 @@ impl<'a> Lists<'a> {
             let Some(Field { number, value }) = reader.field(end)? else {
                 break;
             };
-            // The others are not known.
+            // Other fields are unknown and ignored.
             match (u32::try_from(number).unwrap_or(0), value) {
                 (list::DF, Value::Number(df)) => list.df = df,
                 (list::CF, Value::Number(cf)) => list.cf = cf,
@@ -93,7 +93,7 @@ impl<'a> Lists<'a> {
     #[inline]
     fn posting(&mut self) -> Result<Option<(u32, u32)>> {
         loop {
-            // Messages are within the file.
+            // Messages end within the file.
             let left = (self.list.end - self.reader.at()).min(POSTING_BYTES as u64) as usize;
             let bytes = self.reader.peek(left)?;
             if let Some((taken, numbers)) = whole_posting(bytes) {
@@ -116,7 +116,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// The document and the tf, from the difference to the document before and the tf.
+    /// The document and the tf, from the gap to the previous document and the tf.
     #[inline]
     fn checked(&mut self, [gap, tf]: [u64; 2]) -> Result<(u32, u32)> {
         let document = match self.list.document {
@@ -152,7 +152,7 @@ impl<'a> Lists<'a> {
         Ok((document, tf as u32))
     }
 
-    /// Checks a list that has been read, as far as its df goes.
+    /// Checks a list that has been read against its df.
     fn end(&mut self) -> Result<()> {
         let List { df, cf, tfs, .. } = self.list;
         if self.posting()?.is_some() {
@@ -165,7 +165,7 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
-    /// The error that something is wrong with the list at hand.
+    /// The error for a fault in the current list.
     #[cold]
     fn wrong(&self, what: &str) -> Error {
         let term = String::from_utf8_lossy(&self.list.term);
@@ -173,11 +173,11 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// The numbers of a posting at the front of `bytes`, and what it takes there with its tag and length. None
-/// where there is something else, or it is not there as a whole.
+/// Parses the numbers of a posting at the front of `bytes`, and returns them with the size of the
+/// posting, tag and length included. None if there is no posting, or only a part of one.
 #[inline]
 fn whole_posting(bytes: &[u8]) -> Option<(usize, [u64; 2])> {
-    // Most are small.
+    // Most numbers are small.
     if let &[
         posting::TAG,
         posting::USUAL_BYTES,
@@ -204,7 +204,7 @@ impl PostingSource for Lists<'_> {
                 term.clone_from(&self.list.term);
                 return Ok(Some(self.list.df));
             }
-            // A term that no document has.
+            // A term without documents.
             self.end()?;
         }
         Ok(None)

@@ -2,9 +2,9 @@
 //! (Lin et al., "Supporting Interoperability Between Open-PostingSource Search Engines with the Common
 //! Index File Format", SIGIR 2020).
 //!
-//! A file is a `Header`, then a `PostingsList` a term, then a `DocRecord` a document: messages of
-//! Protocol Buffers, each behind its length. Documents are numbered from 0 on; in a list each number
-//! is given as the difference to the one before.
+//! A file consists of a `Header`, one `PostingsList` a term, and one `DocRecord` a document. They
+//! are Protocol Buffers messages, each after its length. Documents are numbered from 0. In a list
+//! each number is stored as the gap to the previous one.
 
 mod export;
 mod import;
@@ -19,8 +19,8 @@ use std::path::Path;
 
 use tokapi_storage::compress::stem;
 
-/// Whether a file's name says that it is in the Common Index File Format: `.ciff`, also before `.gz` or
-/// `.zst`.
+/// Whether a file name has the extension of the Common Index File Format: `.ciff`, or `.ciff`
+/// followed by `.gz` or `.zst`.
 pub fn is_ciff(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let extension = stem(&name).rsplit_once('.').map(|(_, extension)| extension);
@@ -59,7 +59,7 @@ mod posting {
     pub const DOCUMENT_TAG: u8 = wire::tag_of_number(DOCUMENT);
     pub const TF_TAG: u8 = wire::tag_of_number(TF);
 
-    /// The size of most: two tags, and two numbers of a byte each.
+    /// The size of most postings: two tags, and two numbers of a byte each.
     pub const USUAL_BYTES: u8 = 4;
 }
 

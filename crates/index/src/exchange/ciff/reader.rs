@@ -1,4 +1,4 @@
-//! A file of messages, read front to back through a window, or from any place.
+//! A reader of messages in a file: sequential through a window, with seeks.
 
 use std::fs::File;
 use std::io;
@@ -10,27 +10,27 @@ use super::wire::{Field, Value};
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::varint;
 
-/// The bytes that are read from the system at a time.
+/// Bytes read from the system at a time.
 const WINDOW_BYTES: usize = 1 << 18;
 
-/// The most bytes of a varint.
+/// Maximum size of a varint in bytes.
 const VARINT_BYTES: usize = 10;
 
-/// A file, from a place on.
+/// A reader at a position in a file.
 pub(super) struct Reader {
     file: Arc<File>,
-    /// The name of the file in errors.
+    /// The file name for errors.
     path: Arc<Path>,
     size: u64,
-    /// Some bytes of the file; those from `from` on are yet to be read.
+    /// A window of the file; the bytes from `from` on are unread.
     window: Vec<u8>,
     from: usize,
-    /// Where the window ends in the file.
+    /// The end of the window in the file.
     window_end: u64,
 }
 
 impl Reader {
-    /// The bytes of `file`, which errors call `path`.
+    /// Reads `file`; errors name it `path`.
     pub fn new(file: File, path: &Path) -> Result<Self> {
         let unread = |source| Error::Read {
             path: path.to_path_buf(),
@@ -46,7 +46,7 @@ impl Reader {
         })
     }
 
-    /// Another reader of the same file, at `at`.
+    /// Another reader of the same file, at position `at`.
     pub fn another(&self, at: u64) -> Self {
         Reader {
             file: Arc::clone(&self.file),
@@ -58,18 +58,18 @@ impl Reader {
         }
     }
 
-    /// Where the next byte stands in the file.
+    /// The position of the next byte in the file.
     #[inline]
     pub fn at(&self) -> u64 {
         self.window_end - (self.window.len() - self.from) as u64
     }
 
-    /// Whether this is the end of the file.
+    /// Whether the reader is at the end of the file.
     pub fn is_at_end(&self) -> bool {
         self.at() >= self.size
     }
 
-    /// The error that something is wrong here.
+    /// The error for a fault at the current position.
     #[cold]
     pub fn wrong(&self, what: impl Into<String>) -> Error {
         Error::Input {
@@ -81,7 +81,7 @@ impl Reader {
         }
     }
 
-    /// The error that something is wrong with the file.
+    /// The error for a fault of the file.
     pub fn wrong_as_a_whole(&self, what: String) -> Error {
         Error::Input {
             place: Place {
@@ -97,7 +97,7 @@ impl Reader {
         self.size
     }
 
-    /// Goes on reading at `at`.
+    /// Seeks to position `at`.
     pub fn go_to(&mut self, at: u64) {
         let window_begin = self.window_end - self.window.len() as u64;
         match usize::try_from(at.wrapping_sub(window_begin)) {
@@ -110,7 +110,7 @@ impl Reader {
         }
     }
 
-    /// The next `count` bytes, fewer only where the file ends; they are not read by that.
+    /// Peeks at the next `count` bytes; fewer only at the end of the file.
     #[inline]
     pub fn peek(&mut self, count: usize) -> Result<&[u8]> {
         if self.window.len() - self.from < count {
@@ -120,7 +120,7 @@ impl Reader {
         Ok(&self.window[self.from..end])
     }
 
-    /// Reads until the window has `count` bytes that are yet to be read.
+    /// Reads until the window has `count` unread bytes.
     #[cold]
     fn fill(&mut self, count: usize) -> Result<()> {
         self.window.drain(..self.from);
@@ -147,19 +147,19 @@ impl Reader {
         Ok(())
     }
 
-    /// Passes by what was peeked at.
+    /// Skips peeked bytes.
     #[inline]
     pub fn pass(&mut self, count: usize) {
         debug_assert!(self.from + count <= self.window.len());
         self.from += count;
     }
 
-    /// Puts the next `count` bytes in the place of those in `bytes`. The file has that many.
+    /// Replaces the content of `bytes` by the next `count` bytes. The file has that many.
     pub fn read(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<()> {
         bytes.clear();
         let mut left = count;
         while left > 0 {
-            // At most a window.
+            // At most the size of a window.
             let piece = left.min(WINDOW_BYTES as u64) as usize;
             let found = self.peek(piece)?;
             bytes.extend_from_slice(found);
@@ -169,7 +169,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The next number.
+    /// Reads a number.
     pub fn number(&mut self) -> Result<u64> {
         let bytes = self.peek(VARINT_BYTES)?;
         let (mut rest, whole) = (bytes, bytes.len());
@@ -184,7 +184,7 @@ impl Reader {
         }
     }
 
-    /// Begins a message, of which `what` tells. Gives its end.
+    /// Begins a message; `what` names it in errors. Returns its end.
     pub fn message(&mut self, what: &str) -> Result<u64> {
         if self.is_at_end() {
             return Err(self.ends(what));
@@ -196,8 +196,8 @@ impl Reader {
         }
     }
 
-    /// The next field of a message that ends at `end`; none where that is here. What a field of bytes
-    /// holds is yet to be read.
+    /// Reads the next field of a message that ends at `end`; none at the end. The content of a
+    /// field of bytes is left unread.
     pub fn field(&mut self, end: u64) -> Result<Option<Field>> {
         if self.at() == end {
             return Ok(None);
@@ -222,7 +222,7 @@ impl Reader {
         }
     }
 
-    /// Passes by the next `count` bytes.
+    /// Skips the next `count` bytes.
     pub fn skip(&mut self, count: u64) {
         self.go_to(self.at().saturating_add(count));
     }
@@ -233,5 +233,5 @@ impl Reader {
     }
 }
 
-/// What is wrong with a tag.
+/// The error text for an invalid tag.
 pub(super) const NO_FIELD: &str = "this is no field of a message; is it a CIFF file?";

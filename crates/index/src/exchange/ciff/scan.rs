@@ -1,4 +1,5 @@
-//! The first pass over a CIFF file: where its lists are, in which order their terms come, and its documents.
+//! The first pass over a CIFF file: the positions of the lists, the order of the terms, and the
+//! documents.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -14,9 +15,10 @@ use tokapi_storage::ranks::Ranks;
 use tokapi_storage::strings::Strings;
 use tokapi_weigh::collection::Documents;
 
-/// The memory of a document: a hash of its id, and its code.
+/// Bytes of memory a document: a hash of its id, and the code of its length.
 const DOCUMENT_BYTES: u64 = 8 + 1;
-/// The memory of a term if terms do not ascend, besides itself: its number, its place, and its end.
+/// Bytes of memory a term takes besides its text if terms do not ascend: its number, its position,
+/// and its end.
 const TERM_BYTES: u64 = 8 + 8 + 8;
 
 /// The result of the first pass.
@@ -24,12 +26,12 @@ pub(super) struct Scan {
     /// The number of lists.
     pub lists: u32,
     pub documents: u32,
-    /// Where the first list begins.
+    /// The position of the first list.
     pub lists_at: u64,
     documents_at: u64,
-    /// Where each list begins, by its term, where terms do not ascend.
+    /// The position of each list, sorted by term, if terms do not ascend.
     pub order: Option<Vec<u64>>,
-    /// Documents whose length is 0, where there are any.
+    /// Documents of length 0, if there are any.
     pub empty: Option<Ranks>,
     pub progress: Progress,
 }
@@ -60,7 +62,7 @@ impl Scan {
         Ok(found)
     }
 
-    /// Reads every document: they are what they must be, and their ids are distinct.
+    /// Reads every document, and checks that it is valid and that ids are distinct.
     fn read_documents(&mut self, reader: &mut Reader) -> Result<()> {
         let mut records = DocumentRecords::new(reader, self);
         let (mut hashes, mut empty, mut number) = (Vec::new(), Vec::new(), 0);
@@ -89,7 +91,7 @@ impl Scan {
         }
     }
 
-    /// Looks for the same id among those with one of these hashes.
+    /// Looks for repeated ids among documents with one of these hashes.
     fn find_repeated(&self, reader: &Reader, hashes: &[u64]) -> Result<()> {
         let mut records = DocumentRecords::new(reader, self);
         let (mut seen, mut number) = (HashMap::new(), 0);
@@ -116,7 +118,7 @@ fn hash(id: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The numbers of lists and of documents.
+/// Reads the numbers of lists and of documents.
 fn read_header(reader: &mut Reader) -> Result<[u32; 2]> {
     let end = reader.message("the header")?;
     let mut numbers = [0; 3];
@@ -136,13 +138,13 @@ fn read_header(reader: &mut Reader) -> Result<[u32; 2]> {
         )));
     }
     match (i32::try_from(lists), i32::try_from(documents)) {
-        // Not negative: they were none of the large numbers that stand for these.
+        // Not negative: negative numbers are encoded as very large ones, which were excluded.
         (Ok(_), Ok(_)) => Ok([lists as u32, documents as u32]),
         _ => Err(reader.wrong("the header counts a negative number of lists or documents")),
     }
 }
 
-/// Whether the terms of the lists ascend. Goes to the end of the lists where they do.
+/// Whether the terms of the lists ascend. If they do, the reader is then at the end of the lists.
 fn ascend(reader: &mut Reader, lists: u32, progress: &Progress) -> Result<bool> {
     let (mut term, mut before) = (Vec::new(), Vec::new());
     for list in 0..lists {
@@ -158,7 +160,7 @@ fn ascend(reader: &mut Reader, lists: u32, progress: &Progress) -> Result<bool> 
     Ok(true)
 }
 
-/// Where each list begins, by its term. Goes to the end of the lists.
+/// The position of each list, sorted by term. The reader is then at the end of the lists.
 fn order(
     reader: &mut Reader,
     lists: u32,
@@ -221,14 +223,14 @@ impl DocumentRecords {
         Ok((!batch.is_empty()).then_some(batch))
     }
 
-    /// Reads a document's id. Gives its length.
+    /// Reads a document's id. Returns its length.
     fn record(&mut self) -> Result<u32> {
         let reader = &mut self.reader;
         let end = reader.message("the documents")?;
         self.id.clear();
         let (mut document, mut length) = (0, 0);
         while let Some(Field { number, value }) = reader.field(end)? {
-            // The others are not known.
+            // Other fields are unknown and ignored.
             match (u32::try_from(number).unwrap_or(0), value) {
                 (document::NUMBER, Value::Number(found)) => document = found,
                 (document::LENGTH, Value::Number(found)) => length = found,
@@ -257,7 +259,7 @@ impl DocumentRecords {
     }
 }
 
-/// Reads the term of the list whose message ends at `end`, which is the first of its fields.
+/// Reads the term, the first field, of the list whose message ends at `end`.
 pub(super) fn read_term(reader: &mut Reader, end: u64, term: &mut Vec<u8>) -> Result<()> {
     term.clear();
     let at = reader.at();
@@ -266,7 +268,7 @@ pub(super) fn read_term(reader: &mut Reader, end: u64, term: &mut Vec<u8>) -> Re
             Value::Bytes(length) => reader.read(length, term)?,
             _ => return Err(reader.wrong(NO_FIELD)),
         },
-        // An empty one is left away.
+        // Writers omit an empty term.
         _ => reader.go_to(at),
     }
     match std::str::from_utf8(term) {

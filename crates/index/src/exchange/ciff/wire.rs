@@ -1,23 +1,23 @@
-//! Protocol Buffers, as far as CIFF needs them: fields of messages, written to a buffer and read
-//! from a file, piece by piece.
+//! The part of Protocol Buffers that CIFF needs: fields of messages, written to a buffer and read
+//! from a file piece by piece.
 //!
-//! By hand, because a list of a hundred million postings is one message: libraries hold it as a
-//! whole, twice.
+//! Written by hand, because a list of a hundred million postings is one message: libraries hold
+//! two copies of it in memory.
 
 use tokapi_storage::varint;
 
-/// Kinds of fields, as the low three bits of a tag tell them.
+/// Wire types: the low three bits of a tag.
 const NUMBER: u32 = 0;
 const FIXED64: u32 = 1;
 const BYTES: u32 = 2;
 const FIXED32: u32 = 5;
 
-/// The tag of a field below 16 that is a number.
+/// The tag of a number field whose number is below 16.
 pub(super) const fn tag_of_number(field: u32) -> u8 {
     (field << 3 | NUMBER) as u8
 }
 
-/// The tag of a field below 16 that is bytes.
+/// The tag of a byte field whose number is below 16.
 pub(super) const fn tag_of_bytes(field: u32) -> u8 {
     (field << 3 | BYTES) as u8
 }
@@ -27,7 +27,7 @@ fn push_tag(field: u32, kind: u32, message: &mut Vec<u8>) {
     varint::push(u64::from(field << 3 | kind), message);
 }
 
-/// Adds a number; 0 is what a field that is left away means.
+/// Adds a number. 0 is omitted, because it is the default of an absent field.
 #[inline]
 pub(super) fn push_number(field: u32, number: u64, message: &mut Vec<u8>) {
     if number != 0 {
@@ -36,7 +36,7 @@ pub(super) fn push_number(field: u32, number: u64, message: &mut Vec<u8>) {
     }
 }
 
-/// The bytes that [`push_number`] adds for a field below 16.
+/// The number of bytes that [`push_number`] adds for a field below 16.
 #[inline]
 pub(super) fn number_bytes(number: u64) -> usize {
     match number {
@@ -77,18 +77,18 @@ pub(super) struct Field {
     pub value: Value,
 }
 
-/// What a field holds.
+/// The content of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
     Number(u64),
-    /// So many bytes.
+    /// Bytes of this length.
     Bytes(u64),
-    /// So many bytes that nobody asks for.
+    /// Ignored bytes of this length.
     Fixed(u64),
 }
 
 impl Field {
-    /// The field that `tag` begins, without its value; none where there is no such kind.
+    /// The field of a `tag`, without its value; none for an unknown wire type.
     pub fn of_tag(tag: u64) -> Option<Self> {
         // Three bits.
         let value = match (tag & 7) as u32 {
@@ -103,8 +103,8 @@ impl Field {
     }
 }
 
-/// The two numbers of a message that is in memory, by their fields; 0 where there is none. Other fields
-/// are passed by. None where this is no message.
+/// Reads two numeric fields of a message in memory; 0 for an absent field. Other fields are
+/// skipped. None if the bytes are not a message.
 #[inline]
 pub(super) fn two_numbers(fields: [u32; 2], mut message: &[u8]) -> Option<[u64; 2]> {
     let mut numbers = [0; 2];
@@ -138,7 +138,7 @@ mod tests {
         push_number(1, 150, &mut message);
         push_number(3, 0, &mut message);
         push_bytes(2, b"testing", &mut message);
-        // The examples of Protocol Buffers' own documentation.
+        // Examples from the documentation of Protocol Buffers.
         assert_eq!(message, b"\x08\x96\x01\x12\x07testing");
         push_double(7, 1.0, &mut message);
         push_number(4, 2, &mut message);

@@ -1,4 +1,4 @@
-//! A block of records, unpacked: the parts of each behind their lengths.
+//! A decompressed block of records; a length stands before each part of a record.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ impl Record<'_> {
     }
 }
 
-/// The records of some documents, uncompressed: each part behind its length.
+/// The decompressed records of several documents. A length stands before each part.
 #[derive(Default)]
 pub(super) struct Raw {
     pub values: Vec<u8>,
@@ -41,7 +41,7 @@ impl Raw {
     }
 }
 
-/// A block of records, unpacked.
+/// A decompressed block of records.
 #[derive(Default)]
 pub(crate) struct Block {
     pub(super) documents: Range<u64>,
@@ -54,7 +54,7 @@ impl Block {
         self.documents.clone()
     }
 
-    /// Its records, in order; a missing one ends them.
+    /// Its records, in order; iteration stops at a missing one.
     pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
         let mut at = Place::default();
         self.documents().map_while(move |_| at.take(&self.raw))
@@ -69,7 +69,7 @@ impl Block {
         Some(Record { values, text })
     }
 
-    /// The piece of a document in `bytes`.
+    /// The part of a document in `bytes`.
     pub(super) fn part<'a>(&self, mut bytes: &'a [u8], document: u64) -> Option<&'a [u8]> {
         let place = document.checked_sub(self.documents.start)?;
         if document >= self.documents.end {
@@ -80,7 +80,7 @@ impl Block {
     }
 }
 
-/// Takes a part of a record off the parts of a block.
+/// Takes the next part of a record from a block.
 fn take_part<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(varint::take(bytes)?).ok()?;
     let (part, rest) = bytes.split_at_checked(length)?;
@@ -88,7 +88,7 @@ fn take_part<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(part)
 }
 
-/// A place in a block.
+/// A position in a block.
 #[derive(Default)]
 pub(super) struct Place {
     values: usize,
@@ -96,7 +96,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The record that stands there, and moves on.
+    /// Returns the next record, and advances.
     pub fn take<'a>(&mut self, raw: &'a Raw) -> Option<Record<'a>> {
         let mut values = &raw.values[self.values..];
         let mut texts = &raw.texts[self.texts..];

@@ -1,12 +1,14 @@
-//! Documents kept for display: a record each, in compressed blocks.
+//! The document store: one record a document, in compressed blocks.
 //!
-//! A record has two parts: the values of fields, and the text. A block holds the records of some documents as two
-//! Zstandard frames, one of their values and one of their texts, each behind its length. So fields are read without
-//! unpacking texts. A table at the end of the file names the first document of every block, and a record costs the
-//! decompression of one block. `document.rs` defines the bytes of values.
+//! A record has two parts: the values of fields, and the text. A block stores the records of
+//! several documents as two Zstandard frames: one of values and one of texts. A length stands
+//! before each part. So fields are read without decompressing texts. A table at the end of the
+//! file names the first document of every block, and reading a record costs the decompression of
+//! one block. `document.rs` defines the bytes of values.
 //!
-//! Former versions compressed both in one frame. There a record is all values, and the text stands behind them:
-//! readers take both parts one after the other, so that it makes no difference to them.
+//! Former versions compressed both parts in one frame. There the values of a record include the
+//! text at their end. Readers take both parts one after the other, so the difference does not
+//! matter to them.
 
 mod block;
 mod reader;

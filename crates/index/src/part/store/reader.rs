@@ -1,4 +1,4 @@
-//! The store of a part, read.
+//! Reads the store of a part.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -15,14 +15,14 @@ use super::block::Record;
 use super::block::{Block, Place, Raw};
 use tokapi_storage::error::{Error, Result};
 
-/// The most bytes that a block of a Zstandard frame holds, and the fewest that it takes.
+/// Maximum size of the content of a Zstandard block, and minimum size of its compressed form.
 const FRAME_BLOCK: (usize, usize) = (128 << 10, 4);
 
-/// A store, opened.
+/// An open store.
 pub(crate) struct Store {
     kind: PartFile,
     file: Arc<PageFile>,
-    /// Where the table of the blocks stands, and their number.
+    /// The offset of the block table, and the number of blocks.
     table: (usize, usize),
     documents: u64,
 }
@@ -49,7 +49,7 @@ impl Store {
         &self.file
     }
 
-    /// The error that a record is not what was written.
+    /// The error that a record is damaged.
     #[cold]
     pub fn damaged(&self) -> Error {
         self.file.damaged("a document is not what was written")
@@ -79,7 +79,7 @@ impl Store {
         values.map(<[u8]>::to_vec).ok_or_else(|| self.damaged())
     }
 
-    /// The block that a document is in.
+    /// The block that has a document.
     fn block_of(&self, document: u32) -> Result<usize> {
         let (mut low, mut high) = (0, self.table.1);
         while low < high {
@@ -107,7 +107,7 @@ impl Store {
         self.table.1
     }
 
-    /// The bytes of all blocks, uncompressed.
+    /// The total size of the blocks in bytes, decompressed.
     pub fn raw_bytes(&self) -> Result<u64> {
         let sum = |sum: u64, block| {
             let entry = self.entry(block)?;
@@ -133,7 +133,7 @@ impl Store {
         })
     }
 
-    /// Where a block stands, and the documents in it.
+    /// The position of a block, and its documents.
     fn place(&self, block: usize) -> Result<(StoreBlock, Range<u64>)> {
         let place = self.entry(block)?;
         let next = match block + 1 < self.table.1 {
@@ -149,7 +149,7 @@ impl Store {
     /// The records of a block.
     pub fn block(&self, block: usize) -> Result<Block> {
         let (place, documents) = self.place(block)?;
-        // No place is beyond 2^64.
+        // No offset exceeds 2^64.
         let texts_at = place.at.saturating_add(place.values.stored);
         let raw = Raw {
             values: self.unpack(place.at, place.values)?,
@@ -166,12 +166,12 @@ impl Store {
         let end = at.saturating_add(frame.stored) as usize;
         let bytes = self.file.bytes(at as usize..end)?;
         let raw_bytes = usize::try_from(frame.raw).unwrap_or(usize::MAX);
-        // No more memory than so many bytes can stand for.
+        // The memory is bounded by the maximum content of a frame of this size.
         let most = (bytes.len() / FRAME_BLOCK.1 + 1).saturating_mul(FRAME_BLOCK.0);
         if raw_bytes > most {
             return Err(self.damaged());
         }
-        // A context takes longer to make than a frame of values to decompress.
+        // Making a context takes longer than decompressing a frame of values.
         thread_local! {
             static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
         }
@@ -195,7 +195,7 @@ pub(crate) struct Records<'a> {
     store: &'a Store,
     /// The next block.
     next: usize,
-    /// The block at hand; its documents are those still to come.
+    /// The current block, with the documents still to come.
     block: Block,
     at: Place,
 }

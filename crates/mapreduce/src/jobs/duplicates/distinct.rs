@@ -1,4 +1,5 @@
-//! Pairs of documents in order, each once: a near-identical pair comes with every band that both share.
+//! Distinct pairs of documents, in order. A near-identical pair arrives once for every band that
+//! both documents share.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use super::super::super::{
 use super::Pair;
 use tokapi_storage::error::Result;
 
-/// Every pair once.
+/// Each pair once.
 #[derive(Serialize, Deserialize)]
 pub(in super::super) struct Distinct;
 
@@ -36,7 +37,7 @@ impl Job for Distinct {
     }
 
     fn combiner(&self) -> Option<Combine<u32>> {
-        // All are the same.
+        // All values are equal.
         Some(|_, _| ())
     }
 }

@@ -1,5 +1,5 @@
-//! Which documents say the same? Identical ones by their terms, near-identical ones by MinHash
-//! signatures that agree in a band (Broder, 1997).
+//! Duplicate documents: identical ones by their terms, near-identical ones by MinHash signatures
+//! that agree in a band (Broder, 1997).
 
 mod distinct;
 
@@ -21,29 +21,29 @@ use tokapi_weigh::output::push_field;
 
 /// Hashes in a signature.
 const HASHES: usize = 64;
-/// Hashes that agree where two documents share a band.
+/// Number of hashes in a band.
 const ROWS: usize = 4;
 /// Terms in a shingle.
 const SHINGLE: usize = 3;
-/// Pairs to a map task.
+/// Number of pairs a map task.
 const SPLIT: usize = 1 << 16;
 
-/// In the place of the hashes that agree, where documents are identical.
+/// Stands for the number of equal hashes if documents are identical.
 const IDENTICAL: u32 = u32::MAX;
-/// Pairs whose ids are looked up together.
+/// Number of pairs whose ids are looked up together.
 const FETCHED: usize = 1 << 12;
 
 type Signature = Vec<u32>;
 
-/// A document, an earlier one, and how many hashes agree.
+/// A document, an earlier one, and their number of equal hashes.
 type Pair = (DocumentPlace, DocumentPlace, u32);
 
-/// Finds documents that repeat others.
+/// Finds documents that repeat earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Duplicates {
-    /// The estimated similarity from which on documents are near-identical, 0 to 1.
+    /// The minimum estimated similarity of near-identical documents, 0 to 1.
     pub similarity: f64,
-    /// What is done where two documents have one id.
+    /// The treatment of two documents with the same id.
     pub on_error: OnError,
 }
 
@@ -65,7 +65,7 @@ pub struct Duplicate {
     pub of: Vec<u8>,
     /// Whether all terms are the same, in the same order.
     pub identical: bool,
-    /// The share of shingles that both have, estimated; 1 where they are identical.
+    /// The estimated share of common shingles; 1 if the documents are identical.
     pub similarity: f64,
 }
 
@@ -89,9 +89,9 @@ impl Tsv for Duplicate {
 }
 
 impl Duplicates {
-    /// The documents that have the terms of an earlier one, with the first that has them; and of
-    /// the others all pairs that are near-identical; in the order of the input. `documents` is
-    /// asked for the input twice.
+    /// Finds the documents whose terms are those of an earlier one, each with the first such
+    /// document; and among the other documents all near-identical pairs. Results are in the order
+    /// of the input. `documents` is called twice to read the input.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Duplicates {
     /// ```
     ///
     /// # Errors
-    /// What `documents` and the runner say; two documents with one id, if that is an error.
+    /// An error of `documents` or the runner; two documents with the same id, if that is an error.
     pub fn run(
         &self,
         runner: &impl Runner,
@@ -126,10 +126,11 @@ impl Duplicates {
         Ok((found, report))
     }
 
-    /// As [`Duplicates::run`], with what is found given to `each`, however much it is.
+    /// Finds duplicates as [`Duplicates::run`] does, and passes them to `each`. Their number may
+    /// exceed the memory.
     ///
     /// # Errors
-    /// As [`Duplicates::run`]; what `each` says.
+    /// As [`Duplicates::run`]; an error of `each`.
     pub fn each(
         &self,
         runner: &impl Runner,
@@ -156,7 +157,7 @@ impl Duplicates {
         let (near, step) = runner.records(&mut near, documents()?)?;
         report.append(step);
         pairs.append(near);
-        // A near-identical pair comes once for every band that both share.
+        // A near-identical pair arrives once for every band that both documents share.
         let input = Items::of(pairs, SPLIT);
         let (pairs, step) = runner.records(&mut Distinct, input)?;
         report.append(step);
@@ -173,7 +174,7 @@ impl Duplicates {
     }
 }
 
-/// Gives pairs with their ids to `each`, but for those with a document that is left out.
+/// Passes pairs with their ids to `each`, except those with a document that is left out.
 fn each(
     table: &DocumentTable,
     pairs: &[Pair],
@@ -214,7 +215,7 @@ fn similarity(agree: u32) -> f64 {
     f64::from(agree) / HASHES as f64
 }
 
-/// Groups documents by all their terms: exact, whatever hashes do.
+/// Groups documents by all their terms: exact, independent of hashes.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Identical {
     on_error: OnError,
@@ -223,11 +224,11 @@ pub(super) struct Identical {
 
 impl Job for Identical {
     type Input = Documents;
-    /// The terms, a blank behind each.
+    /// The terms, each followed by a blank.
     type Key<'a> = &'a str;
     type Value = DocumentPlace;
     type Note = DocumentNotes;
-    /// A document, the first with the same terms, and [`IDENTICAL`].
+    /// A document, the first one with the same terms, and [`IDENTICAL`].
     type Output<'a> = Pair;
 
     fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
@@ -264,11 +265,11 @@ impl Job for Identical {
     }
 }
 
-/// Brings documents together whose signatures agree in a band.
+/// Groups documents whose signatures agree in a band.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Near {
     similarity: f64,
-    /// Documents that are identical to an earlier one: there is nothing to find.
+    /// Documents identical to an earlier one; they are skipped.
     copies: DocumentSet,
 }
 
@@ -317,7 +318,7 @@ impl Job for Near {
     }
 }
 
-/// The least of every hash over all shingles of a document; none where it has no term.
+/// The minimum of every hash over all shingles of a document; none if it has no terms.
 fn signature(terms: &[&str]) -> Option<Signature> {
     let shingles = terms.windows(SHINGLE.min(terms.len()).max(1));
     let mut least = vec![u32::MAX; HASHES];
@@ -332,7 +333,7 @@ fn signature(terms: &[&str]) -> Option<Signature> {
         }
         let hash = super::super::codec::hash(&bytes);
         for (number, least) in (0_u64..).zip(&mut least) {
-            // A hash function of its own for every place: odd multipliers, high bits.
+            // A separate hash function for every place: odd multipliers, high bits.
             let multiplier = (2 * number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
             let mixed = (hash ^ hash >> 29 ^ number << 40).wrapping_mul(multiplier);
             *least = (*least).min((mixed >> 32) as u32);

@@ -1,5 +1,5 @@
-//! One step, block by block, while the ranks of all nodes fit into the memory: a map task adds up
-//! what its nodes pass on in an array, so that a pair is a block of sums and not one of them.
+//! One step, block by block, if the ranks of all nodes fit in memory. A map task adds up the
+//! contributions of its nodes in an array, so a pair is a block of sums instead of a single sum.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,18 +10,18 @@ use super::graph::NodeBlock;
 use super::step::Passing;
 use tokapi_storage::error::Result;
 
-/// Nodes of a block: small enough that partitions are even, large enough that keys cost nothing.
+/// Nodes of a block: few enough for even partitions, many enough for a negligible cost of keys.
 const BLOCK: usize = 1 << 10;
 
-/// One step: every block of nodes passes its ranks on.
+/// One step: every block of nodes distributes its ranks.
 #[derive(Serialize, Deserialize)]
 pub(in super::super) struct BlockIteration(pub Passing);
 
-/// Whether the sums that tasks of `runner` hold of `count` nodes fit into the memory.
+/// Whether the arrays of all tasks of `runner`, for `count` nodes, fit in memory.
 pub(super) fn fit(count: u32, runner: &impl Runner) -> bool {
     // A task has an array and a container, and leaves a run; some ranks are read and written.
     let arrays = 3 * runner.tasks() as u64 + 2;
-    // In the place of pairs, which have three times what tables have.
+    // This takes the memory of pairs, which is three times that of tables.
     u64::from(count) * 8 * arrays <= 3 * runner.room().memory_bytes
 }
 
@@ -29,9 +29,9 @@ impl Job for BlockIteration {
     type Input = Items<NodeBlock>;
     /// The number of a block.
     type Key<'a> = u32;
-    /// What each of its nodes gets.
+    /// The sum for each of its nodes.
     type Value = Vec<u64>;
-    /// The ranks of nodes that link nowhere.
+    /// The total rank of nodes without links.
     type Note = u64;
     /// The ranks of its nodes.
     type Output<'a> = Vec<u64>;

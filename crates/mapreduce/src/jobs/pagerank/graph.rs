@@ -1,4 +1,4 @@
-//! The graph: from lines with two names to nodes with numbers, chunk by chunk.
+//! The graph: converts lines with two names to numbered nodes, chunk by chunk.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use super::ranks::StoredRanks;
 use super::step::Node;
 use tokapi_storage::error::{Error, Result};
 
-/// Edges of a node that are written together.
+/// Number of edges of a node written together.
 const PIECE: usize = 1 << 12;
-/// Nodes and edges of a chunk at the least, if there are so many.
+/// Minimum number of nodes and edges in a chunk, if the graph has as many.
 const LEAST_CHUNK: usize = 1 << 18;
-/// Nodes to a map task where each is a record.
+/// Nodes a map task, if each node is a record.
 const SPLIT: usize = 1 << 15;
 
-/// A node and where its edges lead, by name; a node with many comes several times in a row.
+/// A node and its targets, by name. A node with many targets comes several times in a row.
 pub(super) type Linked = (Box<str>, Vec<Box<str>>);
 
 /// Nodes, numbered in the order of their names.
@@ -31,16 +31,16 @@ pub(super) struct Graph {
     chunks: Records<Chunk>,
 }
 
-/// Some neighbouring nodes, and where their edges lead.
+/// Consecutive nodes and their targets.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Chunk {
-    /// Where the targets of every node end.
+    /// The end of every node's targets.
     ends: Vec<u32>,
-    /// The numbers of nodes, ascending for each.
+    /// The numbers of the target nodes, ascending for each node.
     targets: Vec<u32>,
 }
 
-/// Some neighbouring nodes with their ranks.
+/// Consecutive nodes with their ranks.
 #[derive(Clone, Serialize, Deserialize)]
 pub(in super::super) struct NodeBlock {
     ranks: Vec<u64>,
@@ -48,7 +48,7 @@ pub(in super::super) struct NodeBlock {
 }
 
 impl NodeBlock {
-    /// The rank of every node, and where its edges lead.
+    /// The rank of every node, and its targets.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (u64, &[u32])> {
         let Chunk { ends, targets } = &self.chunk;
         let starts = [0].into_iter().chain(ends.iter().copied());
@@ -59,10 +59,10 @@ impl NodeBlock {
 }
 
 impl Graph {
-    /// Numbers nodes, which come in the order of their names.
+    /// Numbers nodes; they arrive in the order of their names.
     ///
     /// # Errors
-    /// 2^32 nodes; scratch files cannot be read or written.
+    /// There are 2^32 nodes; scratch files cannot be read or written.
     pub(super) fn new(linked: &Records<Linked>, room: &Room) -> Result<Self> {
         let mut names = NamesWriter::new(room);
         let mut last: Option<Box<str>> = None;
@@ -93,7 +93,7 @@ impl Graph {
         Ok(Graph { names, chunks })
     }
 
-    /// All nodes with these ranks, a chunk each.
+    /// All nodes with these ranks, one chunk a record.
     pub(super) fn blocks(&self, ranks: &StoredRanks) -> Items<NodeBlock> {
         let (chunks, mut cursor) = (self.chunks.clone(), Cursor::default());
         let mut ranks = ranks.read();
@@ -110,7 +110,7 @@ impl Graph {
         Items::stream(next, 1)
     }
 
-    /// All nodes with these ranks, one by one.
+    /// All nodes with these ranks, one node a record.
     pub(super) fn nodes(&self, ranks: &StoredRanks) -> Items<Node> {
         let (chunks, mut cursor) = (self.chunks.clone(), Cursor::default());
         let mut ranks = ranks.read();
@@ -134,7 +134,7 @@ impl Graph {
     }
 }
 
-/// Chunks that are being written.
+/// Writes chunks.
 struct ChunkWriter {
     chunk: Chunk,
     /// Nodes and edges of a chunk.
@@ -145,8 +145,8 @@ struct ChunkWriter {
 impl ChunkWriter {
     fn new(names: &Names, room: &Room) -> Self {
         let spill = Spill::new(room.memory_bytes / 4, &room.scratch);
-        // What a chunk passes on is a number for every node: with more edges than nodes that is
-        // little. Some chunks are in memory at a time.
+        // The output of a chunk is one number for every node, which is little if the graph has
+        // more edges than nodes. Several chunks are in memory at a time.
         let fits = usize::try_from(room.memory_bytes / 64).unwrap_or(usize::MAX);
         let most = (2 * names.count() as usize).min(fits).max(LEAST_CHUNK);
         ChunkWriter {
@@ -156,7 +156,7 @@ impl ChunkWriter {
         }
     }
 
-    /// Adds the next node; its targets are taken.
+    /// Adds the next node, and empties the list of its targets.
     fn push(&mut self, targets: &mut Vec<u32>) -> Result<()> {
         targets.sort_unstable();
         targets.dedup();
@@ -189,14 +189,14 @@ fn too_many() -> Error {
     Error::Limit("a node of the graph has 2^32 or more edges; leave it out".into())
 }
 
-/// From edges to nodes with all that they link to.
+/// Groups edges to nodes with all their targets.
 #[derive(Serialize, Deserialize)]
 pub(in super::super) struct Links;
 
 impl Job for Links {
     type Input = Lines;
     type Key<'a> = &'a str;
-    /// Where an edge leads; none for the node that it leads to, which may have no other edge.
+    /// The target of an edge; none for the target node itself, which may have no other edge.
     type Value = Option<Box<str>>;
     type Note = u64;
     type Output<'a> = (&'a str, Vec<Box<str>>);

@@ -1,7 +1,7 @@
-//! How important is a node of a graph? PageRank (Page, Brin, Motwani and Winograd, 1999), a job
-//! for the graph and one for every iteration.
+//! The importance of the nodes of a graph: PageRank (Page, Brin, Motwani and Winograd, 1999). One
+//! job builds the graph, and one job runs for every iteration.
 //!
-//! Ranks are fixed-point integers: their sums are the same in any order, so that combining early
+//! Ranks are fixed-point integers. Their sums do not depend on the order, so combining early
 //! changes nothing.
 
 mod blocks;
@@ -22,14 +22,14 @@ use tokapi_storage::error::{Error, Result};
 /// The sum of all ranks.
 const ONE: u64 = 1 << 60;
 
-/// How ranks are computed.
+/// The options of PageRank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageRank {
-    /// The share of a rank that is passed on along links, below 1.
+    /// The share of a rank that follows links, below 1.
     pub damping: f64,
-    /// Iterations at the most.
+    /// Maximum number of iterations.
     pub iterations: u32,
-    /// It ends when all ranks together change by less.
+    /// The iteration ends when the total change of all ranks is below this.
     pub tolerance: f64,
 }
 
@@ -46,15 +46,15 @@ impl Default for PageRank {
 /// The ranks of all nodes, by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranks {
-    /// Names and ranks, which add up to 1; by name.
+    /// Names and ranks, sorted by name. The ranks add up to 1.
     pub nodes: Vec<(Box<str>, f64)>,
-    /// Iterations that were needed.
+    /// Number of iterations.
     pub iterations: u32,
 }
 
 impl PageRank {
-    /// The ranks of the nodes of a graph, given as lines with two names: an edge from the first to
-    /// the second. Lines that begin with `#` are left out; edges that occur again count once.
+    /// The ranks of the nodes of a graph. Each input line has two names: an edge from the first
+    /// node to the second. Lines that begin with `#` are ignored; repeated edges count once.
     ///
     /// ```
     /// use tokapi_mapreduce::{Lines, Threads};
@@ -71,7 +71,7 @@ impl PageRank {
     /// ```
     ///
     /// # Errors
-    /// A line without two names; what the runner says.
+    /// A line does not have two names; an error of the runner.
     pub fn run(&self, runner: &impl Runner, edges: Lines) -> Result<(Ranks, Report)> {
         let mut nodes = Vec::new();
         let (iterations, report) = self.each(runner, edges, |name, rank| {
@@ -81,11 +81,12 @@ impl PageRank {
         Ok((Ranks { nodes, iterations }, report))
     }
 
-    /// As [`PageRank::run`], with the names and ranks of all nodes, by name, given to `each`,
-    /// however many they are; gives the iterations that were needed.
+    /// Computes the ranks as [`PageRank::run`] does, and passes the names and ranks of all nodes,
+    /// sorted by name, to `each`. Their number may exceed the memory. Returns the number of
+    /// iterations.
     ///
     /// # Errors
-    /// As [`PageRank::run`]; what `each` says.
+    /// As [`PageRank::run`]; an error of `each`.
     pub fn each(
         &self,
         runner: &impl Runner,
@@ -105,7 +106,7 @@ impl PageRank {
         let mut ranks = StoredRanks::Same(ONE / u64::from(count.max(1)));
         let in_blocks = blocks::fit(count, runner) && !runner.needs_functors();
         let (mut iterations, mut change) = (0, u64::MAX);
-        // Below 2^53 where it matters, so exact.
+        // Below 2^53 in all relevant cases, so exact.
         let tolerance = (self.tolerance * ONE as f64) as u64;
         while iterations < self.iterations && change > tolerance && count > 0 {
             let passing = Passing::new(self.damping, count);

@@ -7,11 +7,11 @@ use tokapi_storage::error::{Error, Result};
 /// Ranks by number.
 #[derive(Clone)]
 pub(super) enum StoredRanks {
-    /// All have the same.
+    /// All ranks are equal.
     Same(u64),
-    /// One by one, each with its number.
+    /// One by one, with node numbers.
     Nodes(Records<(u32, u64)>),
-    /// Some neighbours at a time.
+    /// In blocks of consecutive nodes.
     Blocks(Records<Vec<u64>>),
 }
 
@@ -25,7 +25,7 @@ impl StoredRanks {
         }
     }
 
-    /// By how much `count` ranks together differ from these.
+    /// The total difference between `count` ranks and these.
     ///
     /// # Errors
     /// Scratch files cannot be read.
@@ -39,7 +39,7 @@ impl StoredRanks {
     }
 }
 
-/// Gives ranks one by one.
+/// Reads ranks one by one.
 pub(super) struct RankReader {
     ranks: StoredRanks,
     cursor: Cursor,
@@ -47,7 +47,7 @@ pub(super) struct RankReader {
 }
 
 impl RankReader {
-    /// The rank of the next node, of which there must be one.
+    /// The rank of the next node, which must exist.
     #[inline]
     pub(super) fn next(&mut self) -> Result<u64> {
         if let Some(rank) = self.block.next() {

@@ -1,5 +1,5 @@
-//! One step, node by node: the ranks of all nodes may be more than the memory holds. A device does
-//! the same.
+//! One step, node by node: the ranks of all nodes may exceed the memory. A device runs the same
+//! step.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +10,23 @@ use super::super::super::{
 use super::ONE;
 use tokapi_storage::error::Result;
 
-/// A node, and where its edges lead.
+/// A node and its targets.
 #[derive(Clone, Serialize, Deserialize)]
 pub(in super::super) struct Node {
     pub(super) rank: u64,
     pub(super) targets: Vec<u32>,
 }
 
-/// One step: every node passes its rank on.
+/// One step: every node distributes its rank.
 #[derive(Serialize, Deserialize)]
 pub(in super::super) struct Iteration(pub Passing);
 
-/// How ranks are passed on.
+/// The share of each rank that follows links.
 #[derive(Serialize, Deserialize)]
 pub(in super::super) struct Passing {
     damping: f64,
     count: u32,
-    /// What every node gets whatever links to it.
+    /// The rank that every node gets independently of links.
     base: u64,
 }
 
@@ -44,7 +44,7 @@ impl Passing {
         self.count
     }
 
-    /// Takes note of the ranks of nodes that link nowhere: all nodes share them.
+    /// Adds the ranks of nodes without links: all nodes share them.
     pub(super) fn share(&mut self, dangling: &Records<u64>) -> Result<()> {
         let dangling = dangling.iter().sum::<Result<u64>>()?;
         let shared = ONE - self.passed(ONE) + self.passed(dangling);
@@ -52,12 +52,12 @@ impl Passing {
         Ok(())
     }
 
-    /// The rank of a node to which `sum` is passed on.
+    /// The rank of a node whose incoming contributions are `sum`.
     pub(super) fn rank(&self, sum: u64) -> u64 {
         self.base + self.passed(sum)
     }
 
-    /// The part of a rank that is passed on.
+    /// The share of a rank that follows links.
     fn passed(&self, rank: u64) -> u64 {
         // Both in units of 2^-60: the product is at most 2^120.
         let damping = (self.damping * ONE as f64) as u128;
@@ -69,12 +69,12 @@ impl Job for Iteration {
     type Input = Items<Node>;
     type Key<'a> = u32;
     type Value = u64;
-    /// The ranks of nodes that link nowhere.
+    /// The total rank of nodes without links.
     type Note = u64;
     type Output<'a> = (u32, u64);
 
     fn map(&self, node: Item<'_, Node>, emit: &mut Emitter<Self>) {
-        // Nodes are fewer than 2^32. Every node is a key, whether anything links to it or not.
+        // Nodes are fewer than 2^32. Every node is a key, even without incoming links.
         emit.pair(node.number as u32, 0);
         let Node { rank, targets } = node.item;
         match targets.len() as u64 {
