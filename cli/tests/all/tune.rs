@@ -57,7 +57,7 @@ fn what_is_found_is_kept_and_used() {
     let kept: Value = serde_json::from_slice(&std::fs::read(&store).unwrap()).unwrap();
     assert!(kept.to_string().contains("weigh cpu"), "{kept}");
 
-    const USED: &str = "the best by what was measured here";
+    const USED: &str = "best chunk size by the measurements of this machine";
     assert!(weigh(&["--spill"]).contains(USED));
     assert!(weigh(&["--spill", "--chunk-size", "auto"]).contains(USED));
     assert!(!weigh(&["--spill", "--chunk-size", "100KB"]).contains(USED));
