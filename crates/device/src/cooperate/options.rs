@@ -19,7 +19,7 @@ pub enum Policy {
     Cpu,
 }
 
-/// Options of a [`Scheduler`].
+/// Options of a `Scheduler`.
 #[derive(Debug, Clone)]
 pub struct SchedulerOptions {
     /// Number of CPU threads that answer queries.

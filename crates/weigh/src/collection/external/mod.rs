@@ -1,8 +1,8 @@
 //! A collection larger than memory: runs on scratch, and the global pass over them.
 //!
-//! The local pass has left one run per chunk ([`spill`]). By term, the runs are cut into buckets ([`buckets`]), which
-//! all threads merge into row groups ([`tasks`]) and weigh. By document, every run is weighed alone, after the df of
-//! its terms is known ([`lexicon`], [`rows`]). The budget bounds all memory.
+//! The local pass has left one run per chunk (`spill`). By term, the runs are cut into buckets (`buckets`), which
+//! all threads merge into row groups (`tasks`) and weigh. By document, every run is weighed alone, after the df of
+//! its terms is known (`lexicon`, `rows`). The budget bounds all memory.
 
 mod buckets;
 mod documents;

@@ -1,6 +1,6 @@
 //! A run: the postings of one chunk, sorted by term, compressed and checksummed in a scratch file.
 //!
-//! The file holds frames of documents (lengths and ids), then frames of terms with postings ([`block`]). Documents are
+//! The file holds frames of documents (lengths and ids), then frames of terms with postings (`block`). Documents are
 //! numbered from 0 in every run. The number of the first one in the whole collection is known when all earlier runs are
 //! complete.
 
