@@ -9,10 +9,11 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokapi::Error;
 use tokapi::mapreduce::{Partitions, ProcessOptions, Processes, Report, Threads, WorkerCommand};
-use tokapi_mapreduce::jobs::Duplicates;
+use tokapi_mapreduce::jobs::{Duplicates, StandardJob};
 
 use crate::formula;
 use crate::input::Reading;
+use crate::progress::show;
 use crate::storage::Room;
 use crate::summary::{grouped, note, peak_memory_bytes, print, skipped_text};
 
@@ -174,13 +175,8 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     }
     args.formula.bm25().check()?;
     let how = args.threads(threads)?;
-    let memory_bytes = how.memory_bytes;
-    let report = match args.runner {
-        RunnerName::Threads => jobs::run(args, &how, memory_bytes),
-        RunnerName::Processes => jobs::run(args, &args.processes(how)?, memory_bytes),
-        RunnerName::Gpu => args.on_gpu(how, memory_bytes),
-    };
-    let report = report.map_err(suggest_skipping)?;
+    let progress = how.progress.clone();
+    let report = show(&progress, || args.report(how)).map_err(suggest_skipping)?;
     let seconds = started.elapsed().as_secs_f64();
     let to_stdout = args.output == Path::new("-");
     match (args.json, to_stdout) {
@@ -197,6 +193,19 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 }
 
 impl Args {
+    /// Runs the job with the options `how`.
+    fn report(&self, how: Threads) -> Result<Report, Error> {
+        let job = self.standard();
+        match self.runner {
+            RunnerName::Threads => job.on_threads(&how, self.input(&how)?, &self.output),
+            RunnerName::Processes => {
+                let input = self.input(&how)?;
+                job.on_processes(&self.processes(how)?, input, &self.output)
+            }
+            RunnerName::Gpu => self.on_gpu(job, how),
+        }
+    }
+
     /// The runner `threads`; its options serve the other runners too.
     fn threads(&self, threads: usize) -> Result<Threads, Error> {
         let for_processes = self.workers.is_some() || self.task_deadline.is_some();
@@ -268,7 +277,7 @@ impl Args {
 
 #[cfg(not(feature = "cuda"))]
 impl Args {
-    fn on_gpu(&self, _: Threads, _: u64) -> Result<Report, Error> {
+    fn on_gpu(&self, _: StandardJob, _: Threads) -> Result<Report, Error> {
         Err(crate::engine::without_cuda())
     }
 }
@@ -276,10 +285,11 @@ impl Args {
 #[cfg(feature = "cuda")]
 impl Args {
     /// Runs the job with a GPU that maps, and threads by the options `how`.
-    fn on_gpu(&self, how: Threads, memory_bytes: u64) -> Result<Report, Error> {
+    fn on_gpu(&self, job: StandardJob, how: Threads) -> Result<Report, Error> {
         use tokapi_kernels::{Algorithm, Build};
 
         Build::Cuda.count()?;
+        let input = self.input(&how)?;
         let runner = tokapi_mapreduce::Gpu {
             device: self.device.unwrap_or(0),
             memory_bytes: self.device_memory,
@@ -290,7 +300,7 @@ impl Args {
             },
             ..tokapi_mapreduce::Gpu::new(Build::Cuda, how)
         };
-        jobs::run(self, &runner, memory_bytes)
+        job.on_gpu(&runner, input, &self.output)
     }
 }
 
@@ -321,10 +331,13 @@ fn suggest_skipping(error: Error) -> Error {
 }
 
 impl Args {
+    fn least_similarity(&self) -> f64 {
+        self.similarity.unwrap_or(Duplicates::default().similarity)
+    }
+
     /// The least similarity of near-duplicates, if the job finds them.
     fn similarity(&self) -> Option<f64> {
-        let usual = Duplicates::default().similarity;
-        (self.job == JobName::Duplicates).then(|| self.similarity.unwrap_or(usual))
+        (self.job == JobName::Duplicates).then(|| self.least_similarity())
     }
 
     fn as_json(&self, report: &Report, seconds: f64) -> String {
