@@ -59,11 +59,7 @@ fn template() -> TempDir {
 fn read(path: &Path) -> tokapi::Result<()> {
     let index = Index::open(path)?;
     let _ = index.check();
-    let filter = Filter {
-        field: "half".into(),
-        value: "1".into(),
-        not: false,
-    };
+    let filter = Filter::new("half", "1");
     let mut filtered = Query::any(["a1", "b20"]);
     filtered.filters.push(filter.clone());
     let mut filter_alone = Query::default();

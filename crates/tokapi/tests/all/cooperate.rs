@@ -359,10 +359,7 @@ fn batches_have_a_query_however_short_they_are_to_be() {
             threads: 1,
             policy: Policy::Synchronous,
             response: Duration::ZERO,
-            search: SearchOptions {
-                k,
-                ..Default::default()
-            },
+            search: SearchOptions::default().k(k),
             ..Default::default()
         };
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));

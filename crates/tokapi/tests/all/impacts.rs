@@ -60,11 +60,9 @@ fn bm25(random: &mut Random) -> Bm25 {
 
 /// What `index` has of a term: the weight of every document with it.
 fn weights_of(index: &Index, term: &str) -> HashMap<u64, f32> {
-    let options = SearchOptions {
-        k: usize::MAX,
-        algorithm: Algorithm::Exhaustive,
-        ..SearchOptions::default()
-    };
+    let options = SearchOptions::default()
+        .k(usize::MAX)
+        .algorithm(Algorithm::Exhaustive);
     let hits = index.search(&Query::any([term]), &options).unwrap();
     hits.iter().map(|hit| (hit.document, hit.score)).collect()
 }
@@ -109,9 +107,9 @@ proptest! {
         for _ in 0..12 {
             let query = query(&mut random, shape.terms + 1);
             let k = [1, 3, 10, 100, 100_000][random.below(5)];
-            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
             let exhaustive = index.search(&query, &options).unwrap();
-            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let options = options.algorithm(Algorithm::Auto);
             let found = index.search(&query, &options).unwrap();
             prop_assert_eq!(&found, &exhaustive, "{:?} {:?}", &query, options);
             for hit in found.iter().take(3) {
@@ -279,10 +277,7 @@ fn what_would_make_weights_wrong_is_refused() {
     let error = index.export_bm25s(&by, &to, &done).unwrap_err().to_string();
     assert!(error.contains(said), "{error}");
     let search = |bm25| {
-        let options = SearchOptions {
-            bm25,
-            ..SearchOptions::default()
-        };
+        let options = SearchOptions::default().bm25(bm25);
         index.search(&Query::any(["hen"]), &options)
     };
     assert_eq!(search(by).unwrap(), search(Bm25::default()).unwrap());

@@ -106,10 +106,10 @@ proptest! {
             matched.sort_unstable();
             prop_assert_eq!(index.documents(&query).unwrap(), matched, "{:?}", &query);
             let k = [0, 1, 3, 10, 100, 100_000][random.below(6)];
-            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
             let exhaustive = pairs(&index.search(&query, &options).unwrap());
             prop_assert_eq!(&exhaustive, &expected[..k.min(expected.len())], "round {}: {:?}", round, &query);
-            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let options = options.algorithm(Algorithm::Auto);
             let found = pairs(&index.search(&query, &options).unwrap());
             prop_assert_eq!(&found, &exhaustive, "round {}: {:?} {:?}", round, &query, bm25);
             if let Some(&(document, score)) = found.first() {
@@ -139,9 +139,9 @@ proptest! {
             let query = query(&mut random, terms + 1);
             let bm25 = Bm25 { formula: Formula::ALL[random.below(7)], ..Bm25::default() };
             let k = [1, 3, 10, 100, 3000][random.below(5)];
-            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
             let exhaustive = index.search(&query, &options).unwrap();
-            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let options = options.algorithm(Algorithm::Auto);
             let found = index.search(&query, &options).unwrap();
             prop_assert_eq!(&found, &exhaustive, "{:?} {:?}", &query, options);
         }
@@ -196,14 +196,13 @@ fn two_parts_are_as_good_as_one() {
     for _ in 0..300 {
         let query = query(&mut random, shape.terms + 1);
         assert_eq!(parts.count(&query).unwrap(), whole.count(&query).unwrap());
-        let options = SearchOptions {
-            k: [1, 10, 500][random.below(3)],
-            bm25: Bm25 {
+        let options = SearchOptions::default()
+            .k([1, 10, 500][random.below(3)])
+            .bm25(Bm25 {
                 formula: Formula::ALL[random.below(7)],
                 ..Bm25::default()
-            },
-            algorithm: Algorithm::Auto,
-        };
+            })
+            .algorithm(Algorithm::Auto);
         let hits = parts.search(&query, &options).unwrap();
         assert_eq!(hits, whole.search(&query, &options).unwrap(), "{query:?}");
         for hit in hits.iter().take(3) {
@@ -305,10 +304,7 @@ fn equals_run(collection: &str) {
             continue;
         };
         let query = Query::any(index.analyzer().terms(text));
-        let options = SearchOptions {
-            k: expected.len(),
-            ..SearchOptions::default()
-        };
+        let options = SearchOptions::default().k(expected.len());
         let hits = index.search(&query, &options).unwrap();
         assert_eq!(hits.len(), expected.len());
         let last = expected[expected.len() - 1].1;
@@ -377,15 +373,8 @@ fn damage_is_told_or_does_no_harm() {
         .delete(gone.iter().map(String::as_str), Missing::Ignore)
         .unwrap();
     drop(writer);
-    let filter = |field: &str, value: &str| Filter {
-        field: field.into(),
-        value: value.into(),
-        not: false,
-    };
-    let filtered = |query: Query, filter: Filter| Query {
-        filters: vec![filter],
-        ..query
-    };
+    let filter = |field: &str, value: &str| Filter::new(field, value);
+    let filtered = |query: Query, filter: Filter| query.filters([filter]);
     let queries = [
         Query::any(["t0", "t5", "t150", "dense"]),
         Query::all(["t1", "dense"]),

@@ -68,29 +68,25 @@ pub fn text(shape: &Shape) -> String {
 pub fn query(random: &mut Random, terms: usize) -> Query {
     let mut clauses = Vec::new();
     for _ in 0..1 + random.below(6) {
-        clauses.push(Clause {
-            term: match random.below(12) {
-                0 => "unknown".into(),
-                1 => "dense".into(),
-                2 => "dense2".into(),
-                _ => format!("t{}", random.below(terms)),
-            },
-            occur: match random.below(6) {
-                0 => Occur::Not,
-                1 | 2 => Occur::Must,
-                _ => Occur::Should,
-            },
-        });
+        let term = match random.below(12) {
+            0 => "unknown".into(),
+            1 => "dense".into(),
+            2 => "dense2".into(),
+            _ => format!("t{}", random.below(terms)),
+        };
+        let occur = match random.below(6) {
+            0 => Occur::Not,
+            1 | 2 => Occur::Must,
+            _ => Occur::Should,
+        };
+        clauses.push(Clause::new(term, occur));
     }
     if random.below(2) == 0 {
         clauses
             .iter_mut()
             .for_each(|clause| clause.occur = Occur::Should);
     }
-    Query {
-        clauses,
-        ..Query::default()
-    }
+    Query::default().clauses(clauses)
 }
 
 /// Documents, ids and texts, as JSON lines with a field: the last digit of the id.
