@@ -261,13 +261,11 @@ impl Search<'_> {
             (EngineName::Auto, None, _) | (EngineName::Auto, _, true) => EngineName::Cpu,
             (engine, ..) => engine,
         };
-        let options = SchedulerOptions {
-            threads: self.threads,
-            lanes: LANES.min(ahead),
-            queue: ahead,
-            search: self.options,
-            ..SchedulerOptions::default()
-        };
+        let options = SchedulerOptions::default()
+            .threads(self.threads)
+            .lanes(LANES.min(ahead))
+            .queue(ahead)
+            .search(self.options);
         engine.in_order(self.index, self.args.device, queries, &options)
     }
 

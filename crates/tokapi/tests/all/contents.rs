@@ -10,7 +10,6 @@ use tokapi::Analyzer;
 use tokapi::Formula;
 use tokapi::Keep;
 use tokapi::OnError;
-use tokapi::ScratchOptions;
 use tokapi::{Bm25, BuildOptions, Corpus, CorpusOptions, Index, Memory};
 use tokapi::{Clause, Filter, Hit, Occur, Phrase, Query, SearchOptions};
 use tokapi::{Storage, Stored};
@@ -85,19 +84,14 @@ fn options() -> CorpusOptions {
 }
 
 fn everything() -> Keep {
-    Keep {
-        text: true,
-        fields: FIELDS.map(String::from).to_vec(),
-        positions: true,
-    }
+    Keep::default()
+        .text(true)
+        .fields(FIELDS.map(String::from).to_vec())
+        .positions(true)
 }
 
 fn storage(folder: &Path, held: u64) -> Storage {
-    Storage {
-        memory: Memory::new(500_000_000).unwrap().holding(held),
-        scratch: ScratchOptions::default(),
-        output: Some(folder.join("index")),
-    }
+    Storage::new(Memory::new(500_000_000).unwrap().holding(held)).output(folder.join("index"))
 }
 
 /// Builds an index that keeps everything of `text`.
@@ -213,7 +207,7 @@ proptest! {
         index.check().unwrap();
         for _ in 0..40 {
             let query = query(&mut random, terms + 1);
-            let bm25 = Bm25 { formula: Formula::ALL[random.below(7)], ..Bm25::default() };
+            let bm25 = Bm25::default().formula(Formula::ALL[random.below(7)]);
             let all = SearchOptions::default().k(usize::MAX).bm25(bm25).algorithm(Algorithm::Exhaustive);
             let unfiltered = Query::default().clauses(query.clauses.clone());
             // The scores are those without filters, and 0 without terms.

@@ -88,12 +88,12 @@ fn equals_the_index(shape: &Shape, deleted: usize) {
     for formula in Formula::ALL {
         let options = SearchOptions::default()
             .k([1, 10, 11, 100, 900, MOST_RANKED][random.below(6)])
-            .bm25(Bm25 {
-                formula,
-                k1: [0.9, 1.2][random.below(2)],
-                b: [0.0, 0.75, 1.0][random.below(3)],
-                ..Bm25::default()
-            });
+            .bm25(
+                Bm25::default()
+                    .formula(formula)
+                    .k1([0.9, 1.2][random.below(2)])
+                    .b([0.0, 0.75, 1.0][random.below(3)]),
+            );
         let queries = queries(&mut random, shape.terms);
         let queries: Vec<&Query> = queries.iter().collect();
         let answers = lane.search(&queries, &options).unwrap();

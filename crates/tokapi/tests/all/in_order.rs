@@ -116,13 +116,11 @@ fn equals_the_index(
 }
 
 fn options(queue: usize) -> SchedulerOptions {
-    SchedulerOptions {
-        threads: 2,
-        lanes: 3,
-        queue,
-        response: Duration::from_micros(200),
-        ..Default::default()
-    }
+    SchedulerOptions::default()
+        .threads(2)
+        .lanes(3)
+        .queue(queue)
+        .response(Duration::from_micros(200))
 }
 
 #[test]
@@ -201,10 +199,7 @@ fn options_that_no_device_has() {
         (10, Algorithm::Exhaustive),
     ] {
         let search = SearchOptions::default().k(k).algorithm(algorithm);
-        let options = SchedulerOptions {
-            search,
-            ..options(10)
-        };
+        let options = options(10).search(search);
         let (shares, _) = equals_the_index(&index, Some(Arc::clone(&gpu)), &queries, &options);
         let may = queries
             .iter()

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use crate::random::{Random, Shape, kept, query, shapes, text};
 use proptest::prelude::*;
 use tokapi::Formula;
-use tokapi::ScratchOptions;
 use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 use tokapi::{Clause, Filter, Hit, Occur, Query, SearchOptions};
@@ -92,12 +91,7 @@ proptest! {
         let mut random = Random(shape.seed | 1);
         let mut weights = build().weigh(&Bm25::default()).unwrap();
         for round in 0..12 {
-            let bm25 = Bm25 {
-                formula: Formula::ALL[random.below(7)],
-                k1: [0.0, 0.9, 1.2, 5.0][random.below(4)],
-                b: [0.0, 0.4, 0.75, 1.0][random.below(4)],
-                ..Bm25::default()
-            };
+            let bm25 = Bm25::default().formula(Formula::ALL[random.below(7)]).k1([0.0, 0.9, 1.2, 5.0][random.below(4)]).b([0.0, 0.4, 0.75, 1.0][random.below(4)]);
             weights.reweigh(&bm25).unwrap();
             let query = query(&mut random, shape.terms + 1);
             let (expected, count) = by_hand(&weights, &query);
@@ -137,7 +131,7 @@ proptest! {
         let mut random = Random(seed | 1);
         for _ in 0..20 {
             let query = query(&mut random, terms + 1);
-            let bm25 = Bm25 { formula: Formula::ALL[random.below(7)], ..Bm25::default() };
+            let bm25 = Bm25::default().formula(Formula::ALL[random.below(7)]);
             let k = [1, 3, 10, 100, 3000][random.below(5)];
             let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
             let exhaustive = index.search(&query, &options).unwrap();
@@ -198,10 +192,7 @@ fn two_parts_are_as_good_as_one() {
         assert_eq!(parts.count(&query).unwrap(), whole.count(&query).unwrap());
         let options = SearchOptions::default()
             .k([1, 10, 500][random.below(3)])
-            .bm25(Bm25 {
-                formula: Formula::ALL[random.below(7)],
-                ..Bm25::default()
-            })
+            .bm25(Bm25::default().formula(Formula::ALL[random.below(7)]))
             .algorithm(Algorithm::Auto);
         let hits = parts.search(&query, &options).unwrap();
         assert_eq!(hits, whole.search(&query, &options).unwrap(), "{query:?}");
@@ -240,14 +231,8 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
     let (analyzer, text) = (Analyzer::default(), text(&shape));
     let mut same: Vec<Vec<(PathBuf, Vec<u8>)>> = Vec::new();
     for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
-        let storage = Storage {
-            memory: Memory::new(500_000_000).unwrap().holding(held),
-            scratch: ScratchOptions {
-                folders: Vec::new(),
-                resume: false,
-            },
-            output: Some(folder.path().join("index")),
-        };
+        let storage = Storage::new(Memory::new(500_000_000).unwrap().holding(held))
+            .output(folder.path().join("index"));
         let options = BuildOptions::default().threads(threads);
         let stored = Stored::build(
             corpus(folder.path(), &text),
@@ -276,11 +261,7 @@ fn data(name: &str) -> PathBuf {
 /// Every query of a reference run: the same documents, but for ties, and the same scores.
 fn equals_run(collection: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::new(&AnalyzerOptions {
-        cut: Cut::Python,
-        ..Default::default()
-    })
-    .unwrap();
+    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
     let docs = data(collection).join("docs.jsonl.zst");
     let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
     let path = folder.path().join("index");

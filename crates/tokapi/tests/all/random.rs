@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tokapi::Analyzer;
 use tokapi::Keep;
 use tokapi::Storage;
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Memory};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions};
 use tokapi::{Clause, Occur, Query};
 use tokapi_index::Contents;
 
@@ -118,21 +118,16 @@ pub fn kept_by<T>(
 ) -> T {
     let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
     std::fs::write(file.path(), lines).unwrap();
-    let keep = Keep {
-        text: true,
-        fields: fields.iter().map(|&field| field.into()).collect(),
-        positions: true,
-    };
+    let keep = Keep::default()
+        .text(true)
+        .fields(fields.iter().copied())
+        .positions(true);
     let corpus = CorpusOptions::default()
         .chunk_bytes(Some(10_000))
         .fields(keep.fields.clone());
     let corpus = Corpus::open(&[file.path()], corpus).unwrap();
     let options = BuildOptions::default();
-    let storage = Storage {
-        memory: Memory::available(),
-        scratch: Default::default(),
-        output: None,
-    };
+    let storage = Storage::default();
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let collection = Collection::build(corpus, &options.clone().analyzer(analyzer)).unwrap();
     user(collection, contents)

@@ -122,10 +122,7 @@ fn same(index: &Index, left: &[Document], seed: u64) {
         let k = [1, 10, 1000][random.below(3)];
         let mut options = SearchOptions::default()
             .k(k)
-            .bm25(Bm25 {
-                formula: Formula::ALL[random.below(7)],
-                ..Bm25::default()
-            })
+            .bm25(Bm25::default().formula(Formula::ALL[random.below(7)]))
             .algorithm(Algorithm::Exhaustive);
         let expected = answer(&fresh, &query, &options);
         for algorithm in [Algorithm::Auto, Algorithm::Exhaustive] {
@@ -348,10 +345,7 @@ fn terms_of_deleted_documents_make_no_difference() {
     ] {
         let query = Query::parse(text, &analyzer, tokapi::Occur::Should);
         for formula in Formula::ALL {
-            let options = SearchOptions::default().bm25(Bm25 {
-                formula,
-                ..Bm25::default()
-            });
+            let options = SearchOptions::default().bm25(Bm25::default().formula(formula));
             let expected = answer(&fresh, &query, &options);
             assert_eq!(
                 answer(&index, &query, &options),
