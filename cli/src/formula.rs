@@ -79,8 +79,8 @@ impl Args {
     /// The formula with its parameters.
     pub fn bm25(&self) -> Bm25 {
         let usual = Bm25::default();
-        Bm25 {
-            formula: match self.formula {
+        usual
+            .formula(match self.formula {
                 None => usual.formula,
                 Some(FormulaName::Lucene) => Formula::Lucene,
                 Some(FormulaName::Robertson) => Formula::Robertson,
@@ -89,11 +89,10 @@ impl Args {
                 Some(FormulaName::Bm25l) => Formula::Bm25L,
                 Some(FormulaName::Bm25plus) => Formula::Bm25Plus,
                 Some(FormulaName::Tfidf) => Formula::TfIdf,
-            },
-            k1: self.k1.unwrap_or(usual.k1),
-            b: self.b.unwrap_or(usual.b),
-            delta: self.delta,
-            avdl: self.avdl,
-        }
+            })
+            .k1(self.k1.unwrap_or(usual.k1))
+            .b(self.b.unwrap_or(usual.b))
+            .delta(self.delta)
+            .avdl(self.avdl)
     }
 }

@@ -120,15 +120,12 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
             ));
         }
     };
-    let options = Options {
-        extent,
-        seed: args.seed,
-        words: args.words,
-        vocabulary,
-        format,
-        compression,
-        threads,
-    };
+    let options = Options::new(extent, format)
+        .seed(args.seed)
+        .words(args.words)
+        .vocabulary(vocabulary)
+        .compression(compression)
+        .threads(threads);
     let progress = Progress::new();
     let made = show(&progress, || {
         generate::to_path(&options, &args.output, &progress)

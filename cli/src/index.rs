@@ -253,11 +253,10 @@ impl Target {
 
     /// The content that is kept of the documents.
     fn keep(&self, args: &Args) -> Result<Keep, Error> {
-        let asked = Keep {
-            text: args.store,
-            fields: args.field.clone(),
-            positions: args.positions,
-        };
+        let asked = Keep::default()
+            .text(args.store)
+            .fields(args.field.clone())
+            .positions(args.positions);
         let Target::There(writer) = self else {
             return Ok(asked);
         };

@@ -361,18 +361,19 @@ impl Reading {
 
     /// The analyzer that cuts text into terms.
     pub fn analyzer(&self) -> Result<Analyzer, Error> {
-        Analyzer::new(&AnalyzerOptions {
-            cut: match self.analyzer.unwrap_or(CutName::Unicode) {
-                CutName::Unicode => Cut::Unicode,
-                CutName::Python => Cut::Python,
-                CutName::Plain => Cut::Plain,
-                CutName::Whitespace => Cut::Whitespace,
-            },
-            stop_words: self.stop_words(),
-            stemmer: (self.stemmer != "none").then(|| self.stemmer.clone()),
-            min_length: self.min_length,
-            max_length: self.max_length,
-        })
+        Analyzer::new(
+            &AnalyzerOptions::default()
+                .cut(match self.analyzer.unwrap_or(CutName::Unicode) {
+                    CutName::Unicode => Cut::Unicode,
+                    CutName::Python => Cut::Python,
+                    CutName::Plain => Cut::Plain,
+                    CutName::Whitespace => Cut::Whitespace,
+                })
+                .stop_words(self.stop_words())
+                .stemmer((self.stemmer != "none").then(|| self.stemmer.clone()))
+                .min_length(self.min_length)
+                .max_length(self.max_length),
+        )
     }
 }
 

@@ -72,21 +72,18 @@ impl Args {
     /// Where the collection for `output` goes.
     pub fn storage(&self, output: Option<&Path>) -> Result<Storage, Error> {
         let memory = self.room.memory()?;
-        Ok(Storage {
-            memory: match self.spill {
-                true => memory.holding(0),
-                false => memory,
-            },
-            scratch: self.scratch(),
-            output: output.map(Path::to_path_buf),
+        Ok(Storage::new(match self.spill {
+            true => memory.holding(0),
+            false => memory,
         })
+        .scratch(self.scratch())
+        .output(output.map(Path::to_path_buf)))
     }
 
     fn scratch(&self) -> ScratchOptions {
-        ScratchOptions {
-            folders: self.room.scratch.clone(),
-            resume: self.resume,
-        }
+        ScratchOptions::default()
+            .folders(self.room.scratch.clone())
+            .resume(self.resume)
     }
 }
 

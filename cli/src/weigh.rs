@@ -117,10 +117,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let mut collection = args.input.read(&analyzer, threads, &files, &args.storage)?;
     collection.prune(
         &bm25,
-        &Prune {
-            top: args.top,
-            min_weight: args.min_weight,
-        },
+        &Prune::default().top(args.top).min_weight(args.min_weight),
     )?;
     let mut summary = Summary::new(started, &collection);
     if args.show > 0 {
@@ -194,14 +191,11 @@ impl Args {
             Some(TargetName::Jsonl) => Target::Vectors,
             Some(TargetName::None) | None => Target::of_name(&path)?,
         };
-        Ok(Some(Output {
-            path,
-            target,
-            tables: self.tables,
-            order: match self.order {
+        Ok(Some(Output::new(path, target).tables(self.tables).order(
+            match self.order {
                 OrderName::Term => Order::Term,
                 OrderName::Document => Order::Document,
             },
-        }))
+        )))
     }
 }

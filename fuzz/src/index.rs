@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 use tokapi::Analyzer;
 use tokapi::Storage;
-use tokapi_index::{Contents, IndexOptions, forge};
-use tokapi::{IndexWriter, Keep, Missing};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index};
 use tokapi::{Filter, Query, SearchOptions};
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+use tokapi::{IndexWriter, Keep, Missing};
+use tokapi_index::{Contents, IndexOptions, forge};
 
 /// An index with every kind of file.
 fn template() -> TempDir {
@@ -23,19 +23,11 @@ fn template() -> TempDir {
     }
     let docs = folder.path().join("docs.jsonl");
     std::fs::write(&docs, lines).expect("room");
-    let keep = Keep {
-        text: true,
-        fields: vec!["half".into()],
-        positions: true,
-    };
+    let keep = Keep::default().text(true).fields(["half"]).positions(true);
     let corpus = CorpusOptions::default().fields(keep.fields.clone());
     let corpus = Corpus::open(&[docs], corpus).expect("just written");
     let options = BuildOptions::default();
-    let storage = Storage {
-        memory: Memory::available(),
-        scratch: Default::default(),
-        output: None,
-    };
+    let storage = Storage::default();
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let analyzer = Analyzer::default();
     let collection =
@@ -47,7 +39,8 @@ fn template() -> TempDir {
         IndexOptions {
             contents: Some(contents),
             ..Default::default()
-        })
+        },
+    )
     .expect("room");
     let mut writer = IndexWriter::open(&path, 1).expect("just written");
     writer
@@ -59,11 +52,7 @@ fn template() -> TempDir {
 fn read(path: &Path) -> tokapi::Result<()> {
     let index = Index::open(path)?;
     let _ = index.check();
-    let filter = Filter {
-        field: "half".into(),
-        value: "1".into(),
-        not: false,
-    };
+    let filter = Filter::new("half", "1");
     let mut filtered = Query::any(["a1", "b20"]);
     filtered.filters.push(filter.clone());
     let mut filter_alone = Query::default();

@@ -7,15 +7,15 @@ pub use index::index;
 
 use std::path::Path;
 
-use tokapi::{Analyzer, AnalyzerOptions, Cut};
-use tokapi_text::corpus::Chunk;
-use tokapi::{Format, OnError};
 use tokapi::eval::{Evaluation, Judgments, Run};
-use tokapi_weigh::invert::{Cpu, Invert, Reference};
-use tokapi::{Clause, Occur, Query};
 use tokapi::sort::KeyType;
-use tokapi_sort::text::{Lines, write_key32, write_key64};
+use tokapi::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::{Clause, Occur, Query};
 use tokapi::{Corpus, CorpusOptions, Dictionary, Index};
+use tokapi::{Format, OnError};
+use tokapi_sort::text::{Lines, write_key32, write_key64};
+use tokapi_text::corpus::Chunk;
+use tokapi_weigh::invert::{Cpu, Invert, Reference};
 
 /// More than an input has; the memory of a chunk is asked for ahead, and a larger one is slow.
 const WHOLE: usize = 1 << 16;
@@ -25,7 +25,7 @@ fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -
     let options = CorpusOptions::default()
         .format(format)
         .fields(match format {
-            Some(Format::Jsonl | Format::Json | Format::Trec) => vec!["title".into()],
+            Some(Format::Jsonl | Format::Json | Format::Trec) => vec!["title"],
             _ => Vec::new(),
         })
         .chunk_bytes(Some(chunk_bytes))
@@ -37,9 +37,9 @@ fn texts(name: &str, bytes: &[u8], format: Option<Format>, chunk_bytes: usize) -
             let text = chunk.text(document).to_vec();
             assert!(std::str::from_utf8(&text).is_ok());
             texts.push(text);
-            for (_, value) in chunk.values(document) {
-                assert!(std::str::from_utf8(value).is_ok());
-                texts.push(value.to_vec());
+            for value in chunk.values(document) {
+                assert!(std::str::from_utf8(value.text).is_ok());
+                texts.push(value.text.to_vec());
             }
         }
     }
@@ -73,10 +73,7 @@ pub fn cut(bytes: &[u8]) {
         .map(String::from_utf8_lossy)
         .collect();
     for cut in Cut::ALL {
-        let options = AnalyzerOptions {
-            cut,
-            ..AnalyzerOptions::default()
-        };
+        let options = AnalyzerOptions::default().cut(cut);
         let analyzer = Analyzer::new(&options).expect("no stop word file to be read");
         let chunk = || Chunk::from_documents(texts.iter().map(|text| ("", &**text)));
         let by_definition = Reference::new(&analyzer).invert(&mut chunk());
@@ -127,7 +124,9 @@ pub fn ciff(bytes: &[u8]) {
     std::fs::write(path("a.ciff"), bytes).expect("room");
     if let Ok(index) = import("a.ciff", "index") {
         let checked = index.check().expect("whole");
-        let exported = index.export_ciff(&path("b.ciff"), &tokapi::Progress::new()).expect("room");
+        let exported = index
+            .export_ciff(&path("b.ciff"), &tokapi::Progress::new())
+            .expect("room");
         assert_eq!(exported.postings, checked.postings);
         let again = import("b.ciff", "again").expect("written so");
         assert_eq!(again.check().expect("whole"), checked);
@@ -138,10 +137,7 @@ pub fn ciff(bytes: &[u8]) {
 pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for cut in Cut::ALL {
-        let options = AnalyzerOptions {
-            cut,
-            ..AnalyzerOptions::default()
-        };
+        let options = AnalyzerOptions::default().cut(cut);
         let analyzer = Analyzer::new(&options).expect("no stop word file to be read");
         for usual in [Occur::Should, Occur::Must] {
             let query = Query::parse(&text, &analyzer, usual);

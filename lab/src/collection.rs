@@ -4,7 +4,6 @@ use std::path::Path;
 
 use tokapi::Format;
 use tokapi::{Corpus, CorpusOptions, Error, Progress};
-use tokapi_storage::compress::Compression;
 use tokapi_text::generate;
 use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
 
@@ -18,15 +17,9 @@ pub struct Generated {
 impl Generated {
     /// The collection that `tokapi generate --size` makes.
     pub fn new(bytes: u64, threads: usize) -> Result<Self, Error> {
-        let options = Options {
-            extent: Extent::Bytes(bytes),
-            seed: 1,
-            words: None,
-            vocabulary: Vocabulary::built_in(RANKS)?,
-            format: Format::Terms,
-            compression: Compression::None,
-            threads,
-        };
+        let options = Options::new(Extent::Bytes(bytes), Format::Terms)
+            .vocabulary(Vocabulary::built_in(RANKS)?)
+            .threads(threads);
         let mut text = Vec::new();
         generate::to_stream(&options, &mut text, Path::new("memory"), &Progress::new())?;
         let mut starts = vec![0];

@@ -71,11 +71,7 @@ impl Args {
             true => Algorithm::Exhaustive,
             false => Algorithm::Auto,
         };
-        Some(SearchOptions {
-            k,
-            algorithm,
-            ..SearchOptions::default()
-        })
+        Some(SearchOptions::default().k(k).algorithm(algorithm))
     }
 }
 
@@ -170,11 +166,7 @@ fn read(path: &std::path::Path, filters: &[Filter]) -> Result<Vec<(String, Query
             }
             _ => return None,
         };
-        let query = Query {
-            filters: filters.to_vec(),
-            ..query
-        };
-        Some((number.to_owned(), query))
+        Some((number.to_owned(), query.filters(filters.to_vec())))
     };
     let queries: Option<Vec<(String, Query)>> = text.lines().map(of_line).collect();
     queries.ok_or_else(|| {

@@ -188,14 +188,13 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let search = Search {
         args,
         filters: filters.collect::<Result<_, _>>()?,
-        options: SearchOptions {
-            k: args.k,
-            bm25: args.formula.bm25(),
-            algorithm: match args.exhaustive {
+        options: SearchOptions::default()
+            .k(args.k)
+            .bm25(args.formula.bm25())
+            .algorithm(match args.exhaustive {
                 true => Algorithm::Exhaustive,
                 false => Algorithm::Auto,
-            },
-        },
+            }),
         index: &index,
         threads,
     };
@@ -252,10 +251,7 @@ impl Search<'_> {
             (Mode::And, false) => Query::all(analyzer.terms(text)),
             (Mode::Phrase, _) => Query::phrase(analyzer.terms(text)),
         };
-        Query {
-            filters: self.filters.clone(),
-            ..query
-        }
+        query.filters(self.filters.clone())
     }
 
     /// The scheduler that answers `queries` with a GPU, `ahead` of them at a time; none if the CPU answers all.
@@ -265,13 +261,11 @@ impl Search<'_> {
             (EngineName::Auto, None, _) | (EngineName::Auto, _, true) => EngineName::Cpu,
             (engine, ..) => engine,
         };
-        let options = SchedulerOptions {
-            threads: self.threads,
-            lanes: LANES.min(ahead),
-            queue: ahead,
-            search: self.options,
-            ..SchedulerOptions::default()
-        };
+        let options = SchedulerOptions::default()
+            .threads(self.threads)
+            .lanes(LANES.min(ahead))
+            .queue(ahead)
+            .search(self.options);
         engine.in_order(self.index, self.args.device, queries, &options)
     }
 

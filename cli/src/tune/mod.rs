@@ -14,7 +14,7 @@ use std::time::Instant;
 use tokapi::ScratchOptions;
 use tokapi::Storage;
 use tokapi::{Bm25, Error};
-use tokapi::{Order, Output, Target};
+use tokapi::{Output, Target};
 use tokapi_storage::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fastest};
 use tokapi_storage::whole::{Staged, StagedFolder};
 
@@ -293,20 +293,10 @@ impl<'a> Bench<'a> {
         Ok(Bench {
             sample,
             bytes: args.how.sample,
-            storage: Storage {
-                memory: args.room.memory()?.holding(0),
-                scratch: ScratchOptions {
-                    folders: folders.collect(),
-                    resume: false,
-                },
-                output: Some(path.clone()),
-            },
-            output: Output {
-                path,
-                target: Target::Parquet,
-                tables: false,
-                order: Order::Term,
-            },
+            storage: Storage::new(args.room.memory()?.holding(0))
+                .scratch(ScratchOptions::default().folders(folders))
+                .output(path.clone()),
+            output: Output::new(path, Target::Parquet),
             _folders: scratch.into_iter().chain([beside]).collect(),
         })
     }

@@ -18,10 +18,7 @@ type Ids = BTreeSet<String>;
 /// The ids of all documents; each has the word "all".
 fn ids(folder: &Folder) -> Ids {
     let index = Index::open(folder.path("index")).unwrap();
-    let options = SearchOptions {
-        k: 1_000_000,
-        ..SearchOptions::default()
-    };
+    let options = SearchOptions::default().k(1_000_000);
     let hits = index.search(&Query::any(["all"]), &options).unwrap();
     let ids: Ids = hits
         .iter()

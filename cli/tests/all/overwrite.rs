@@ -23,10 +23,7 @@ fn documents(folder: &Folder, name: &str, word: &str, count: usize) {
 }
 
 fn found(index: &Index, word: &str) -> usize {
-    let options = SearchOptions {
-        k: 1_000_000,
-        ..SearchOptions::default()
-    };
+    let options = SearchOptions::default().k(1_000_000);
     let hits = index.search(&Query::any([word]), &options).unwrap();
     hits.len()
 }

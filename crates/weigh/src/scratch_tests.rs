@@ -19,14 +19,9 @@ fn external(folder: &std::path::Path, documents: &str) -> External {
 fn built(folder: &std::path::Path, documents: &str, resume: bool) -> External {
     let corpus = CorpusOptions::default().chunk_bytes(Some(2000));
     let corpus = Corpus::from_bytes("docs.tsv", documents, corpus);
-    let storage = Storage {
-        memory: Memory::new(1 << 30).unwrap().holding(0),
-        scratch: ScratchOptions {
-            resume,
-            ..ScratchOptions::default()
-        },
-        output: Some(folder.join("w.tsv")),
-    };
+    let storage = Storage::new(Memory::new(1 << 30).unwrap().holding(0))
+        .scratch(ScratchOptions::default().resume(resume))
+        .output(folder.join("w.tsv"));
     let options = BuildOptions::default().threads(2);
     match Stored::build(corpus, &options, &storage).unwrap() {
         Stored::Scratch(external) => external,
@@ -43,12 +38,9 @@ fn documents(count: usize, id: impl Fn(usize) -> usize) -> String {
 }
 
 fn write(external: &External, folder: &std::path::Path, order: Order) -> Result<()> {
-    let output = Output {
-        path: folder.join("w.tsv"),
-        target: Target::Tsv,
-        tables: true,
-        order,
-    };
+    let output = Output::new(folder.join("w.tsv"), Target::Tsv)
+        .tables(true)
+        .order(order);
     output.stage_external(external, &Bm25::default()).map(drop)
 }
 
@@ -92,12 +84,7 @@ fn merged_runs_are_gone_on_from_at_every_level() {
     let mut external = external(folder.path(), &text);
     let written = |external: &External| {
         let staged = tempfile::tempdir().unwrap();
-        let output = Output {
-            path: staged.path().join("w.tsv"),
-            target: Target::Tsv,
-            tables: false,
-            order: Order::Term,
-        };
+        let output = Output::new(staged.path().join("w.tsv"), Target::Tsv);
         let (files, _) = output.stage_external(external, &Bm25::default()).unwrap();
         files.into_iter().for_each(|file| file.commit().unwrap());
         fs::read(&output.path).unwrap()
@@ -149,11 +136,8 @@ fn repeated_ids_are_found_in_any_number_of_passes() {
         );
     }
     let corpus = Corpus::from_bytes("docs.tsv", text, CorpusOptions::default());
-    let storage = Storage {
-        memory: Memory::new(1 << 30).unwrap().holding(0),
-        scratch: ScratchOptions::default(),
-        output: Some(other.path().join("w.tsv")),
-    };
+    let storage =
+        Storage::new(Memory::new(1 << 30).unwrap().holding(0)).output(other.path().join("w.tsv"));
     let built = Stored::build(corpus, &BuildOptions::default(), &storage);
     let error = built.err().unwrap().to_string();
     let expected = "docs.tsv: document 10 of the input has the id `id0` of document 1";

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use tokapi_storage::error::Error;
 use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::{Progress, Stage};
-use tokapi_storage::scratch::ScratchOptions;
 use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
 use tokapi_weigh::collection::{BuildOptions, Collection, Storage, Stored};
 use tokapi_weigh::formula::{Bm25, Prune};
@@ -23,11 +22,8 @@ fn corpus(documents: usize) -> Corpus {
 }
 
 fn storage(folder: &Path, held_bytes: u64) -> Storage {
-    Storage {
-        memory: Memory::new(1 << 30).unwrap().holding(held_bytes).merging(2),
-        scratch: ScratchOptions::default(),
-        output: Some(folder.join("w")),
-    }
+    Storage::new(Memory::new(1 << 30).unwrap().holding(held_bytes).merging(2))
+        .output(folder.join("w"))
 }
 
 fn is_empty(folder: &Path) -> bool {
@@ -86,12 +82,9 @@ fn outputs_leave_neither_files_nor_scratch() {
             let stored = Stored::build(corpus(3000), &BuildOptions::default(), &storage).unwrap();
             assert_eq!(is_empty(folder.path()), held_bytes > 0);
             stored.progress().cancel();
-            let output = Output {
-                path: folder.path().join("w"),
-                target,
-                tables: true,
-                order,
-            };
+            let output = Output::new(folder.path().join("w"), target)
+                .tables(true)
+                .order(order);
             let written = output.write(stored, &Bm25::default());
             assert!(matches!(written, Err(Error::Cancelled)), "{target:?}");
             assert!(is_empty(folder.path()), "{target:?}");
@@ -108,10 +101,7 @@ fn every_pass_is_left() {
         let is_cancelled = |error: Option<Error>| matches!(error, Some(Error::Cancelled));
         let mut stored = build();
         stored.progress().cancel();
-        let prune = Prune {
-            top: Some(1),
-            min_weight: None,
-        };
+        let prune = Prune::default().top(1);
         assert!(is_cancelled(stored.prune(&Bm25::default(), &prune).err()));
         assert!(is_cancelled(stored.weigh_only(&Bm25::default()).err()));
         assert!(is_empty(folder.path()));
@@ -128,12 +118,7 @@ fn stages_are_counted_to_their_ends() {
         let now = progress.snapshot();
         assert_eq!((now.stage, now.documents), (Stage::Reading, 3000));
         let postings = stored.postings_count();
-        let output = Output {
-            path: folder.path().join("w"),
-            target: Target::Tsv,
-            tables: true,
-            order: Order::Term,
-        };
+        let output = Output::new(folder.path().join("w"), Target::Tsv).tables(true);
         output.write(stored, &Bm25::default()).unwrap();
         let now = progress.snapshot();
         assert_eq!(

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
-use tokapi_storage::scratch::ScratchOptions;
 use tokapi_text::corpus::{Corpus, CorpusOptions, Document, OnError, Value};
 use tokapi_weigh::collection::{BuildOptions, Collection, Storage, Stored};
 use tokapi_weigh::formula::Bm25;
-use tokapi_weigh::output::{Order, Output, Target};
+use tokapi_weigh::output::{Output, Target};
 
 const FIELDS: [&str; 3] = ["lang", "year", "open"];
 
@@ -102,11 +101,7 @@ fn texts_ids_and_fields_are_those_of_a_file() {
 }
 
 fn storage(folder: &Path) -> Storage {
-    Storage {
-        memory: Memory::new(1 << 30).unwrap().holding(0),
-        scratch: ScratchOptions::default(),
-        output: Some(folder.join("w.tsv")),
-    }
+    Storage::new(Memory::new(1 << 30).unwrap().holding(0)).output(folder.join("w.tsv"))
 }
 
 #[test]
@@ -126,12 +121,7 @@ fn collections_are_those_of_a_file_in_memory_and_on_scratch() {
             let options = BuildOptions::default().threads(2);
             let stored = Stored::build(corpus, &options, &storage(folder.path())).unwrap();
             let path = folder.path().join("w.tsv");
-            let output = Output {
-                path: path.clone(),
-                target: Target::Tsv,
-                tables: false,
-                order: Order::Term,
-            };
+            let output = Output::new(path.clone(), Target::Tsv);
             output.write(stored, &Bm25::default()).unwrap();
             on_scratch.push(fs::read(path).unwrap());
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

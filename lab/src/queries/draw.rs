@@ -22,14 +22,8 @@ pub fn queries(index: &Index, args: &Args) -> Result<Vec<Vec<String>>, Error> {
 
 /// A query of `terms`, all with the same role.
 pub fn query(terms: &[String], occur: Occur) -> Query {
-    let clause = |term: &String| Clause {
-        term: term.clone(),
-        occur,
-    };
-    Query {
-        clauses: terms.iter().map(clause).collect(),
-        ..Query::default()
-    }
+    let clauses = terms.iter().map(|term| Clause::new(term, occur));
+    Query::default().clauses(clauses)
 }
 
 fn of_file(index: &Index, path: &Path) -> Result<Vec<Vec<String>>, Error> {

@@ -174,10 +174,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         on_device,
         and,
         or,
-        search: SearchOptions {
-            k: args.k,
-            ..SearchOptions::default()
-        },
+        search: SearchOptions::default().k(args.k),
     };
     let mut report = Report::default();
     let _ = writeln!(

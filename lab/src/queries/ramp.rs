@@ -142,14 +142,12 @@ impl Bench<'_> {
         name: &'static str,
         offered: f64,
     ) -> Result<AtLoad, Error> {
-        let options = SchedulerOptions {
-            threads: self.threads.saturating_sub(SOURCES + LANES).max(1),
-            lanes: LANES,
-            policy,
-            queue: QUEUE,
-            search: self.search,
-            ..SchedulerOptions::default()
-        };
+        let options = SchedulerOptions::default()
+            .threads(self.threads.saturating_sub(SOURCES + LANES).max(1))
+            .lanes(LANES)
+            .policy(policy)
+            .queue(QUEUE)
+            .search(self.search);
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&self.on_device));
         let scheduler =
             Scheduler::new(Arc::clone(&self.index), Some(accelerator), router, &options)?;

@@ -56,11 +56,7 @@ impl InOrder {
         options: &SchedulerOptions,
     ) -> Result<Self> {
         let most = options.queue.max(1);
-        let options = SchedulerOptions {
-            policy: Policy::Synchronous,
-            queue: most,
-            ..options.clone()
-        };
+        let options = options.clone().policy(Policy::Synchronous).queue(most);
         let scheduler = Scheduler::new(Arc::clone(&index), accelerator.clone(), None, &options)?;
         Ok(InOrder {
             index,

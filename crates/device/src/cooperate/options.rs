@@ -21,6 +21,7 @@ pub enum Policy {
 
 /// Options of a `Scheduler`.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SchedulerOptions {
     /// Number of CPU threads that answer queries.
     pub threads: usize,
@@ -50,5 +51,49 @@ impl Default for SchedulerOptions {
             search: SearchOptions::default(),
             progress: Progress::default(),
         }
+    }
+}
+
+impl SchedulerOptions {
+    /// Sets [`threads`](Self::threads).
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets [`lanes`](Self::lanes).
+    pub fn lanes(mut self, lanes: usize) -> Self {
+        self.lanes = lanes;
+        self
+    }
+
+    /// Sets [`policy`](Self::policy).
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets [`queue`](Self::queue).
+    pub fn queue(mut self, queue: usize) -> Self {
+        self.queue = queue;
+        self
+    }
+
+    /// Sets [`response`](Self::response).
+    pub fn response(mut self, response: Duration) -> Self {
+        self.response = response;
+        self
+    }
+
+    /// Sets [`search`](Self::search).
+    pub fn search(mut self, search: SearchOptions) -> Self {
+        self.search = search;
+        self
+    }
+
+    /// Sets [`progress`](Self::progress).
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.progress = progress;
+        self
     }
 }

@@ -60,18 +60,10 @@ impl FieldWriter {
         let file = self.file.into_inner();
         let file = file.map_err(|error| Error::writing(folder)(error.into_error()))?;
         let corpus = CorpusOptions::default().format(Some(Format::Terms));
-        let analyzer = Analyzer::new(&AnalyzerOptions {
-            cut: Cut::Whitespace,
-            ..AnalyzerOptions::default()
-        })?;
-        let storage = Storage {
-            memory: storage.memory,
-            scratch: ScratchOptions {
-                folders: storage.scratch.folders.clone(),
-                resume: false,
-            },
-            output: Some(folder.join("fields")),
-        };
+        let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Whitespace))?;
+        let storage = Storage::new(storage.memory)
+            .scratch(ScratchOptions::default().folders(storage.scratch.folders.clone()))
+            .output(folder.join("fields"));
         let corpus = Corpus::open(&[file.path()], corpus)?.with_progress(progress.clone());
         let stored = Stored::build(corpus, &options.clone().analyzer(analyzer), &storage)?;
         drop(file);

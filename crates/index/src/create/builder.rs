@@ -156,11 +156,9 @@ impl IndexBuilder {
         if self.replaced.is_none() {
             Index::check_new(&self.path)?;
         }
-        let storage = Storage {
-            memory,
-            scratch: self.scratch,
-            output: Some(self.path.clone()),
-        };
+        let storage = Storage::new(memory)
+            .scratch(self.scratch)
+            .output(self.path.clone());
         let contents = Contents::prepare(&mut corpus, &self.keep, &self.options, &storage)?;
         let stored = Stored::build(corpus, &self.options, &storage)?;
         let mut built = Built::of(&stored);

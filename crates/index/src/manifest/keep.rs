@@ -8,6 +8,7 @@ use crate::part::Part;
 
 /// The data of documents that an index keeps besides postings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Keep {
     /// Whether it keeps texts.
     #[serde(default)]
@@ -21,6 +22,24 @@ pub struct Keep {
 }
 
 impl Keep {
+    /// Sets [`text`](Self::text).
+    pub fn text(mut self, text: bool) -> Self {
+        self.text = text;
+        self
+    }
+
+    /// Sets [`fields`](Self::fields).
+    pub fn fields(mut self, fields: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.fields = fields.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`positions`](Self::positions).
+    pub fn positions(mut self, positions: bool) -> Self {
+        self.positions = positions;
+        self
+    }
+
     /// Whether it keeps nothing.
     pub fn is_nothing(&self) -> bool {
         *self == Keep::default()

@@ -12,6 +12,7 @@ mod and;
 mod any;
 mod batch;
 mod bounds;
+mod clause;
 mod exhaustive;
 mod explain;
 mod filter;
@@ -19,6 +20,7 @@ mod filtered;
 mod histogram;
 mod lead;
 mod matches;
+mod options;
 mod parse;
 mod simd;
 mod single;
@@ -27,7 +29,9 @@ mod terms;
 mod top;
 mod windows;
 
+pub use clause::{Clause, Filter, Occur, Phrase, Query};
 pub use explain::{Explained, ExplainedTerm};
+pub use options::{Algorithm, SearchOptions};
 pub use snippet::{Highlighter, Snippet};
 
 use std::borrow::Cow;
@@ -40,90 +44,6 @@ use tokapi_storage::error::Result;
 use tokapi_weigh::formula::Bm25;
 use top::Top;
 
-/// A query: the terms, values and phrases that documents must, should or must not have.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
-    /// The terms, in order.
-    pub clauses: Vec<Clause>,
-    /// Conditions on fields. Documents must meet all of them. They do not change scores. Without
-    /// required or optional terms, the filters alone decide which documents match.
-    pub filters: Vec<Filter>,
-    /// Phrases that documents must have, or must not have. They do not change scores.
-    pub phrases: Vec<Phrase>,
-}
-
-/// A phrase: at least two terms, one directly after the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phrase {
-    /// The terms, as the index has them.
-    pub terms: Vec<String>,
-    /// Whether documents with the phrase are excluded.
-    pub not: bool,
-}
-
-/// A condition on the value of a field.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filter {
-    /// The field, one of [`Index::keep`].
-    pub field: String,
-    /// The value, matched exactly.
-    pub value: String,
-    /// Whether documents with the value are excluded.
-    pub not: bool,
-}
-
-/// A term of a query.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clause {
-    /// The term, as the index has it.
-    pub term: String,
-    /// Whether the term is required, optional or excluded.
-    pub occur: Occur,
-}
-
-/// The role of a term in a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occur {
-    /// Every match has the term.
-    Must,
-    /// The term adds to the score. Without required terms, a match has at least one optional term.
-    Should,
-    /// No match has the term.
-    Not,
-}
-
-/// The algorithm that finds the best documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Algorithm {
-    /// The fastest algorithm for the query.
-    #[default]
-    Auto,
-    /// Scores every document: the definition of the result.
-    Exhaustive,
-}
-
-/// How to search.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchOptions {
-    /// Number of documents to find.
-    pub k: usize,
-    /// The formula and its parameters. An index of impacts accepts only the formula that it was
-    /// built with, and the default.
-    pub bm25: Bm25,
-    /// The algorithm.
-    pub algorithm: Algorithm,
-}
-
-impl Default for SearchOptions {
-    fn default() -> Self {
-        SearchOptions {
-            k: 10,
-            bm25: Bm25::default(),
-            algorithm: Algorithm::Auto,
-        }
-    }
-}
-
 /// A document found by a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
@@ -131,61 +51,6 @@ pub struct Hit {
     pub document: u64,
     /// Its score.
     pub score: f32,
-}
-
-impl Query {
-    /// Documents with any of `terms`.
-    pub fn any(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Query::of(terms, Occur::Should)
-    }
-
-    /// Documents with all of `terms`.
-    pub fn all(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Query::of(terms, Occur::Must)
-    }
-
-    /// Documents that have `terms` one directly after the other.
-    pub fn phrase(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let mut query = Query::default();
-        query.add_phrase(terms.into_iter().map(Into::into).collect(), false);
-        query
-    }
-
-    /// Adds a phrase that documents must have, or must not have.
-    fn add_phrase(&mut self, terms: Vec<String>, not: bool) {
-        let occur = match not {
-            true => Occur::Not,
-            false => Occur::Must,
-        };
-        // An excluded phrase of several terms excludes none of its single terms.
-        if !not || terms.len() == 1 {
-            let clause = |term: &String| Clause {
-                term: term.clone(),
-                occur,
-            };
-            self.clauses.extend(terms.iter().map(clause));
-        }
-        if terms.len() > 1 {
-            self.phrases.push(Phrase { terms, not });
-        }
-    }
-
-    /// Whether the filters alone decide which documents match.
-    fn is_filters_alone(&self) -> bool {
-        let no_term = self.clauses.iter().all(|clause| clause.occur == Occur::Not);
-        !self.filters.is_empty() && no_term
-    }
-
-    fn of(terms: impl IntoIterator<Item = impl Into<String>>, occur: Occur) -> Self {
-        let clause = |term: _| Clause {
-            term: Into::into(term),
-            occur,
-        };
-        Query {
-            clauses: terms.into_iter().map(clause).collect(),
-            ..Query::default()
-        }
-    }
 }
 
 impl Index {

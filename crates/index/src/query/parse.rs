@@ -41,13 +41,6 @@ mod tests {
     use super::*;
     use crate::query::Phrase;
 
-    fn clause(term: &str, occur: Occur) -> Clause {
-        Clause {
-            term: term.into(),
-            occur,
-        }
-    }
-
     #[test]
     fn signs_and_words() {
         let query = Query::parse(
@@ -56,12 +49,12 @@ mod tests {
             Occur::Should,
         );
         let expected = [
-            clause("boundary", Occur::Should),
-            clause("layer", Occur::Must),
-            clause("flow", Occur::Must),
-            clause("the", Occur::Not),
-            clause("a", Occur::Should),
-            clause("b", Occur::Should),
+            Clause::new("boundary", Occur::Should),
+            Clause::new("layer", Occur::Must),
+            Clause::new("flow", Occur::Must),
+            Clause::new("the", Occur::Not),
+            Clause::new("a", Occur::Should),
+            Clause::new("b", Occur::Should),
         ];
         assert_eq!(query.clauses, expected);
         assert_eq!(query.phrases, []);
@@ -72,16 +65,13 @@ mod tests {
         let text = r#"flow "Boundary layer" -"a b" -"c" """#;
         let query = Query::parse(text, &Analyzer::default(), Occur::Should);
         let expected = [
-            clause("flow", Occur::Should),
-            clause("boundary", Occur::Must),
-            clause("layer", Occur::Must),
-            clause("c", Occur::Not),
+            Clause::new("flow", Occur::Should),
+            Clause::new("boundary", Occur::Must),
+            Clause::new("layer", Occur::Must),
+            Clause::new("c", Occur::Not),
         ];
         assert_eq!(query.clauses, expected);
-        let phrase = |terms: [&str; 2], not| Phrase {
-            terms: terms.map(str::to_owned).to_vec(),
-            not,
-        };
+        let phrase = |terms: [&str; 2], not| Phrase::new(terms).not(not);
         let expected = [
             phrase(["boundary", "layer"], false),
             phrase(["a", "b"], true),

@@ -251,10 +251,7 @@ mod tests {
 
     #[test]
     fn the_window_has_what_is_worth_most() {
-        let stemmed = Analyzer::new(&AnalyzerOptions {
-            stemmer: Some("english".into()),
-            ..Default::default()
-        });
+        let stemmed = Analyzer::new(&AnalyzerOptions::default().stemmer("english".to_owned()));
         let stemmed = stemmed.unwrap();
         let find = highlighter(&stemmed, &[("run", 10), ("dog", 10), ("the", 1)]);
         let text =

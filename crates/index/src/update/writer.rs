@@ -115,11 +115,9 @@ impl IndexWriter {
             Some(progress) => corpus.with_progress(progress.clone()),
             None => corpus,
         };
-        let storage = Storage {
-            memory: self.shared.memory,
-            scratch: options.scratch.clone(),
-            output: Some(self.shared.path.clone()),
-        };
+        let storage = Storage::new(self.shared.memory)
+            .scratch(options.scratch.clone())
+            .output(self.shared.path.clone());
         let build = options.build.clone().analyzer(self.analyzer()?);
         let contents = Contents::prepare(&mut corpus, &self.keep(), &build, &storage)?;
         let stored = Stored::build(corpus, &build, &storage)?;

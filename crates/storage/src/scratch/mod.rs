@@ -21,11 +21,26 @@ use journal::Journal;
 
 /// The folders for data that does not fit into memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScratchOptions {
     /// One folder on each disk to use; beside the output if empty.
     pub folders: Vec<PathBuf>,
     /// Whether an interrupted job is continued.
     pub resume: bool,
+}
+
+impl ScratchOptions {
+    /// Sets [`folders`](Self::folders).
+    pub fn folders(mut self, folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.folders = folders.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`resume`](Self::resume).
+    pub fn resume(mut self, resume: bool) -> Self {
+        self.resume = resume;
+        self
+    }
 }
 
 /// The identity of a job in its journal.
@@ -292,10 +307,7 @@ mod tests {
         let job_of = |k| job(folder, json!({"inputs": k}));
         let (fresh, resumed) = (
             ScratchOptions::default(),
-            ScratchOptions {
-                resume: true,
-                ..Default::default()
-            },
+            ScratchOptions::default().resume(true),
         );
         let (mut first, entries) = Scratch::open(&job_of(1), &fresh).unwrap();
         assert!(entries.is_empty());

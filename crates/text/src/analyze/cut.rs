@@ -279,7 +279,7 @@ mod tests {
             segment in 1usize..4,
         ) {
             for how in Cut::ALL {
-                let analyzer = Analyzer::new(&AnalyzerOptions { cut: how, ..Default::default() }).unwrap();
+                let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(how)).unwrap();
                 let expected: Vec<String> = text
                     .split(|c| !analyzer.is_term_char(c))
                     .filter(|raw| !raw.is_empty())

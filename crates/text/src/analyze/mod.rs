@@ -26,6 +26,7 @@ use tokapi_storage::error::{Error, Result};
 
 /// The options of an [`Analyzer`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AnalyzerOptions {
     /// How text is cut.
     pub cut: Cut,
@@ -38,6 +39,38 @@ pub struct AnalyzerOptions {
     pub min_length: Option<usize>,
     /// Terms of more characters are dropped; counted before stemming.
     pub max_length: Option<usize>,
+}
+
+impl AnalyzerOptions {
+    /// Sets [`cut`](Self::cut).
+    pub fn cut(mut self, cut: Cut) -> Self {
+        self.cut = cut;
+        self
+    }
+
+    /// Sets [`stop_words`](Self::stop_words).
+    pub fn stop_words(mut self, stop_words: StopWords) -> Self {
+        self.stop_words = stop_words;
+        self
+    }
+
+    /// Sets [`stemmer`](Self::stemmer).
+    pub fn stemmer(mut self, stemmer: impl Into<Option<String>>) -> Self {
+        self.stemmer = stemmer.into();
+        self
+    }
+
+    /// Sets [`min_length`](Self::min_length).
+    pub fn min_length(mut self, min_length: impl Into<Option<usize>>) -> Self {
+        self.min_length = min_length.into();
+        self
+    }
+
+    /// Sets [`max_length`](Self::max_length).
+    pub fn max_length(mut self, max_length: impl Into<Option<usize>>) -> Self {
+        self.max_length = max_length.into();
+        self
+    }
 }
 
 /// Turns text into terms; see the [module](self). Clones share its tables.
@@ -95,16 +128,15 @@ impl Analyzer {
         let words = words.map(|word| String::from_utf8_lossy(word).into_owned());
         let mut words: Vec<String> = words.collect();
         words.sort_unstable();
-        AnalyzerOptions {
-            cut: self.cut,
-            stop_words: match words.is_empty() {
+        AnalyzerOptions::default()
+            .cut(self.cut)
+            .stop_words(match words.is_empty() {
                 true => StopWords::None,
                 false => StopWords::These(words),
-            },
-            stemmer: self.stemmer_name.clone(),
-            min_length: Some(self.min_length).filter(|&length| length > 0),
-            max_length: Some(self.max_length).filter(|&length| length < usize::MAX),
-        }
+            })
+            .stemmer(self.stemmer_name.clone())
+            .min_length(Some(self.min_length).filter(|&length| length > 0))
+            .max_length(Some(self.max_length).filter(|&length| length < usize::MAX))
     }
 
     /// A description in words. Two analyzers have the same one only if they give the same terms.
@@ -271,10 +303,7 @@ mod tests {
     #[test]
     fn the_four_cuts() {
         let text = "Don't stop: the ÉTUDE_2 costs 3.5€\u{a0}now";
-        let cut = |cut| AnalyzerOptions {
-            cut,
-            ..Default::default()
-        };
+        let cut = |cut| AnalyzerOptions::default().cut(cut);
         assert_eq!(
             terms(cut(Cut::Plain), text),
             [
@@ -313,13 +342,11 @@ mod tests {
 
     #[test]
     fn stop_words_lengths_and_stems_in_this_order() {
-        let options = AnalyzerOptions {
-            stop_words: StopWords::English,
-            stemmer: Some("english".into()),
-            min_length: Some(2),
-            max_length: Some(9),
-            ..Default::default()
-        };
+        let options = AnalyzerOptions::default()
+            .stop_words(StopWords::English)
+            .stemmer("english".to_owned())
+            .min_length(2)
+            .max_length(9);
         assert_eq!(
             terms(options, "The running of 9 dogs is internationally FUNNY"),
             ["run", "dog", "funni"]
@@ -329,10 +356,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn every_stemmer_takes_every_word(word in "\\PC{0,12}", which in 0..STEMMERS.len()) {
-            let options = AnalyzerOptions {
-                stemmer: Some(STEMMERS[which].0.into()),
-                ..Default::default()
-            };
+            let options = AnalyzerOptions::default().stemmer(STEMMERS[which].0.to_owned());
             let stems: Vec<String> = Analyzer::new(&options).unwrap().terms(&word).collect();
             proptest::prop_assert!(stems.iter().all(|stem| !stem.is_empty()));
         }
@@ -363,21 +387,16 @@ mod tests {
 
     #[test]
     fn stop_words_that_had_no_effect_have_none() {
-        let mut options = AnalyzerOptions {
-            cut: Cut::Python,
-            stop_words: StopWords::These(vec!["The".into(), "of".into()]),
-            ..Default::default()
-        };
+        let mut options = AnalyzerOptions::default()
+            .cut(Cut::Python)
+            .stop_words(StopWords::These(vec!["The".into(), "of".into()]));
         options.drop_idle_stop_words();
         assert_eq!(terms(options, "The end of it"), ["the", "end", "it"]);
     }
 
     #[test]
     fn unknown_stemmer_names_the_known_ones() {
-        let options = AnalyzerOptions {
-            stemmer: Some("klingon".into()),
-            ..Default::default()
-        };
+        let options = AnalyzerOptions::default().stemmer("klingon".to_owned());
         let error = Analyzer::new(&options).err().unwrap().to_string();
         assert!(
             error.contains("klingon") && error.contains("swedish"),

@@ -56,6 +56,7 @@ impl Extent {
 
 /// The options of a generated collection.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// The extent of the collection.
     pub extent: Extent,
@@ -72,6 +73,51 @@ pub struct Options {
     pub compression: Compression,
     /// The number of threads; 0 counts as 1. The result does not depend on it.
     pub threads: usize,
+}
+
+impl Options {
+    /// A collection of the built-in vocabulary, of one thread.
+    pub fn new(extent: Extent, format: Format) -> Self {
+        Options {
+            extent,
+            seed: 1,
+            words: None,
+            vocabulary: Vocabulary::default(),
+            format,
+            compression: Compression::None,
+            threads: 1,
+        }
+    }
+
+    /// Sets [`seed`](Self::seed).
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets [`words`](Self::words).
+    pub fn words(mut self, words: impl Into<Option<f64>>) -> Self {
+        self.words = words.into();
+        self
+    }
+
+    /// Sets [`vocabulary`](Self::vocabulary).
+    pub fn vocabulary(mut self, vocabulary: Vocabulary) -> Self {
+        self.vocabulary = vocabulary;
+        self
+    }
+
+    /// Sets [`compression`](Self::compression).
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.compression = compression;
+        self
+    }
+
+    /// Sets [`threads`](Self::threads).
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
 }
 
 /// The size of a generated collection.

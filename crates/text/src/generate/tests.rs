@@ -8,15 +8,9 @@ use super::*;
 use tokapi_storage::error::Error;
 
 fn options(extent: Extent, format: Format) -> Options {
-    Options {
-        extent,
-        seed: 1,
-        words: None,
-        vocabulary: Vocabulary::default(),
-        format,
-        compression: Compression::None,
-        threads: 2,
-    }
+    Options::new(extent, format)
+        .vocabulary(Vocabulary::default())
+        .threads(2)
 }
 
 fn bytes(options: &Options) -> (Summary, Vec<u8>) {

@@ -182,10 +182,7 @@ fn cranfield(analyzer: &Analyzer) -> Collection {
 }
 
 fn analyzer() -> Analyzer {
-    let options = AnalyzerOptions {
-        cut: Cut::Python,
-        ..AnalyzerOptions::default()
-    };
+    let options = AnalyzerOptions::default().cut(Cut::Python);
     Analyzer::new(&options).unwrap()
 }
 

@@ -12,11 +12,7 @@ use tokapi_kernels::{Build, Method};
 use tokapi_weigh::gpu::GpuOptions;
 
 fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
-    let analyzer = Analyzer::new(&AnalyzerOptions {
-        cut: Cut::Python,
-        ..Default::default()
-    })
-    .unwrap();
+    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
     let corpus_options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
     let corpus = Corpus::open(&[path.display().to_string()], corpus_options).unwrap();
     Collection::build(corpus, &options.clone().analyzer(&analyzer)).unwrap()
@@ -125,7 +121,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = write_tsv(&documents, folder.path());
-        let bm25 = Bm25 { formula, k1, b, ..Bm25::default() };
+        let bm25 = Bm25::default().formula(formula).k1(k1).b(b);
         let whole = build(&path, 1 << 24, reference()).weigh(&bm25).unwrap();
         prop_assert_eq!(whole.statistics.documents, documents.len() as u64);
         prop_assert_eq!(&whole.weights, &by_definition(&whole, &bm25));
@@ -153,7 +149,7 @@ proptest! {
         let bm25 = Bm25::default();
         let whole = build(&path, 1 << 24, reference()).weigh(&bm25).unwrap();
         let mut pruned = build(&path, chunk_bytes, cpu(2));
-        pruned.prune(&bm25, &Prune { top: Some(top), min_weight }).unwrap();
+        pruned.prune(&bm25, &Prune::default().top(top).min_weight(min_weight)).unwrap();
         let pruned = pruned.weigh(&bm25).unwrap();
         prop_assert_eq!(&pruned.lexicon, &whole.lexicon);
         // By the book: each document's entries by weight, ties by term; then cut and filter.
@@ -220,12 +216,7 @@ fn output_bytes_are_the_same_for_all_threads_and_chunks() {
         for (threads, chunk_bytes) in [(1, 1 << 24), (2, 50_000), (16, 3_000)] {
             let output = folder.path().join(name);
             let target = Target::of_name(&output).unwrap();
-            let output = Output {
-                path: output,
-                target,
-                tables: true,
-                order: Default::default(),
-            };
+            let output = Output::new(output, target).tables(true);
             let files = output
                 .write(build(&path, chunk_bytes, cpu(threads)), &Bm25::default())
                 .unwrap()

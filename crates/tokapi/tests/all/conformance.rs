@@ -234,18 +234,16 @@ fn battery() -> Vec<(String, Vec<String>)> {
 }
 
 fn analyzers() -> Vec<Analyzer> {
-    let cut = |cut| AnalyzerOptions {
-        cut,
-        ..Default::default()
-    };
+    let cut = |cut| AnalyzerOptions::default().cut(cut);
     let mut options = Cut::ALL.map(cut).to_vec();
-    options.push(AnalyzerOptions {
-        cut: Cut::Unicode,
-        stop_words: StopWords::English,
-        stemmer: Some("english".into()),
-        min_length: Some(2),
-        max_length: Some(20),
-    });
+    options.push(
+        AnalyzerOptions::default()
+            .cut(Cut::Unicode)
+            .stop_words(StopWords::English)
+            .stemmer("english".to_owned())
+            .min_length(2)
+            .max_length(20),
+    );
     options
         .iter()
         .map(|options| Analyzer::new(options).unwrap())

@@ -10,7 +10,6 @@ use tokapi::Analyzer;
 use tokapi::Formula;
 use tokapi::Keep;
 use tokapi::OnError;
-use tokapi::ScratchOptions;
 use tokapi::{Bm25, BuildOptions, Corpus, CorpusOptions, Index, Memory};
 use tokapi::{Clause, Filter, Hit, Occur, Phrase, Query, SearchOptions};
 use tokapi::{Storage, Stored};
@@ -85,19 +84,14 @@ fn options() -> CorpusOptions {
 }
 
 fn everything() -> Keep {
-    Keep {
-        text: true,
-        fields: FIELDS.map(String::from).to_vec(),
-        positions: true,
-    }
+    Keep::default()
+        .text(true)
+        .fields(FIELDS.map(String::from).to_vec())
+        .positions(true)
 }
 
 fn storage(folder: &Path, held: u64) -> Storage {
-    Storage {
-        memory: Memory::new(500_000_000).unwrap().holding(held),
-        scratch: ScratchOptions::default(),
-        output: Some(folder.join("index")),
-    }
+    Storage::new(Memory::new(500_000_000).unwrap().holding(held)).output(folder.join("index"))
 }
 
 /// Builds an index that keeps everything of `text`.
@@ -127,39 +121,32 @@ fn build(folder: &Path, text: &str, options: CorpusOptions, held: u64, threads: 
 fn query(random: &mut Random, terms: usize) -> Query {
     let occur = [Occur::Should, Occur::Should, Occur::Must, Occur::Not];
     let usual = occur[random.below(3)];
-    let clauses = (0..random.below(6)).map(|_| Clause {
-        term: format!("t{}", random.below(terms)),
-        occur: match random.below(3) {
+    let clauses = (0..random.below(6)).map(|_| {
+        let term = format!("t{}", random.below(terms));
+        let occur = match random.below(3) {
             0 => occur[random.below(4)],
             _ => usual,
-        },
+        };
+        Clause::new(term, occur)
     });
-    let clauses = clauses.collect();
+    let query = Query::default().clauses(clauses);
     let filters = (0..random.below(4)).map(|_| {
         let field = random.below(4);
-        Filter {
-            field: FIELDS[field].into(),
-            value: match field {
-                0 => (random.below(2) == 0).to_string(),
-                1 => random.below(101).to_string(),
-                2 => format!("r{}", random.below(41)),
-                _ => TAGS[random.below(TAGS.len())].into(),
-            },
-            not: random.below(3) == 0,
-        }
+        let value = match field {
+            0 => (random.below(2) == 0).to_string(),
+            1 => random.below(101).to_string(),
+            2 => format!("r{}", random.below(41)),
+            _ => TAGS[random.below(TAGS.len())].into(),
+        };
+        Filter::new(FIELDS[field], value).not(random.below(3) == 0)
     });
-    let filters = filters.collect();
-    let phrases = (0..random.below(5) / 2).map(|_| Phrase {
-        terms: (0..2 + random.below(2))
-            .map(|_| format!("t{}", random.below(terms)))
-            .collect(),
-        not: random.below(2) == 0,
+    let query = query.filters(filters);
+    let phrases = (0..random.below(5) / 2).map(|_| {
+        let count = 2 + random.below(2);
+        let terms = (0..count).map(|_| format!("t{}", random.below(terms)));
+        Phrase::new(terms).not(random.below(2) == 0)
     });
-    Query {
-        clauses,
-        filters,
-        phrases: phrases.collect(),
-    }
+    query.phrases(phrases)
 }
 
 fn lets_through(query: &Query, document: &Document) -> bool {
@@ -220,9 +207,9 @@ proptest! {
         index.check().unwrap();
         for _ in 0..40 {
             let query = query(&mut random, terms + 1);
-            let bm25 = Bm25 { formula: Formula::ALL[random.below(7)], ..Bm25::default() };
-            let all = SearchOptions { k: usize::MAX, bm25, algorithm: Algorithm::Exhaustive };
-            let unfiltered = Query { clauses: query.clauses.clone(), ..Query::default() };
+            let bm25 = Bm25::default().formula(Formula::ALL[random.below(7)]);
+            let all = SearchOptions::default().k(usize::MAX).bm25(bm25).algorithm(Algorithm::Exhaustive);
+            let unfiltered = Query::default().clauses(query.clauses.clone());
             // The scores are those without filters, and 0 without terms.
             let scored = match is_filters_alone(&query) {
                 true => without_terms(&query, &documents),
@@ -237,7 +224,7 @@ proptest! {
             prop_assert_eq!(index.documents(&query).unwrap(), matched, "{:?}", &query);
             let k = [0, 1, 3, 10, 100, 100_000][random.below(6)];
             for algorithm in [Algorithm::Exhaustive, Algorithm::Auto] {
-                let options = SearchOptions { k, bm25, algorithm };
+                let options = SearchOptions::default().k(k).bm25(bm25).algorithm(algorithm);
                 let found = index.search(&query, &options).unwrap();
                 prop_assert_eq!(&found[..], &expected[..k.min(expected.len())], "{:?} {:?}", &query, options);
             }
@@ -384,11 +371,7 @@ fn fields_that_are_not_kept_are_told() {
     }
     let mut query = Query::any(["t0"]);
     for (field, value) in [("colour", "red".to_owned()), ("tags", "x".repeat(2000))] {
-        query.filters = vec![Filter {
-            field: field.into(),
-            value,
-            not: true,
-        }];
+        query.filters = vec![Filter::new(field, value).not(true)];
         assert!(index.count(&query).is_err());
         assert!(index.search(&query, &SearchOptions::default()).is_err());
     }
@@ -428,10 +411,7 @@ fn two_parts_are_as_good_as_one() {
     for _ in 0..300 {
         let query = query(&mut random, 41);
         assert_eq!(parts.count(&query).unwrap(), whole.count(&query).unwrap());
-        let options = SearchOptions {
-            k: [1, 10, 500][random.below(3)],
-            ..SearchOptions::default()
-        };
+        let options = SearchOptions::default().k([1, 10, 500][random.below(3)]);
         let hits = parts.search(&query, &options).unwrap();
         assert_eq!(hits, whole.search(&query, &options).unwrap(), "{query:?}");
         for hit in hits.iter().take(2) {

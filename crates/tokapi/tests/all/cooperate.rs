@@ -114,12 +114,10 @@ fn every_query_is_answered_once() {
     let options = GpuIndexOptions::new(Build::Host);
     let on_device = Arc::new(GpuIndex::new(Arc::clone(&index), &options, &[]).unwrap());
     for policy in POLICIES {
-        let options = SchedulerOptions {
-            threads: 2,
-            policy,
-            queue: 500,
-            ..Default::default()
-        };
+        let options = SchedulerOptions::default()
+            .threads(2)
+            .policy(policy)
+            .queue(500);
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
         let index = Arc::clone(&index);
         let scheduler =
@@ -148,12 +146,10 @@ fn the_cpu_takes_over_from_a_lost_device() {
     };
     let on_device = Arc::new(GpuIndex::new(Arc::clone(&index), &options, &[]).unwrap());
     for policy in &POLICIES[..3] {
-        let options = SchedulerOptions {
-            threads: 2,
-            policy: *policy,
-            response: Duration::from_micros(200),
-            ..Default::default()
-        };
+        let options = SchedulerOptions::default()
+            .threads(2)
+            .policy(*policy)
+            .response(Duration::from_micros(200));
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
         let index = Arc::clone(&index);
         let scheduler =
@@ -230,13 +226,11 @@ fn gated(index: &Arc<Index>, queue: usize) -> (Scheduler, Arc<Gate>, Receiver<Ou
         gate: Arc::clone(&gate),
         index: Arc::clone(index),
     };
-    let options = SchedulerOptions {
-        threads: 1,
-        lanes: 1,
-        policy: Policy::Synchronous,
-        queue,
-        ..Default::default()
-    };
+    let options = SchedulerOptions::default()
+        .threads(1)
+        .lanes(1)
+        .policy(Policy::Synchronous)
+        .queue(queue);
     let scheduler = Scheduler::new(
         Arc::clone(index),
         Some(Arc::new(accelerator)),
@@ -318,11 +312,7 @@ fn batches_begin_when_queries_wait_and_end_when_few_come() {
         gate,
         index: Arc::clone(&index),
     };
-    let options = SchedulerOptions {
-        threads: 1,
-        lanes: 1,
-        ..Default::default()
-    };
+    let options = SchedulerOptions::default().threads(1).lanes(1);
     let scheduler = Scheduler::new(index, Some(Arc::new(accelerator)), None, &options).unwrap();
     let slow = |scheduler: &Scheduler| {
         for _ in 0..5 {
@@ -355,16 +345,11 @@ fn batches_have_a_query_however_short_they_are_to_be() {
     let options = GpuIndexOptions::new(Build::Host);
     let on_device = Arc::new(GpuIndex::new(Arc::clone(&index), &options, &[]).unwrap());
     for k in [10, 100_000] {
-        let options = SchedulerOptions {
-            threads: 1,
-            policy: Policy::Synchronous,
-            response: Duration::ZERO,
-            search: SearchOptions {
-                k,
-                ..Default::default()
-            },
-            ..Default::default()
-        };
+        let options = SchedulerOptions::default()
+            .threads(1)
+            .policy(Policy::Synchronous)
+            .response(Duration::ZERO)
+            .search(SearchOptions::default().k(k));
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
         let scheduler =
             Scheduler::new(Arc::clone(&index), Some(accelerator), None, &options).unwrap();

@@ -116,7 +116,7 @@ proptest! {
     fn engines_agree_on_any_documents(bytes in prop::collection::vec(pieces(), 0..5)) {
         let texts: Vec<_> = bytes.iter().map(|bytes| String::from_utf8_lossy(bytes)).collect();
         for cut in Cut::ALL {
-            let options = AnalyzerOptions { cut, ..AnalyzerOptions::default() };
+            let options = AnalyzerOptions::default().cut(cut);
             let analyzer = Analyzer::new(&options).unwrap();
             let chunk = || Chunk::from_documents(texts.iter().map(|text| ("", &**text)));
             let by_definition = Reference::new(&analyzer).invert(&mut chunk()).unwrap();

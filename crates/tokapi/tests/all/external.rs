@@ -9,7 +9,7 @@ use tokapi::Prune;
 use tokapi::ScratchOptions;
 use tokapi::{Bm25, BuildOptions, Corpus, CorpusOptions, Memory};
 use tokapi::{Engine, Storage, Stored};
-use tokapi::{Order, Output, Target};
+use tokapi::{Order, Output};
 use tokapi_kernels::Build;
 use tokapi_weigh::gpu::GpuOptions;
 
@@ -53,17 +53,14 @@ fn build(input: &Path, folder: &Path, way: &Way) -> Stored {
     for folder in &folders {
         std::fs::create_dir_all(folder).unwrap();
     }
-    let storage = Storage {
-        memory: Memory::new(1 << 30)
+    let storage = Storage::new(
+        Memory::new(1 << 30)
             .unwrap()
             .holding(way.held_bytes)
             .merging(way.merged_runs),
-        scratch: ScratchOptions {
-            folders,
-            resume: false,
-        },
-        output: Some(folder.join("w")),
-    };
+    )
+    .scratch(ScratchOptions::default().folders(folders))
+    .output(folder.join("w"));
     Stored::build(corpus, &options, &storage).unwrap()
 }
 
@@ -83,12 +80,7 @@ fn written(
     assert!(spilled == (way.held_bytes == 0) || empty);
     stored.prune(&bm25, prune).unwrap();
     let path = folder.path().join(name);
-    let output = Output {
-        target: Target::of_name(&path).unwrap(),
-        path,
-        tables: true,
-        order,
-    };
+    let output = Output::of_name(path).unwrap().tables(true).order(order);
     let counts = [
         stored.postings_count(),
         stored.bytes(),
@@ -167,7 +159,7 @@ proptest! {
         let input = folder.path().join("docs.jsonl");
         std::fs::write(&input, text).unwrap();
         let order = if by_document { Order::Document } else { Order::Term };
-        let prune = Prune { top, min_weight: None };
+        let prune = Prune::default().top(top);
         let expected = written(&input, &IN_MEMORY, name, order, &prune);
         let found = written(&input, &way, name, order, &prune);
         prop_assert!(found == expected, "{:?}", found.keys());

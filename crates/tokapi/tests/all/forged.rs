@@ -47,11 +47,7 @@ fn read(path: &Path) -> tokapi::Result<()> {
     // What is wrong is found by one, and the others read on.
     let _ = index.check();
     let mut filtered = Query::any(["t0", "t20"]);
-    filtered.filters.push(Filter {
-        field: "half".into(),
-        value: "1".into(),
-        not: false,
-    });
+    filtered.filters.push(Filter::new("half", "1"));
     for query in [
         Query::any(["t0", "t5", "t150", "dense"]),
         Query::all(["t1", "dense", "t2"]),
@@ -61,11 +57,7 @@ fn read(path: &Path) -> tokapi::Result<()> {
     ] {
         let _ = index.count(&query);
         for algorithm in [Algorithm::Auto, Algorithm::Exhaustive] {
-            let options = SearchOptions {
-                k: 20,
-                algorithm,
-                ..Default::default()
-            };
+            let options = SearchOptions::default().k(20).algorithm(algorithm);
             for hit in index.search(&query, &options).into_iter().flatten() {
                 let _ = (index.id(hit.document), index.document(hit.document));
                 let _ = index.explain(&query, &options.bm25, hit.document);

@@ -28,11 +28,7 @@ fn texts(fields: &[(String, Vec<StoredValue>)]) -> Vec<(&str, Vec<&str>)> {
 /// Answers to queries of every kind, and what is kept of the documents.
 fn answers(index: &Index) -> Value {
     let mut filtered = Query::any(["t0", "t20"]);
-    filtered.filters.push(Filter {
-        field: "digit".into(),
-        value: "3".into(),
-        not: false,
-    });
+    filtered.filters.push(Filter::new("digit", "3"));
     let queries = [
         Query::any(["t0", "t5", "t15", "dense"]),
         Query::all(["t1", "dense", "t2"]),

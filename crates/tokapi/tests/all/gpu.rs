@@ -12,12 +12,10 @@ use tokapi_weigh::gpu::{GpuOptions, Lanes};
 use tokapi_weigh::invert::{Cpu, Gpu, Invert, Inverted, Verified};
 
 fn analyzers() -> [Analyzer; 2] {
-    let changing = AnalyzerOptions {
-        cut: Cut::Unicode,
-        stop_words: StopWords::English,
-        stemmer: Some("english".into()),
-        ..AnalyzerOptions::default()
-    };
+    let changing = AnalyzerOptions::default()
+        .cut(Cut::Unicode)
+        .stop_words(StopWords::English)
+        .stemmer("english".to_owned());
     [Analyzer::default(), Analyzer::new(&changing).unwrap()]
 }
 

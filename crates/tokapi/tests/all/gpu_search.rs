@@ -65,11 +65,9 @@ fn bits(hits: &[Hit]) -> Vec<(u64, u32)> {
 
 /// All documents that match, ascending.
 fn matches(index: &Index, query: &Query) -> Vec<u32> {
-    let options = SearchOptions {
-        k: 100_000,
-        algorithm: Algorithm::Exhaustive,
-        ..Default::default()
-    };
+    let options = SearchOptions::default()
+        .k(100_000)
+        .algorithm(Algorithm::Exhaustive);
     let hits = index.search(query, &options).unwrap();
     let mut documents: Vec<u32> = hits.iter().map(|hit| hit.document as u32).collect();
     documents.sort_unstable();
@@ -88,16 +86,14 @@ fn equals_the_index(shape: &Shape, deleted: usize) {
     let mut lane = lane(&index, &GpuIndexOptions::new(BUILD));
     let mut random = Random(shape.seed | 1);
     for formula in Formula::ALL {
-        let options = SearchOptions {
-            k: [1, 10, 11, 100, 900, MOST_RANKED][random.below(6)],
-            bm25: Bm25 {
-                formula,
-                k1: [0.9, 1.2][random.below(2)],
-                b: [0.0, 0.75, 1.0][random.below(3)],
-                ..Bm25::default()
-            },
-            ..Default::default()
-        };
+        let options = SearchOptions::default()
+            .k([1, 10, 11, 100, 900, MOST_RANKED][random.below(6)])
+            .bm25(
+                Bm25::default()
+                    .formula(formula)
+                    .k1([0.9, 1.2][random.below(2)])
+                    .b([0.0, 0.75, 1.0][random.below(3)]),
+            );
         let queries = queries(&mut random, shape.terms);
         let queries: Vec<&Query> = queries.iter().collect();
         let answers = lane.search(&queries, &options).unwrap();
@@ -241,10 +237,7 @@ fn impacts_and_odd_questions() {
     let mut lane = lane(&index, &GpuIndexOptions::new(BUILD));
     let query = Query::any(["t1", "t3", "t1"]);
     for k in [0, 5] {
-        let options = SearchOptions {
-            k,
-            ..Default::default()
-        };
+        let options = SearchOptions::default().k(k);
         let answers = lane.search(&[&query], &options).unwrap();
         let expected = index.search(&query, &options).unwrap();
         assert_eq!(bits(answers[0].as_ref().unwrap()), bits(&expected));
@@ -254,10 +247,7 @@ fn impacts_and_odd_questions() {
             .unwrap()
             .is_empty()
     );
-    let many = SearchOptions {
-        k: MOST_RANKED + 1,
-        ..Default::default()
-    };
+    let many = SearchOptions::default().k(MOST_RANKED + 1);
     assert_eq!(lane.search(&[&query], &many).unwrap(), [None]);
     let phrase = Query::phrase(["t1", "t2"]);
     assert_eq!(

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tokapi::Formula;
-use tokapi::ScratchOptions;
 use tokapi::eval::{Evaluation, Judgments, Run};
 use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{
@@ -50,21 +49,17 @@ fn build(folder: &Path, text: &str, bm25: &Bm25) -> Result<PathBuf> {
 const ABOVE_ZERO: [Formula; 3] = [Formula::Lucene, Formula::Bm25L, Formula::Bm25Plus];
 
 fn bm25(random: &mut Random) -> Bm25 {
-    Bm25 {
-        formula: ABOVE_ZERO[random.below(3)],
-        k1: [0.0, 0.9, 1.2, 5.0][random.below(4)],
-        b: [0.0, 0.4, 0.75, 1.0][random.below(4)],
-        ..Bm25::default()
-    }
+    Bm25::default()
+        .formula(ABOVE_ZERO[random.below(3)])
+        .k1([0.0, 0.9, 1.2, 5.0][random.below(4)])
+        .b([0.0, 0.4, 0.75, 1.0][random.below(4)])
 }
 
 /// What `index` has of a term: the weight of every document with it.
 fn weights_of(index: &Index, term: &str) -> HashMap<u64, f32> {
-    let options = SearchOptions {
-        k: usize::MAX,
-        algorithm: Algorithm::Exhaustive,
-        ..SearchOptions::default()
-    };
+    let options = SearchOptions::default()
+        .k(usize::MAX)
+        .algorithm(Algorithm::Exhaustive);
     let hits = index.search(&Query::any([term]), &options).unwrap();
     hits.iter().map(|hit| (hit.document, hit.score)).collect()
 }
@@ -109,9 +104,9 @@ proptest! {
         for _ in 0..12 {
             let query = query(&mut random, shape.terms + 1);
             let k = [1, 3, 10, 100, 100_000][random.below(5)];
-            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
             let exhaustive = index.search(&query, &options).unwrap();
-            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let options = options.algorithm(Algorithm::Auto);
             let found = index.search(&query, &options).unwrap();
             prop_assert_eq!(&found, &exhaustive, "{:?} {:?}", &query, options);
             for hit in found.iter().take(3) {
@@ -153,11 +148,8 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
     let path = folder.path().join("index");
     let mut same = Vec::new();
     for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
-        let storage = Storage {
-            memory: Memory::new(500_000_000).unwrap().holding(held),
-            scratch: ScratchOptions::default(),
-            output: Some(path.clone()),
-        };
+        let storage =
+            Storage::new(Memory::new(500_000_000).unwrap().holding(held)).output(path.clone());
         let options = BuildOptions::default().threads(threads);
         let corpus = corpus(folder.path(), &text);
         let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
@@ -205,18 +197,10 @@ fn what_is_kept_is_there() {
     }
     std::fs::write(&docs, text).unwrap();
     let path = folder.path().join("index");
-    let storage = Storage {
-        memory: Memory::new(500_000_000).unwrap(),
-        scratch: ScratchOptions::default(),
-        output: Some(path.clone()),
-    };
+    let storage = Storage::new(Memory::new(500_000_000).unwrap()).output(path.clone());
     let (analyzer, options) = (Analyzer::default(), BuildOptions::default());
     let mut corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
-    let keep = Keep {
-        text: true,
-        fields: vec!["even".into()],
-        positions: true,
-    };
+    let keep = Keep::default().text(true).fields(["even"]).positions(true);
     corpus.keep_fields(&keep.fields).unwrap();
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
@@ -251,10 +235,7 @@ fn what_would_make_weights_wrong_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let text = "a\tred hen\nb\tred fox\nc\tred\n";
     for formula in Formula::ALL {
-        let bm25 = Bm25 {
-            formula,
-            ..Bm25::default()
-        };
+        let bm25 = Bm25::default().formula(formula);
         let built = build(folder.path(), text, &bm25);
         if ABOVE_ZERO.contains(&formula) {
             std::fs::remove_dir_all(built.unwrap()).unwrap();
@@ -266,10 +247,7 @@ fn what_would_make_weights_wrong_is_refused() {
     }
     let left = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, 1, "only docs.tsv is there");
-    let by = Bm25 {
-        k1: 0.9,
-        ..Bm25::default()
-    };
+    let by = Bm25::default().k1(0.9);
     let path = build(folder.path(), text, &by).unwrap();
     let index = Index::open(&path).unwrap();
     let said = "computed by lucene, k1 0.9, b 0.75";
@@ -279,14 +257,11 @@ fn what_would_make_weights_wrong_is_refused() {
     let error = index.export_bm25s(&by, &to, &done).unwrap_err().to_string();
     assert!(error.contains(said), "{error}");
     let search = |bm25| {
-        let options = SearchOptions {
-            bm25,
-            ..SearchOptions::default()
-        };
+        let options = SearchOptions::default().bm25(bm25);
         index.search(&Query::any(["hen"]), &options)
     };
     assert_eq!(search(by).unwrap(), search(Bm25::default()).unwrap());
-    let error = search(Bm25 { k1: 2.0, ..by }).unwrap_err().to_string();
+    let error = search(by.k1(2.0)).unwrap_err().to_string();
     assert!(error.contains(said), "{error}");
 }
 
@@ -346,11 +321,7 @@ fn ndcg(index: &Index, folder: &Path) -> f64 {
 #[test]
 fn rankings_are_as_good_as_exact_ones() {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::new(&AnalyzerOptions {
-        cut: Cut::Python,
-        ..Default::default()
-    })
-    .unwrap();
+    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
     let build = || {
         let corpus = Corpus::open(&[data("docs.jsonl.zst")], CorpusOptions::default()).unwrap();
         Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap()

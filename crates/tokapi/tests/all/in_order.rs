@@ -66,11 +66,9 @@ fn queries(count: usize) -> Vec<Query> {
     let of = |random: &mut Random| {
         let mut sought = query(random, TERMS);
         match random.below(8) {
-            0 => sought.filters.push(Filter {
-                field: "digit".into(),
-                value: random.below(10).to_string(),
-                not: random.below(3) == 0,
-            }),
+            0 => sought
+                .filters
+                .push(Filter::new("digit", random.below(10).to_string()).not(random.below(3) == 0)),
             1 => sought = Query::phrase(["t1", "t2"]),
             2 if random.below(8) == 0 => sought = Query::default(),
             _ => {}
@@ -118,13 +116,11 @@ fn equals_the_index(
 }
 
 fn options(queue: usize) -> SchedulerOptions {
-    SchedulerOptions {
-        threads: 2,
-        lanes: 3,
-        queue,
-        response: Duration::from_micros(200),
-        ..Default::default()
-    }
+    SchedulerOptions::default()
+        .threads(2)
+        .lanes(3)
+        .queue(queue)
+        .response(Duration::from_micros(200))
 }
 
 #[test]
@@ -202,15 +198,8 @@ fn options_that_no_device_has() {
         (MOST_RANKED + 1, Algorithm::Auto),
         (10, Algorithm::Exhaustive),
     ] {
-        let search = SearchOptions {
-            k,
-            algorithm,
-            ..Default::default()
-        };
-        let options = SchedulerOptions {
-            search,
-            ..options(10)
-        };
+        let search = SearchOptions::default().k(k).algorithm(algorithm);
+        let options = options(10).search(search);
         let (shares, _) = equals_the_index(&index, Some(Arc::clone(&gpu)), &queries, &options);
         let may = queries
             .iter()
@@ -226,11 +215,7 @@ fn errors_are_those_of_the_index() {
     let index = index(folder.path());
     let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &[]);
     let mut queries = queries(20);
-    queries[7].filters.push(Filter {
-        field: "colour".into(),
-        value: "red".into(),
-        not: false,
-    });
+    queries[7].filters.push(Filter::new("colour", "red"));
     let mut in_order = InOrder::new(Arc::clone(&index), Some(gpu), &options(10)).unwrap();
     let answers: Vec<_> = in_order.answers(queries.clone()).collect();
     for (number, answer) in answers.iter().enumerate() {

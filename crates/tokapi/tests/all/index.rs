@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use crate::random::{Random, Shape, kept, query, shapes, text};
 use proptest::prelude::*;
 use tokapi::Formula;
-use tokapi::ScratchOptions;
 use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
 use tokapi::{Clause, Filter, Hit, Occur, Query, SearchOptions};
@@ -92,12 +91,7 @@ proptest! {
         let mut random = Random(shape.seed | 1);
         let mut weights = build().weigh(&Bm25::default()).unwrap();
         for round in 0..12 {
-            let bm25 = Bm25 {
-                formula: Formula::ALL[random.below(7)],
-                k1: [0.0, 0.9, 1.2, 5.0][random.below(4)],
-                b: [0.0, 0.4, 0.75, 1.0][random.below(4)],
-                ..Bm25::default()
-            };
+            let bm25 = Bm25::default().formula(Formula::ALL[random.below(7)]).k1([0.0, 0.9, 1.2, 5.0][random.below(4)]).b([0.0, 0.4, 0.75, 1.0][random.below(4)]);
             weights.reweigh(&bm25).unwrap();
             let query = query(&mut random, shape.terms + 1);
             let (expected, count) = by_hand(&weights, &query);
@@ -106,10 +100,10 @@ proptest! {
             matched.sort_unstable();
             prop_assert_eq!(index.documents(&query).unwrap(), matched, "{:?}", &query);
             let k = [0, 1, 3, 10, 100, 100_000][random.below(6)];
-            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
             let exhaustive = pairs(&index.search(&query, &options).unwrap());
             prop_assert_eq!(&exhaustive, &expected[..k.min(expected.len())], "round {}: {:?}", round, &query);
-            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let options = options.algorithm(Algorithm::Auto);
             let found = pairs(&index.search(&query, &options).unwrap());
             prop_assert_eq!(&found, &exhaustive, "round {}: {:?} {:?}", round, &query, bm25);
             if let Some(&(document, score)) = found.first() {
@@ -137,11 +131,11 @@ proptest! {
         let mut random = Random(seed | 1);
         for _ in 0..20 {
             let query = query(&mut random, terms + 1);
-            let bm25 = Bm25 { formula: Formula::ALL[random.below(7)], ..Bm25::default() };
+            let bm25 = Bm25::default().formula(Formula::ALL[random.below(7)]);
             let k = [1, 3, 10, 100, 3000][random.below(5)];
-            let options = SearchOptions { k, bm25, algorithm: Algorithm::Exhaustive };
+            let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
             let exhaustive = index.search(&query, &options).unwrap();
-            let options = SearchOptions { algorithm: Algorithm::Auto, ..options };
+            let options = options.algorithm(Algorithm::Auto);
             let found = index.search(&query, &options).unwrap();
             prop_assert_eq!(&found, &exhaustive, "{:?} {:?}", &query, options);
         }
@@ -196,14 +190,10 @@ fn two_parts_are_as_good_as_one() {
     for _ in 0..300 {
         let query = query(&mut random, shape.terms + 1);
         assert_eq!(parts.count(&query).unwrap(), whole.count(&query).unwrap());
-        let options = SearchOptions {
-            k: [1, 10, 500][random.below(3)],
-            bm25: Bm25 {
-                formula: Formula::ALL[random.below(7)],
-                ..Bm25::default()
-            },
-            algorithm: Algorithm::Auto,
-        };
+        let options = SearchOptions::default()
+            .k([1, 10, 500][random.below(3)])
+            .bm25(Bm25::default().formula(Formula::ALL[random.below(7)]))
+            .algorithm(Algorithm::Auto);
         let hits = parts.search(&query, &options).unwrap();
         assert_eq!(hits, whole.search(&query, &options).unwrap(), "{query:?}");
         for hit in hits.iter().take(3) {
@@ -241,14 +231,8 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
     let (analyzer, text) = (Analyzer::default(), text(&shape));
     let mut same: Vec<Vec<(PathBuf, Vec<u8>)>> = Vec::new();
     for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
-        let storage = Storage {
-            memory: Memory::new(500_000_000).unwrap().holding(held),
-            scratch: ScratchOptions {
-                folders: Vec::new(),
-                resume: false,
-            },
-            output: Some(folder.path().join("index")),
-        };
+        let storage = Storage::new(Memory::new(500_000_000).unwrap().holding(held))
+            .output(folder.path().join("index"));
         let options = BuildOptions::default().threads(threads);
         let stored = Stored::build(
             corpus(folder.path(), &text),
@@ -277,11 +261,7 @@ fn data(name: &str) -> PathBuf {
 /// Every query of a reference run: the same documents, but for ties, and the same scores.
 fn equals_run(collection: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::new(&AnalyzerOptions {
-        cut: Cut::Python,
-        ..Default::default()
-    })
-    .unwrap();
+    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
     let docs = data(collection).join("docs.jsonl.zst");
     let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
     let path = folder.path().join("index");
@@ -305,10 +285,7 @@ fn equals_run(collection: &str) {
             continue;
         };
         let query = Query::any(index.analyzer().terms(text));
-        let options = SearchOptions {
-            k: expected.len(),
-            ..SearchOptions::default()
-        };
+        let options = SearchOptions::default().k(expected.len());
         let hits = index.search(&query, &options).unwrap();
         assert_eq!(hits.len(), expected.len());
         let last = expected[expected.len() - 1].1;
@@ -377,15 +354,8 @@ fn damage_is_told_or_does_no_harm() {
         .delete(gone.iter().map(String::as_str), Missing::Ignore)
         .unwrap();
     drop(writer);
-    let filter = |field: &str, value: &str| Filter {
-        field: field.into(),
-        value: value.into(),
-        not: false,
-    };
-    let filtered = |query: Query, filter: Filter| Query {
-        filters: vec![filter],
-        ..query
-    };
+    let filter = |field: &str, value: &str| Filter::new(field, value);
+    let filtered = |query: Query, filter: Filter| query.filters([filter]);
     let queries = [
         Query::any(["t0", "t5", "t150", "dense"]),
         Query::all(["t1", "dense"]),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tokapi::Analyzer;
 use tokapi::Keep;
 use tokapi::Storage;
-use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Memory};
+use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions};
 use tokapi::{Clause, Occur, Query};
 use tokapi_index::Contents;
 
@@ -68,29 +68,25 @@ pub fn text(shape: &Shape) -> String {
 pub fn query(random: &mut Random, terms: usize) -> Query {
     let mut clauses = Vec::new();
     for _ in 0..1 + random.below(6) {
-        clauses.push(Clause {
-            term: match random.below(12) {
-                0 => "unknown".into(),
-                1 => "dense".into(),
-                2 => "dense2".into(),
-                _ => format!("t{}", random.below(terms)),
-            },
-            occur: match random.below(6) {
-                0 => Occur::Not,
-                1 | 2 => Occur::Must,
-                _ => Occur::Should,
-            },
-        });
+        let term = match random.below(12) {
+            0 => "unknown".into(),
+            1 => "dense".into(),
+            2 => "dense2".into(),
+            _ => format!("t{}", random.below(terms)),
+        };
+        let occur = match random.below(6) {
+            0 => Occur::Not,
+            1 | 2 => Occur::Must,
+            _ => Occur::Should,
+        };
+        clauses.push(Clause::new(term, occur));
     }
     if random.below(2) == 0 {
         clauses
             .iter_mut()
             .for_each(|clause| clause.occur = Occur::Should);
     }
-    Query {
-        clauses,
-        ..Query::default()
-    }
+    Query::default().clauses(clauses)
 }
 
 /// Documents, ids and texts, as JSON lines with a field: the last digit of the id.
@@ -122,21 +118,16 @@ pub fn kept_by<T>(
 ) -> T {
     let file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
     std::fs::write(file.path(), lines).unwrap();
-    let keep = Keep {
-        text: true,
-        fields: fields.iter().map(|&field| field.into()).collect(),
-        positions: true,
-    };
+    let keep = Keep::default()
+        .text(true)
+        .fields(fields.iter().copied())
+        .positions(true);
     let corpus = CorpusOptions::default()
         .chunk_bytes(Some(10_000))
         .fields(keep.fields.clone());
     let corpus = Corpus::open(&[file.path()], corpus).unwrap();
     let options = BuildOptions::default();
-    let storage = Storage {
-        memory: Memory::available(),
-        scratch: Default::default(),
-        output: None,
-    };
+    let storage = Storage::default();
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let collection = Collection::build(corpus, &options.clone().analyzer(analyzer)).unwrap();
     user(collection, contents)

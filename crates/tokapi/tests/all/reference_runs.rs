@@ -20,11 +20,7 @@ fn unpacked(path: &Path) -> String {
 
 fn agrees_with_run(collection: &str, pairs: usize) {
     let folder = data(collection);
-    let analyzer = Analyzer::new(&AnalyzerOptions {
-        cut: Cut::Python,
-        ..Default::default()
-    })
-    .unwrap();
+    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
     let docs = folder.join("docs.jsonl.zst").display().to_string();
     let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
     let weights = Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer))

@@ -12,7 +12,6 @@ use tokapi::Weights;
 use tokapi::{Analyzer, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
 use tokapi_kernels::{Build, Method, Text};
-use tokapi_storage::compress::Compression;
 use tokapi_text::generate;
 use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
 use tokapi_weigh::gpu::{GpuOptions, Resident, Unknown};
@@ -115,12 +114,7 @@ fn cranfield_on_every_method_and_formula() {
             .into_iter()
             .zip([1, 1000, 20_000, 1 << 30].into_iter().cycle())
         {
-            let bm25 = Bm25 {
-                formula,
-                k1: 0.9,
-                b: 0.4,
-                ..Bm25::default()
-            };
+            let bm25 = Bm25::default().formula(formula).k1(0.9).b(0.4);
             check(&mut engine, &documents, chunk_bytes, &bm25);
         }
     }
@@ -128,15 +122,10 @@ fn cranfield_on_every_method_and_formula() {
 
 /// As many documents, of the usual lengths, as make `bytes`.
 fn generated(bytes: u64) -> Vec<String> {
-    let options = Options {
-        extent: Extent::Bytes(bytes),
-        seed: 3,
-        words: None,
-        vocabulary: Vocabulary::built_in(RANKS).unwrap(),
-        format: Format::Tsv,
-        compression: Compression::None,
-        threads: 2,
-    };
+    let options = Options::new(Extent::Bytes(bytes), Format::Tsv)
+        .seed(3)
+        .vocabulary(Vocabulary::built_in(RANKS).unwrap())
+        .threads(2);
     let mut tsv = Vec::new();
     generate::to_stream(
         &options,
@@ -224,7 +213,7 @@ proptest! {
         k1 in 0.0..3.0f64,
         b in 0.0..=1.0f64,
     ) {
-        let bm25 = Bm25 { formula: Formula::ALL[formula], k1, b, ..Bm25::default() };
+        let bm25 = Bm25::default().formula(Formula::ALL[formula]).k1(k1).b(b);
         for mut engine in engines() {
             check(&mut engine, &documents, chunk_bytes, &bm25);
         }

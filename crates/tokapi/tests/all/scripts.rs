@@ -36,10 +36,7 @@ fn nfd(text: &str) -> String {
 }
 
 fn stemmed(stemmer: Option<&str>) -> Analyzer {
-    let options = AnalyzerOptions {
-        stemmer: stemmer.map(str::to_owned),
-        ..Default::default()
-    };
+    let options = AnalyzerOptions::default().stemmer(stemmer.map(str::to_owned));
     Analyzer::new(&options).unwrap()
 }
 
@@ -139,11 +136,9 @@ fn stop_words_are_spelled_as_terms_are() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "\u{feff}The\n# none\nE\u{301}TE\u{301}\nÎLE\n").unwrap();
     let of = |cut| {
-        let options = AnalyzerOptions {
-            cut,
-            stop_words: StopWords::File(file.path().to_path_buf()),
-            ..Default::default()
-        };
+        let options = AnalyzerOptions::default()
+            .cut(cut)
+            .stop_words(StopWords::File(file.path().to_path_buf()));
         let analyzer = Analyzer::new(&options).unwrap();
         // They can be kept and read again.
         let again = Analyzer::new(&analyzer.options()).unwrap();

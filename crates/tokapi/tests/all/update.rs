@@ -95,13 +95,7 @@ fn same(index: &Index, left: &[Document], seed: u64) {
     let checked = index.check().unwrap();
     assert_eq!(checked.documents, left.len() as u64);
     let all: BTreeSet<String> = left.iter().map(|(_, text)| text.clone()).collect();
-    let kept = index.search(
-        &Query::any(["dense"]),
-        &SearchOptions {
-            k: 20,
-            ..Default::default()
-        },
-    );
+    let kept = index.search(&Query::any(["dense"]), &SearchOptions::default().k(20));
     for hit in kept.unwrap() {
         let document = index.document(hit.document).unwrap();
         assert!(all.contains(&document.text.unwrap()));
@@ -112,30 +106,24 @@ fn same(index: &Index, left: &[Document], seed: u64) {
     for _ in 0..15 {
         let mut query = query(&mut random, 40);
         if random.below(2) == 0 {
-            query.filters.push(Filter {
-                field: "digit".into(),
-                value: random.below(10).to_string(),
-                not: random.below(2) == 0,
-            });
+            query
+                .filters
+                .push(Filter::new("digit", random.below(10).to_string()).not(random.below(2) == 0));
             if random.below(4) == 0 {
                 query.clauses.clear();
             }
         }
         if random.below(3) == 0 {
-            query.phrases.push(Phrase {
-                terms: (0..2).map(|_| format!("t{}", random.below(8))).collect(),
-                not: random.below(2) == 0,
-            });
+            let terms = [0; 2].map(|_| format!("t{}", random.below(8)));
+            query
+                .phrases
+                .push(Phrase::new(terms).not(random.below(2) == 0));
         }
         let k = [1, 10, 1000][random.below(3)];
-        let mut options = SearchOptions {
-            k,
-            bm25: Bm25 {
-                formula: Formula::ALL[random.below(7)],
-                ..Bm25::default()
-            },
-            algorithm: Algorithm::Exhaustive,
-        };
+        let mut options = SearchOptions::default()
+            .k(k)
+            .bm25(Bm25::default().formula(Formula::ALL[random.below(7)]))
+            .algorithm(Algorithm::Exhaustive);
         let expected = answer(&fresh, &query, &options);
         for algorithm in [Algorithm::Auto, Algorithm::Exhaustive] {
             options.algorithm = algorithm;
@@ -357,13 +345,7 @@ fn terms_of_deleted_documents_make_no_difference() {
     ] {
         let query = Query::parse(text, &analyzer, tokapi::Occur::Should);
         for formula in Formula::ALL {
-            let options = SearchOptions {
-                bm25: Bm25 {
-                    formula,
-                    ..Bm25::default()
-                },
-                ..Default::default()
-            };
+            let options = SearchOptions::default().bm25(Bm25::default().formula(formula));
             let expected = answer(&fresh, &query, &options);
             assert_eq!(
                 answer(&index, &query, &options),

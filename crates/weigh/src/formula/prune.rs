@@ -4,6 +4,7 @@ use crate::postings::Postings;
 
 /// The rule that selects the postings of a document to keep. Statistics are those of all postings.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Prune {
     /// The most terms per document. The heaviest are kept; of equal ones, those first in byte order.
     pub top: Option<usize>,
@@ -12,6 +13,18 @@ pub struct Prune {
 }
 
 impl Prune {
+    /// Sets [`top`](Self::top).
+    pub fn top(mut self, top: impl Into<Option<usize>>) -> Self {
+        self.top = top.into();
+        self
+    }
+
+    /// Sets [`min_weight`](Self::min_weight).
+    pub fn min_weight(mut self, min_weight: impl Into<Option<f32>>) -> Self {
+        self.min_weight = min_weight.into();
+        self
+    }
+
     /// Whether everything is kept.
     pub fn keeps_all(&self) -> bool {
         *self == Prune::default()

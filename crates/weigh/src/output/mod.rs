@@ -85,6 +85,7 @@ pub enum Order {
 
 /// The output and its options.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Output {
     /// The file; `-` is standard output, for TSV and vectors.
     pub path: PathBuf,
@@ -97,6 +98,38 @@ pub struct Output {
 }
 
 impl Output {
+    /// The file `path` in the format `target`, by term, without tables.
+    pub fn new(path: impl Into<PathBuf>, target: Target) -> Self {
+        Output {
+            path: path.into(),
+            target,
+            tables: false,
+            order: Order::default(),
+        }
+    }
+
+    /// The file `path` in the format that its name tells, by term, without tables.
+    ///
+    /// # Errors
+    /// The name tells no format.
+    pub fn of_name(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let target = Target::of_name(&path)?;
+        Ok(Output::new(path, target))
+    }
+
+    /// Sets [`tables`](Self::tables).
+    pub fn tables(mut self, tables: bool) -> Self {
+        self.tables = tables;
+        self
+    }
+
+    /// Sets [`order`](Self::order).
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
     /// Weighs `collection` by `bm25` and writes it.
     ///
     /// # Errors
@@ -170,7 +203,7 @@ impl Output {
         pool.install(|| {
             let mut staged = vec![self.stage_rows(&collection.by_document(bm25)?)?];
             let (documents, lexicon) = (collection.documents(), collection.lexicon());
-            for table in self.tables() {
+            for table in self.table_names() {
                 staged.push(match *table {
                     "docs.tsv" => tables::documents(documents, self, progress)?,
                     "terms.tsv" => tables::terms(lexicon, self, progress)?,
@@ -196,7 +229,7 @@ impl Output {
         let (run_terms, terms) = external.merge_terms()?;
         let mut terms = Some(terms);
         let mut staged = vec![self.stage_rows(&external.by_document(&run_terms, bm25)?)?];
-        for table in self.tables() {
+        for table in self.table_names() {
             staged.push(match (*table, terms.take()) {
                 ("terms.tsv", Some(terms)) => tables::external_terms(terms, external, self)?,
                 ("terms.parquet", Some(terms)) => parquet::external_terms(terms, external, self)?,
@@ -256,12 +289,12 @@ impl Output {
 
     /// All files of [`Output::write`], the requested one first.
     pub fn files(&self) -> Vec<PathBuf> {
-        let beside = self.tables().iter().map(|name| self.beside(name));
+        let beside = self.table_names().iter().map(|name| self.beside(name));
         [self.path.clone()].into_iter().chain(beside).collect()
     }
 
     /// The tables that are written beside the output.
-    fn tables(&self) -> &'static [&'static str] {
+    fn table_names(&self) -> &'static [&'static str] {
         match (self.target, self.tables) {
             _ if self.path == Path::new("-") => &[],
             (Target::Npz, _) | (Target::Tsv | Target::Vectors, true) => &["docs.tsv", "terms.tsv"],

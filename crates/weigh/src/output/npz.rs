@@ -171,12 +171,7 @@ mod tests {
     fn arrays_hold_every_posting() {
         for documents in [&ODD[..], &ODD[2..3], &[]] {
             let dir = tempfile::tempdir().unwrap();
-            let output = Output {
-                path: dir.path().join("m.npz"),
-                target: Target::Npz,
-                tables: false,
-                order: Default::default(),
-            };
+            let output = Output::new(dir.path().join("m.npz"), Target::Npz);
             let bm25 = Bm25::default();
             let files = output.write(collection(documents, Default::default()), &bm25);
             let names = ["m.npz", "m.docs.tsv", "m.terms.tsv"];

@@ -73,12 +73,7 @@ pub(super) fn written_each_way(
         let dir = tempfile::tempdir().unwrap();
         let options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
         let path = dir.path().join(name);
-        let output = Output {
-            path: path.clone(),
-            target,
-            tables: false,
-            order: Default::default(),
-        };
+        let output = Output::new(path.clone(), target);
         let collection = collection_on(threads, &documents, options);
         output.write(collection, &Bm25::default()).unwrap();
         all.push(std::fs::read(&path).unwrap());

@@ -148,12 +148,7 @@ mod tests {
     #[test]
     fn rows_in_order_with_ids_escaped() {
         let dir = tempfile::tempdir().unwrap();
-        let output = Output {
-            path: dir.path().join("w.tsv.gz"),
-            target: Target::Tsv,
-            tables: true,
-            order: Default::default(),
-        };
+        let output = Output::new(dir.path().join("w.tsv.gz"), Target::Tsv).tables(true);
         let odd = collection(&ODD, Default::default());
         let docs = documents(odd.documents(), &output, odd.progress()).unwrap();
         assert_eq!(docs.path(), dir.path().join("w.docs.tsv"));

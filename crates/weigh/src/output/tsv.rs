@@ -176,12 +176,7 @@ mod tests {
     use tokapi_storage::error::Error;
 
     fn output(path: &Path, tables: bool) -> Output {
-        Output {
-            path: path.to_path_buf(),
-            target: Target::Tsv,
-            tables,
-            order: Default::default(),
-        }
+        Output::new(path.to_path_buf(), Target::Tsv).tables(tables)
     }
 
     /// The same text by a plain definition.

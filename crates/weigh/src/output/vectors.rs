@@ -82,12 +82,7 @@ mod tests {
     use tokapi_storage::error::Error;
 
     fn output(path: &Path, tables: bool) -> Output {
-        Output {
-            path: path.to_path_buf(),
-            target: Target::Vectors,
-            tables,
-            order: Default::default(),
-        }
+        Output::new(path.to_path_buf(), Target::Vectors).tables(tables)
     }
 
     /// Writes and parses again: id, indices and values of every line.
@@ -114,10 +109,7 @@ mod tests {
     fn every_document_comes_back() {
         // Robertson's weights are negative for terms in more than half of the documents.
         for formula in [Formula::Lucene, Formula::Robertson] {
-            let bm25 = Bm25 {
-                formula,
-                ..Bm25::default()
-            };
+            let bm25 = Bm25::default().formula(formula);
             for documents in [&ODD[..], &ODD[..4], &ODD[2..3], &[]] {
                 let weights = collection(documents, Default::default()).weigh(&bm25);
                 let weights = weights.unwrap();

@@ -116,16 +116,11 @@ fn jobs_over_documents() {
 #[test]
 fn terms_are_those_of_the_analyzer() {
     let text = "1\tThe QUICK brown foxes' Äpfel naïve\n2\t\n3\tjumps jumped Jumping ßtraße the the\n4\ta\u{308}pfel ÄPFEL ≠\u{301} हिन्दी\n";
-    let stemmed = AnalyzerOptions {
-        cut: Cut::Unicode,
-        stop_words: StopWords::English,
-        stemmer: Some("english".into()),
-        ..AnalyzerOptions::default()
-    };
-    let by = |cut| AnalyzerOptions {
-        cut,
-        ..AnalyzerOptions::default()
-    };
+    let stemmed = AnalyzerOptions::default()
+        .cut(Cut::Unicode)
+        .stop_words(StopWords::English)
+        .stemmer("english".to_owned());
+    let by = |cut| AnalyzerOptions::default().cut(cut);
     for options in [
         stemmed,
         by(Cut::Unicode),

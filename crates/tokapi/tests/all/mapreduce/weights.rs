@@ -39,10 +39,7 @@ fn one_pass() {
     for chunk_bytes in CHUNKS {
         for which in 0..2 {
             for formula in [Formula::Lucene, Formula::Bm25L] {
-                let bm25 = Bm25 {
-                    formula,
-                    ..Bm25::default()
-                };
+                let bm25 = Bm25::default().formula(formula);
                 let corpus = || corpora(chunk_bytes).into_iter().nth(which).unwrap();
                 let expected = expected(corpus(), &bm25);
                 for runner in runners() {

@@ -1,0 +1,64 @@
+//! The options of a search.
+
+use tokapi_weigh::formula::Bm25;
+
+/// The algorithm that finds the best documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// The fastest algorithm for the query.
+    #[default]
+    Auto,
+    /// Scores every document: the definition of the result.
+    Exhaustive,
+}
+
+/// The options of [`Index::search`](crate::Index::search).
+///
+/// ```
+/// use tokapi_index::query::SearchOptions;
+///
+/// let options = SearchOptions::default().k(100);
+/// assert_eq!(options.k, 100);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SearchOptions {
+    /// Number of documents to find.
+    pub k: usize,
+    /// The formula and its parameters. An index of impacts accepts only the formula that it was
+    /// built with, and the default.
+    pub bm25: Bm25,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        SearchOptions {
+            k: 10,
+            bm25: Bm25::default(),
+            algorithm: Algorithm::Auto,
+        }
+    }
+}
+
+impl SearchOptions {
+    /// Sets [`k`](Self::k).
+    pub fn k(mut self, k: usize) -> Self {
+        self.k = k;
+        self
+    }
+
+    /// Sets [`bm25`](Self::bm25).
+    pub fn bm25(mut self, bm25: Bm25) -> Self {
+        self.bm25 = bm25;
+        self
+    }
+
+    /// Sets [`algorithm`](Self::algorithm).
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+}
