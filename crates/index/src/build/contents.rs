@@ -157,14 +157,7 @@ impl<'a> Contents<'a> {
                 keeper.read += chunk.len() as u64 + skipped;
                 keeper.push(&chunk, coded.as_ref())
             })?;
-            log::info!(
-                "second pass: {} chunks in {:.3} s (read {:.3} s, compute {:.3} s, write {:.3} s)",
-                times.items,
-                times.wall.as_secs_f64(),
-                times.input.as_secs_f64(),
-                times.compute.as_secs_f64(),
-                times.output.as_secs_f64()
-            );
+            log::info!("second pass: {times}");
             if let Some(store) = keeper.store {
                 store.finish(note)?;
             }

@@ -19,8 +19,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::Index;
-use crate::exchange::live::{Exported, Live, TAKEN};
-use crate::walk::PostingSource;
+use crate::exchange::live::{Exported, Live};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::{Progress, Stage};
 use tokapi_storage::whole::{StagedFolder, sync_folder};
@@ -72,27 +71,19 @@ impl Index {
             Matrix::create(folder, method.is_nonzero_elsewhere()).map_err(Error::writing(path))?;
         let mut lists = live.lists()?;
         let mut term = Vec::new();
-        let (mut documents, mut tfs, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        let mut weights = Vec::new();
         while let Some(df) = lists.next_term(&mut term)? {
             let (idf, elsewhere) = method.idf(exported.documents, df);
             matrix
                 .begin(&term, elsewhere)
                 .map_err(Error::writing(path))?;
-            let mut left = df;
-            while left > 0 {
-                documents.clear();
-                tfs.clear();
-                // At most TAKEN.
-                let room = left.min(TAKEN as u64) as usize;
-                progress.check()?;
-                lists.take(room, &mut documents, &mut tfs)?;
+            while let Some((documents, tfs)) = lists.next_postings()? {
                 weights.resize(documents.len(), 0.0);
-                bm25.weigh(idf, &documents, &tfs, &norms, &mut weights);
+                bm25.weigh(idf, documents, tfs, &norms, &mut weights);
                 weights.iter_mut().for_each(|weight| *weight -= elsewhere);
                 matrix
-                    .push(&documents, &weights)
+                    .push(documents, &weights)
                     .map_err(Error::writing(path))?;
-                left -= documents.len() as u64;
             }
             exported.terms += 1;
             exported.postings += df;

@@ -22,7 +22,7 @@ pub struct Exported {
 const CHECKED_DOCUMENTS: u32 = 1 << 12;
 
 /// Postings taken at a time.
-pub(crate) const TAKEN: usize = 1 << 13;
+const TAKEN: u64 = 1 << 13;
 
 /// The documents that are not deleted, numbered from 0, and their lists.
 pub(crate) struct Live<'a> {
@@ -53,8 +53,15 @@ impl<'a> Live<'a> {
     }
 
     /// Their lists, by term.
-    pub fn lists(&self) -> Result<Walk<'_>> {
-        Walk::new(self.parts.iter().map(|part| &part.lists), &self.numbers)
+    pub fn lists(&self) -> Result<LiveLists<'_>> {
+        let parts = self.parts.iter().map(|part| &part.lists);
+        Ok(LiveLists {
+            walk: Walk::new(parts, &self.numbers)?,
+            progress: self.progress,
+            left: 0,
+            documents: Vec::new(),
+            tfs: Vec::new(),
+        })
     }
 
     /// The number of terms.
@@ -87,5 +94,40 @@ impl<'a> Live<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The lists of documents that are not deleted, by term.
+pub(crate) struct LiveLists<'a> {
+    walk: Walk<'a>,
+    progress: &'a Progress,
+    /// Postings of the current term that are still to be taken.
+    left: u64,
+    documents: Vec<u32>,
+    tfs: Vec<u32>,
+}
+
+impl LiveLists<'_> {
+    /// Advances to the next term, after all postings of the current one or none. Returns its df;
+    /// none at the end.
+    pub fn next_term(&mut self, term: &mut Vec<u8>) -> Result<Option<u64>> {
+        let df = self.walk.next_term(term)?;
+        self.left = df.unwrap_or(0);
+        Ok(df)
+    }
+
+    /// The documents and tfs of the next postings of the term; none behind the last one.
+    pub fn next_postings(&mut self) -> Result<Option<(&[u32], &[u32])>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.progress.check()?;
+        self.documents.clear();
+        self.tfs.clear();
+        // At most TAKEN.
+        let room = self.left.min(TAKEN) as usize;
+        self.walk.take(room, &mut self.documents, &mut self.tfs)?;
+        self.left -= self.documents.len() as u64;
+        Ok(Some((&self.documents, &self.tfs)))
     }
 }

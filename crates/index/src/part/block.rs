@@ -168,18 +168,37 @@ impl Decoded {
 }
 
 impl Entry {
-    /// Decodes the documents of the block in `bytes`, whose last document is `last`, and the tfs
-    /// if the form interleaves them. None if the block is damaged.
-    pub fn decode_documents(
-        &self,
-        bytes: &[u8],
-        before: Before,
-        last: u32,
-        into: &mut Decoded,
-    ) -> Option<()> {
+    /// Whether the documents are a bitmap.
+    #[inline(always)]
+    pub fn is_bitmap(&self) -> bool {
+        self.form == BITMAP
+    }
+}
+
+/// A coded block.
+#[derive(Clone, Copy)]
+pub(crate) struct Coded<'a> {
+    pub entry: Entry,
+    pub bytes: &'a [u8],
+    /// The last document before the block.
+    pub before: Before,
+    /// The last document of the block.
+    pub last: u32,
+}
+
+impl<'a> Coded<'a> {
+    /// Decodes the documents, and the tfs if the form interleaves them. None if the block is
+    /// damaged.
+    pub fn decode_documents(&self, into: &mut Decoded) -> Option<()> {
+        let Coded {
+            entry,
+            bytes,
+            before,
+            last,
+        } = *self;
         into.has_tfs = false;
         into.count = BLOCK;
-        match self.form {
+        match entry.form {
             bits @ 0..=32 => {
                 let packed = bytes.get(..BitPacker4x::compressed_block_size(bits))?;
                 let initial = u32::try_from(before).ok();
@@ -214,7 +233,7 @@ impl Entry {
                 let mut bytes = bytes;
                 let count = usize::try_from(varint::take(&mut bytes)?).ok()?;
                 let documents = into.documents.get_mut(..count)?;
-                let before = if self.form == ALONE { -1 } else { before };
+                let before = if entry.form == ALONE { -1 } else { before };
                 take_postings(bytes, before, documents, &mut into.tfs[..count])?;
                 into.end_at(count);
             }
@@ -223,20 +242,14 @@ impl Entry {
         (into.count > 0 && into.documents[into.count - 1] == last).then_some(())
     }
 
-    /// Decodes the tfs of a block whose documents are decoded.
-    pub fn decode_tfs(
-        &self,
-        bytes: &[u8],
-        before: Before,
-        last: u32,
-        into: &mut Decoded,
-    ) -> Option<()> {
+    /// Decodes the tfs, after the documents.
+    pub fn decode_tfs(&self, into: &mut Decoded) -> Option<()> {
         if !into.has_tfs {
-            let packed = self.packed_tfs(bytes, before, last)?;
-            BitPacker4x::new().decompress(packed, &mut into.tfs, self.tf_bits);
+            let tf_bits = self.entry.tf_bits;
+            BitPacker4x::new().decompress(self.packed_tfs()?, &mut into.tfs, tf_bits);
             // A tf less one is below 2^32 - 1.
             into.tfs.iter_mut().for_each(|tf| *tf = tf.wrapping_add(1));
-            if self.tf_bits == 32 && into.tfs.contains(&0) {
+            if tf_bits == 32 && into.tfs.contains(&0) {
                 return None;
             }
             into.has_tfs = true;
@@ -246,42 +259,36 @@ impl Entry {
 
     /// The tfs of a full block, for random access.
     #[inline]
-    pub fn tfs<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<PackedTfs<'a>> {
-        let (words, _) = self.packed_tfs(bytes, before, last)?.as_chunks();
+    pub fn tfs(&self) -> Option<PackedTfs<'a>> {
+        let (words, _) = self.packed_tfs()?.as_chunks();
         Some(PackedTfs {
             words,
-            bits: self.tf_bits.into(),
+            bits: self.entry.tf_bits.into(),
         })
-    }
-
-    /// Whether the documents are a bitmap.
-    #[inline(always)]
-    pub fn is_bitmap(&self) -> bool {
-        self.form == BITMAP
     }
 
     /// The words of a bitmap and the document of its first bit; none if the block is not a bitmap.
     #[inline(always)]
-    pub fn bitmap<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<Bitmap<'a>> {
-        if !self.is_bitmap() {
+    pub fn bitmap(&self) -> Option<Bitmap<'a>> {
+        if !self.entry.is_bitmap() {
             return None;
         }
-        let (first, words) = bitmap_words(before, last);
-        Some((first, bytes.get(..8 * words)?.as_chunks::<8>().0))
+        let (first, words) = bitmap_words(self.before, self.last);
+        Some((first, self.bytes.get(..8 * words)?.as_chunks::<8>().0))
     }
 
-    fn packed_tfs<'a>(&self, bytes: &'a [u8], before: Before, last: u32) -> Option<&'a [u8]> {
-        let documents = match self.form {
+    fn packed_tfs(&self) -> Option<&'a [u8]> {
+        let documents = match self.entry.form {
             bits @ 0..=32 => BitPacker4x::compressed_block_size(bits),
-            BITMAP => 8 * bitmap_words(before, last).1,
+            BITMAP => 8 * bitmap_words(self.before, self.last).1,
             _ => return None,
         };
-        if self.tf_bits > 32 {
+        if self.entry.tf_bits > 32 {
             return None;
         }
-        bytes
+        self.bytes
             .get(documents..)?
-            .get(..BitPacker4x::compressed_block_size(self.tf_bits))
+            .get(..BitPacker4x::compressed_block_size(self.entry.tf_bits))
     }
 }
 
@@ -323,21 +330,22 @@ mod tests {
             (Ok(documents), Ok(tfs)) => encode_full(documents, tfs, before, &mut bytes),
             _ => encode_varints(documents, tfs, Some(before), &mut bytes),
         };
-        let last = documents[documents.len() - 1];
+        let coded = Coded {
+            entry,
+            bytes: &bytes,
+            before,
+            last: documents[documents.len() - 1],
+        };
         let mut decoded = Decoded::default();
-        entry
-            .decode_documents(&bytes, before, last, &mut decoded)
-            .unwrap();
+        coded.decode_documents(&mut decoded).unwrap();
         assert_eq!(&decoded.documents[..decoded.count], documents);
-        entry
-            .decode_tfs(&bytes, before, last, &mut decoded)
-            .unwrap();
+        coded.decode_tfs(&mut decoded).unwrap();
         assert_eq!(&decoded.tfs[..decoded.count], tfs);
-        if let Some(packed) = entry.tfs(&bytes, before, last) {
+        if let Some(packed) = coded.tfs() {
             let told = (0..tfs.len()).map(|place| packed.get(place));
             assert!(told.eq(tfs.iter().copied()));
         }
-        if let Some((first, words)) = entry.bitmap(&bytes, before, last) {
+        if let Some((first, words)) = coded.bitmap() {
             let bits: u32 = words
                 .iter()
                 .map(|word| u64::from_le_bytes(*word).count_ones())
@@ -348,8 +356,12 @@ mod tests {
         // A truncated or damaged block gives an error, or at least no access out of bounds.
         for cut in 0..bytes.len() {
             let mut decoded = Decoded::default();
-            let found = entry.decode_documents(&bytes[..cut], before, last, &mut decoded);
-            found.and_then(|()| entry.decode_tfs(&bytes[..cut], before, last, &mut decoded));
+            let coded = Coded {
+                bytes: &bytes[..cut],
+                ..coded
+            };
+            let found = coded.decode_documents(&mut decoded);
+            found.and_then(|()| coded.decode_tfs(&mut decoded));
         }
     }
 

@@ -1,6 +1,6 @@
 //! A cursor: it walks the list of a term in ascending order of documents.
 
-use super::block::{BLOCK, Before, Bitmap, Decoded, Entry, take_postings};
+use super::block::{BLOCK, Before, Bitmap, Coded, Decoded, Entry, take_postings};
 use super::bounds::Front;
 use super::file::PageFile;
 use super::lists::{Blocks, Found, List};
@@ -173,10 +173,10 @@ impl<'a> Cursor<'a> {
     }
 
     fn decode_block(&mut self) -> Result<()> {
-        let (bytes, entry, before, last) = self.coded(self.block)?;
+        let coded = self.coded(self.block)?;
         self.decoded_block = NONE;
-        let decoded = entry.decode_documents(bytes, before, last, &mut self.decoded);
-        if decoded.is_none() || last >= self.limit {
+        let decoded = coded.decode_documents(&mut self.decoded);
+        if decoded.is_none() || coded.last >= self.limit {
             return Err(self.damaged());
         }
         self.decoded_block = self.block;
@@ -194,8 +194,8 @@ impl<'a> Cursor<'a> {
     pub fn postings(&mut self) -> Result<(&[u32], &[u32])> {
         self.decode()?;
         if !self.decoded.has_tfs {
-            let (bytes, entry, before, last) = self.coded(self.block)?;
-            let decoded = entry.decode_tfs(bytes, before, last, &mut self.decoded);
+            let coded = self.coded(self.block)?;
+            let decoded = coded.decode_tfs(&mut self.decoded);
             decoded.ok_or_else(|| self.damaged())?;
         }
         let count = self.decoded.count;
@@ -288,9 +288,7 @@ impl<'a> Cursor<'a> {
                 true => Some(self.coded(number)?),
                 false => None,
             };
-            let packed =
-                coded.and_then(|(bytes, entry, before, last)| entry.tfs(bytes, before, last));
-            match packed {
+            match coded.and_then(|coded| coded.tfs()) {
                 Some(packed) => {
                     for (&place, tf) in here.zip(tfs) {
                         *tf = packed.get(usize::from(posting(place).at) % BLOCK);
@@ -316,12 +314,10 @@ impl<'a> Cursor<'a> {
         let Some(blocks) = &self.blocks else {
             return Ok(None);
         };
-        let entry = blocks.entries[block];
-        if !entry.is_bitmap() {
-            return Ok(None);
+        match blocks.entries[block].is_bitmap() {
+            true => Ok(self.coded(block)?.bitmap()),
+            false => Ok(None),
         }
-        let bytes = blocks.bytes(self.file, block)?;
-        Ok(entry.bitmap(bytes, self.before(block), blocks.lasts[block]))
     }
 
     fn before(&self, block: usize) -> Before {
@@ -331,13 +327,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The bytes and the entry of a block, the last document before it, and its own last document.
-    fn coded(&self, block: usize) -> Result<(&'a [u8], Entry, Before, u32)> {
+    /// Block `block` as it is stored.
+    #[inline]
+    fn coded(&self, block: usize) -> Result<Coded<'a>> {
         let Some(blocks) = &self.blocks else {
             return Err(self.damaged());
         };
-        let bytes = blocks.bytes(self.file, block)?;
-        let entry = blocks.entries[block];
-        Ok((bytes, entry, self.before(block), blocks.lasts[block]))
+        Ok(Coded {
+            entry: blocks.entries[block],
+            bytes: blocks.bytes(self.file, block)?,
+            before: self.before(block),
+            last: blocks.lasts[block],
+        })
     }
 }

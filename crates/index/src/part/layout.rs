@@ -30,6 +30,10 @@ pub(crate) struct PartFile {
     pub kind: Kind,
 }
 
+const fn file(name: &'static str, kind: &Kind) -> PartFile {
+    PartFile { name, kind: *kind }
+}
+
 /// The files of lists.
 pub(crate) struct ListFiles {
     pub terms: PartFile,
@@ -46,70 +50,26 @@ impl ListFiles {
 
 /// The lists of the terms of the text.
 pub(crate) const TEXT: ListFiles = ListFiles {
-    terms: PartFile {
-        name: "terms",
-        kind: *b"term",
-    },
-    lists: PartFile {
-        name: "lists",
-        kind: *b"list",
-    },
-    postings: PartFile {
-        name: "postings",
-        kind: *b"post",
-    },
+    terms: file("terms", b"term"),
+    lists: file("lists", b"list"),
+    postings: file("postings", b"post"),
 };
 /// The lists of the values of fields.
 pub(crate) const FIELDS: ListFiles = ListFiles {
-    terms: PartFile {
-        name: "field-terms",
-        kind: *b"fter",
-    },
-    lists: PartFile {
-        name: "field-lists",
-        kind: *b"flis",
-    },
-    postings: PartFile {
-        name: "field-postings",
-        kind: *b"fpos",
-    },
+    terms: file("field-terms", b"fter"),
+    lists: file("field-lists", b"flis"),
+    postings: file("field-postings", b"fpos"),
 };
-pub(crate) const STORE: PartFile = PartFile {
-    name: "records",
-    kind: *b"recs",
-};
+pub(crate) const STORE: PartFile = file("records", b"recs");
 /// The store of former versions.
-pub(crate) const FORMER_STORE: PartFile = PartFile {
-    name: "store",
-    kind: *b"stor",
-};
-pub(crate) const LENGTHS: PartFile = PartFile {
-    name: "lengths",
-    kind: *b"lens",
-};
-pub(crate) const IDS: PartFile = PartFile {
-    name: "ids",
-    kind: *b"docs",
-};
-
-/// Of which there may be several, one for each state of the part; their names have a number behind.
-pub(crate) const DELETED: PartFile = PartFile {
-    name: "deleted",
-    kind: *b"gone",
-};
-
-pub(crate) const RANKS: PartFile = PartFile {
-    name: "ranks",
-    kind: *b"rank",
-};
-pub(crate) const TOKENS: PartFile = PartFile {
-    name: "tokens",
-    kind: *b"toks",
-};
-pub(crate) const TOKEN_ENDS: PartFile = PartFile {
-    name: "token-ends",
-    kind: *b"tend",
-};
+pub(crate) const FORMER_STORE: PartFile = file("store", b"stor");
+pub(crate) const LENGTHS: PartFile = file("lengths", b"lens");
+pub(crate) const IDS: PartFile = file("ids", b"docs");
+/// There may be several, one for each state of the part: a number follows the name.
+pub(crate) const DELETED: PartFile = file("deleted", b"gone");
+pub(crate) const RANKS: PartFile = file("ranks", b"rank");
+pub(crate) const TOKENS: PartFile = file("tokens", b"toks");
+pub(crate) const TOKEN_ENDS: PartFile = file("token-ends", b"tend");
 
 /// Ids between two whose places are kept.
 pub(crate) const GROUP_IDS: u64 = 64;

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use super::{VERSION, document, header, list, posting, wire};
 use crate::Index;
-use crate::exchange::live::{Exported, Live, TAKEN};
-use crate::walk::PostingSource;
+use crate::exchange::live::{Exported, Live};
 use tokapi_storage::compress::{Compression, Effort};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::{Progress, Stage};
@@ -96,18 +95,11 @@ fn write_lists(live: &Live<'_>, file: &mut Pieces, progress: &Progress) -> Resul
         file_bytes: 0,
         bytes: Vec::new(),
     };
-    let (mut documents, mut tfs) = (Vec::new(), Vec::new());
     let mut count = 0;
     while let Some(df) = lists.next_term(&mut term)? {
-        let (mut left, mut cf, mut before) = (df, 0, 0);
-        while left > 0 {
-            documents.clear();
-            tfs.clear();
-            // At most TAKEN.
-            let room = left.min(TAKEN as u64) as usize;
-            progress.check()?;
-            lists.take(room, &mut documents, &mut tfs)?;
-            for (&document, &tf) in documents.iter().zip(&tfs) {
+        let (mut cf, mut before) = (0, 0);
+        while let Some((documents, tfs)) = lists.next_postings()? {
+            for (&document, &tf) in documents.iter().zip(tfs) {
                 push_posting(document - before, tf, &mut list.bytes);
                 before = document;
                 cf += u64::from(tf);
@@ -116,7 +108,6 @@ fn write_lists(live: &Live<'_>, file: &mut Pieces, progress: &Progress) -> Resul
                 narrow(tf.into(), || format!("a tf of {}", text(&term)))?;
             }
             list.spill().map_err(|source| file.file.failed(source))?;
-            left -= documents.len() as u64;
         }
         front.clear();
         wire::push_bytes(list::TERM, &term, &mut front);

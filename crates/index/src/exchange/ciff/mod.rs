@@ -1,6 +1,6 @@
 //! The Common Index File Format, in which search engines exchange indexes
-//! (Lin et al., "Supporting Interoperability Between Open-PostingSource Search Engines with the Common
-//! Index File Format", SIGIR 2020).
+//! (Lin et al., "Supporting Interoperability Between Open-Source Search Engines with the Common Index
+//! File Format", SIGIR 2020).
 //!
 //! A file consists of a `Header`, one `PostingsList` a term, and one `DocRecord` a document. They
 //! are Protocol Buffers messages, each after its length. Documents are numbered from 0. In a list
