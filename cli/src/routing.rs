@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tokapi::Error;
 use tokapi::{Query, SearchOptions};
-use tokapi_device::cooperate::{Accelerator, Router, Rule, Timed};
+use tokapi_device::cooperate::{Router, Rule, Timed};
 use tokapi_device::gpu::{GpuIndex, GpuLane};
 
 use crate::table::Table;
@@ -41,7 +41,7 @@ pub fn measure(
     let mut lane = GpuLane::new(Arc::clone(on_device))?;
     let mut timed = Vec::with_capacity(queries.len());
     for query in queries {
-        let Some(complexity) = on_device.complexity(query) else {
+        let Some(complexity) = on_device.complexity_of(query) else {
             continue;
         };
         let mut fastest = [f64::INFINITY; 2];

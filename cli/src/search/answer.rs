@@ -67,9 +67,7 @@ impl Search<'_> {
             let _ = writeln!(answer, "{rank:>4}  {:<9.4}  {id}", hit.score);
             shower.push_text(hit.document, &mut answer)?;
             if self.args.explain {
-                let explained = self
-                    .index
-                    .explain(query, &self.options.bm25, hit.document)?;
+                let explained = self.index.explain(query, &self.options, hit.document)?;
                 let _ = writeln!(answer, "      length {}", explained.length);
                 for term in explained.terms {
                     let why = match self.index.impacts() {
@@ -103,9 +101,7 @@ impl Search<'_> {
             "score": hit.score,
         });
         if self.args.explain {
-            let explained = self
-                .index
-                .explain(query, &self.options.bm25, hit.document)?;
+            let explained = self.index.explain(query, &self.options, hit.document)?;
             let terms = explained.terms.iter().map(|term| {
                 let (number, factor) = match self.index.impacts() {
                     None => ("tf", "idf"),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use tokapi::Query;
 use tokapi::{Error, Index};
+use tokapi::{Query, SearchOptions};
 use tokapi_device::cooperate::{InOrder, SchedulerOptions};
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
@@ -25,6 +25,7 @@ impl EngineName {
         _: &Arc<Index>,
         _: u32,
         _: &[Query],
+        _: SearchOptions,
         _: &SchedulerOptions,
     ) -> Result<Option<InOrder>, Error> {
         let why = crate::engine::without_cuda();
@@ -44,17 +45,18 @@ impl EngineName {
         index: &Arc<Index>,
         device: u32,
         queries: &[Query],
+        search: SearchOptions,
         options: &SchedulerOptions,
     ) -> Result<Option<InOrder>, Error> {
         use tokapi_device::gpu::GpuIndex;
 
-        let may = |query: &&Query| GpuIndex::may_answer(query, &options.search);
+        let may = |query: &&Query| GpuIndex::may_answer(query, &search);
         let answerable: Vec<&Query> = queries.iter().filter(may).collect();
         match self {
             EngineName::Cpu => Ok(None),
             EngineName::Gpu => {
                 let copies = !answerable.is_empty();
-                copied(index, device, queries, options, copies).map(Some)
+                copied(index, device, queries, search, options, copies).map(Some)
             }
             EngineName::Auto => {
                 let count = sooner_on_gpu(index, &answerable, options.threads)?;
@@ -62,7 +64,7 @@ impl EngineName {
                     log::info!("engine cpu: copying lists to a GPU would take longer");
                     return Ok(None);
                 }
-                match copied(index, device, queries, options, true) {
+                match copied(index, device, queries, search, options, true) {
                     Err(Error::NoDevice(why) | Error::Device(why) | Error::Limit(why)) => {
                         crate::summary::note(&format!(
                             "tokapi: the CPU does all the work: {why}\n"
@@ -104,6 +106,7 @@ fn copied(
     index: &Arc<Index>,
     device: u32,
     queries: &[Query],
+    search: SearchOptions,
     options: &SchedulerOptions,
     copies: bool,
 ) -> Result<InOrder, Error> {
@@ -129,5 +132,5 @@ fn copied(
             Some(Arc::new(Arc::new(on_device)))
         }
     };
-    InOrder::new(Arc::clone(index), accelerator, options)
+    InOrder::new(Arc::clone(index), accelerator, search, options)
 }

@@ -264,9 +264,9 @@ impl Search<'_> {
         let options = SchedulerOptions::default()
             .threads(self.threads)
             .lanes(LANES.min(ahead))
-            .queue(ahead)
-            .search(self.options);
-        engine.in_order(self.index, self.args.device, queries, &options)
+            .queue(ahead);
+        let search = self.options.clone();
+        engine.in_order(self.index, self.args.device, queries, search, &options)
     }
 
     /// Answers one query.

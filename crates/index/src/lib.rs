@@ -353,6 +353,17 @@ impl Index {
         )))
     }
 
+    /// The sequence number of a document: documents are numbered in the order of addition, and no change of the
+    /// index renumbers them.
+    ///
+    /// # Errors
+    /// The document does not exist; the index is damaged.
+    pub fn sequence(&self, document: u64) -> Result<u64> {
+        let (number, in_part) = self.locate(document)?;
+        let first = document - u64::from(in_part);
+        Ok(self.parts[number].first_sequence(first) + u64::from(in_part))
+    }
+
     /// The number of document numbers in use, deleted documents included.
     pub fn numbered(&self) -> u64 {
         self.parts.iter().map(|part| part.note.documents).sum()

@@ -108,7 +108,7 @@ pub use tokapi_weigh::output::{Order, Output, Target};
 #[doc(inline)]
 pub use tokapi_index::query::{
     Clause, Explained, ExplainedTerm, Filter, Highlighter, Hit, Occur, Phrase, Query,
-    SearchOptions, Snippet,
+    QueryStatistics, Rank, SearchOptions, Snippet,
 };
 #[doc(inline)]
 pub use tokapi_index::{

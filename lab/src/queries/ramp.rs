@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokapi::Error;
 use tokapi::Query;
-use tokapi_device::cooperate::{Accelerator, Outcome, Policy, Router, Scheduler, SchedulerOptions};
+use tokapi_device::cooperate::{
+    Accelerator, Outcome, Policy, Router, Scheduler, SchedulerOptions, Search,
+};
 
 use super::draw::Random;
 use super::{Bench, Report};
@@ -65,7 +67,12 @@ impl Bench<'_> {
         router: Option<Router>,
         report: &mut Report,
     ) -> Result<Vec<AtLoad>, Error> {
-        let queries: Vec<Arc<Query>> = queries.into_iter().map(Arc::new).collect();
+        let search = |query| Search {
+            index: Arc::clone(&self.index),
+            query,
+            options: self.search.clone(),
+        };
+        let queries: Vec<Arc<Search>> = queries.into_iter().map(search).map(Arc::new).collect();
         let mut table = Table::new(&[
             "offered q/s",
             "policy",
@@ -136,7 +143,7 @@ impl Bench<'_> {
 
     fn at_load(
         &self,
-        queries: &[Arc<Query>],
+        queries: &[Arc<Search>],
         router: Option<Router>,
         policy: Policy,
         name: &'static str,
@@ -147,10 +154,9 @@ impl Bench<'_> {
             .lanes(LANES)
             .policy(policy)
             .queue(QUEUE)
-            .search(self.search);
+            .bm25(self.search.bm25);
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&self.on_device));
-        let scheduler =
-            Scheduler::new(Arc::clone(&self.index), Some(accelerator), router, &options)?;
+        let scheduler = Scheduler::new(Some(accelerator), router, &options)?;
         let of_source = (offered * self.args.seconds / SOURCES as f64) as usize;
         let count = of_source * SOURCES;
         let tallies: Vec<Vec<Arc<Tally>>> = (0..SOURCES)

@@ -99,7 +99,7 @@ impl Bench<'_> {
     fn work_of(&self, queries: &[&Query]) -> f64 {
         let complexity = queries
             .iter()
-            .filter_map(|query| self.on_device.complexity(query));
+            .filter_map(|query| self.on_device.complexity_of(query));
         complexity.map(|of| of.work()).sum()
     }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use super::accelerator::Accelerator;
 use super::options::{Policy, SchedulerOptions};
-use super::request::{Outcome, Processor};
+use super::request::{Outcome, Processor, Search};
 use super::scheduler::Scheduler;
 use tokapi_index::Index;
 use tokapi_index::query::{Hit, Query, SearchOptions};
@@ -19,7 +19,7 @@ pub struct InOrder {
     index: Arc<Index>,
     accelerator: Option<Arc<dyn Accelerator>>,
     scheduler: Scheduler,
-    search: SearchOptions,
+    options: SearchOptions,
     /// Maximum number of queries under way.
     most: usize,
     shares: Shares,
@@ -44,8 +44,8 @@ pub struct Shares {
 }
 
 impl InOrder {
-    /// Answers queries from `index`, and from the same index on a GPU. Without a GPU, the CPU
-    /// answers all queries. At most `options.queue` queries are under way at a time, which bounds
+    /// Answers queries from `index` by the options `search`, and from the same index on a GPU. Without a
+    /// GPU, the CPU answers all queries. At most `options.queue` queries are under way at a time, which bounds
     /// the memory. The policy is [`Policy::Synchronous`].
     ///
     /// # Errors
@@ -53,16 +53,20 @@ impl InOrder {
     pub fn new(
         index: Arc<Index>,
         accelerator: Option<Arc<dyn Accelerator>>,
+        search: SearchOptions,
         options: &SchedulerOptions,
     ) -> Result<Self> {
         let most = options.queue.max(1);
         let options = options.clone().policy(Policy::Synchronous).queue(most);
-        let scheduler = Scheduler::new(Arc::clone(&index), accelerator.clone(), None, &options)?;
+        let options = options.bm25(search.bm25);
+        let answers = |gpu: &Arc<dyn Accelerator>| gpu.answers(&search);
+        let takes_part = accelerator.clone().filter(answers);
+        let scheduler = Scheduler::new(takes_part, None, &options)?;
         Ok(InOrder {
             index,
             accelerator,
             scheduler,
-            search: options.search,
+            options: search,
             most,
             shares: Shares::default(),
         })
@@ -96,29 +100,29 @@ impl InOrder {
     }
 
     /// Counts a query for the processor that answered it, and returns its answer.
-    fn take(&mut self, query: &Query, outcome: Outcome) -> Result<Vec<Hit>> {
+    fn take(&mut self, search: &Search, outcome: Outcome) -> Result<Vec<Hit>> {
         let by_gpu = matches!(outcome, Outcome::Answered(_, Processor::Gpu(_)));
-        *self.share(query, by_gpu) += 1;
+        *self.share(search, by_gpu) += 1;
         match outcome {
             Outcome::Answered(hits, _) => Ok(hits),
             // The index repeats the failed search, to return the original error.
             Outcome::Cancelled => Err(Error::Cancelled),
-            Outcome::Failed(_) | Outcome::Late => self.index.search(query, &self.search),
+            Outcome::Failed(_) | Outcome::Late => search.run(),
         }
     }
 
-    fn share(&mut self, query: &Query, by_gpu: bool) -> &mut u64 {
+    fn share(&mut self, search: &Search, by_gpu: bool) -> &mut u64 {
         let gpu = self.accelerator.as_ref();
         let shares = &mut self.shares;
         if by_gpu {
             &mut shares.gpu
-        } else if !query.filters.is_empty() {
+        } else if !search.query.filters.is_empty() {
             &mut shares.filters
-        } else if !query.phrases.is_empty() {
+        } else if !search.query.phrases.is_empty() {
             &mut shares.phrases
-        } else if gpu.is_none_or(|gpu| !gpu.answers(&self.search)) {
+        } else if gpu.is_none_or(|gpu| !gpu.answers(&search.options)) {
             &mut shares.options
-        } else if gpu.is_none_or(|gpu| gpu.complexity(query).is_none()) {
+        } else if gpu.is_none_or(|gpu| gpu.complexity(search).is_none()) {
             &mut shares.lists
         } else {
             &mut shares.lost
@@ -131,7 +135,7 @@ pub struct Answers<'a, I> {
     in_order: &'a mut InOrder,
     queries: Fuse<I>,
     /// Queries whose answers have not been returned, in order, with the known outcomes.
-    under_way: VecDeque<(Arc<Query>, Option<Outcome>)>,
+    under_way: VecDeque<(Arc<Search>, Option<Outcome>)>,
     /// The number of the first of these queries.
     first: usize,
     told: Sender<(usize, Outcome)>,
@@ -140,7 +144,11 @@ pub struct Answers<'a, I> {
 
 impl<I> Answers<'_, I> {
     fn submit(&mut self, query: Query) {
-        let query = Arc::new(query);
+        let search = Arc::new(Search {
+            index: Arc::clone(&self.in_order.index),
+            query,
+            options: self.in_order.options.clone(),
+        });
         let number = self.first + self.under_way.len();
         let told = self.told.clone();
         // Without a receiver nobody needs the outcome.
@@ -148,9 +156,9 @@ impl<I> Answers<'_, I> {
         let taken = self
             .in_order
             .scheduler
-            .submit(Arc::clone(&query), None, reply);
+            .submit(Arc::clone(&search), None, reply);
         let refused = taken.err().map(|why| Outcome::Failed(why.to_string()));
-        self.under_way.push_back((query, refused));
+        self.under_way.push_back((search, refused));
     }
 }
 
@@ -168,9 +176,9 @@ impl<I: Iterator<Item = Query>> Iterator for Answers<'_, I> {
             let (number, outcome) = self.outcomes.recv().ok()?;
             self.under_way[number - self.first].1 = Some(outcome);
         }
-        let (query, outcome) = self.under_way.pop_front()?;
+        let (search, outcome) = self.under_way.pop_front()?;
         self.first += 1;
-        Some(self.in_order.take(&query, outcome?))
+        Some(self.in_order.take(&search, outcome?))
     }
 }
 

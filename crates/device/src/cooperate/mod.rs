@@ -27,6 +27,6 @@ pub use metric::{Complexity, Metric};
 pub use options::{Policy, SchedulerOptions};
 pub use regression::Regression;
 pub use report::{BatchTime, SchedulerReport};
-pub use request::{Outcome, Processor};
+pub use request::{Outcome, Processor, Search};
 pub use router::{Router, Rule, Timed};
 pub use scheduler::Scheduler;

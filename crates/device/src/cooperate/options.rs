@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tokapi_index::query::SearchOptions;
 use tokapi_storage::progress::Progress;
+use tokapi_weigh::formula::Bm25;
 
 /// The processors that answer queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,8 +34,8 @@ pub struct SchedulerOptions {
     /// Target response time of a query that arrives while a batch is under way. Batches are sized
     /// to take half of it.
     pub response: Duration,
-    /// The options of the searches.
-    pub search: SearchOptions,
+    /// The formula whose weights a GPU keeps. Searches by other formulas go to the CPU.
+    pub bm25: Bm25,
     /// Can cancel all waiting and future queries.
     pub progress: Progress,
 }
@@ -48,7 +48,7 @@ impl Default for SchedulerOptions {
             policy: Policy::default(),
             queue: 1 << 16,
             response: Duration::from_millis(20),
-            search: SearchOptions::default(),
+            bm25: Bm25::default(),
             progress: Progress::default(),
         }
     }
@@ -85,9 +85,9 @@ impl SchedulerOptions {
         self
     }
 
-    /// Sets [`search`](Self::search).
-    pub fn search(mut self, search: SearchOptions) -> Self {
-        self.search = search;
+    /// Sets [`bm25`](Self::bm25).
+    pub fn bm25(mut self, bm25: Bm25) -> Self {
+        self.bm25 = bm25;
         self
     }
 

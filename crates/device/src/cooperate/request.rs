@@ -3,7 +3,26 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokapi_index::query::{Hit, Query};
+use tokapi_index::Index;
+use tokapi_index::query::{Hit, Query, SearchOptions};
+
+/// A search in one state of an index.
+#[derive(Clone)]
+pub struct Search {
+    /// The index.
+    pub index: Arc<Index>,
+    /// The query.
+    pub query: Query,
+    /// The options.
+    pub options: SearchOptions,
+}
+
+impl Search {
+    /// Answers it on this thread.
+    pub(super) fn run(&self) -> tokapi_storage::error::Result<Vec<Hit>> {
+        self.index.search(&self.query, &self.options)
+    }
+}
 
 /// The processor that answered a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +51,7 @@ type Reply = Box<dyn FnOnce(Outcome) + Send>;
 
 /// A query that waits or is being answered.
 pub(super) struct Request {
-    query: Arc<Query>,
+    search: Arc<Search>,
     deadline: Option<Instant>,
     /// Its work on a GPU; none if no GPU can answer it.
     work: Option<f64>,
@@ -46,14 +65,14 @@ pub(super) struct Request {
 
 impl Request {
     pub fn new(
-        query: Arc<Query>,
+        search: Arc<Search>,
         deadline: Option<Instant>,
         work: Option<f64>,
         faster_on_gpu: bool,
         reply: impl FnOnce(Outcome) + Send + 'static,
     ) -> Self {
         Request {
-            query,
+            search,
             deadline,
             work,
             faster_on_gpu,
@@ -62,8 +81,8 @@ impl Request {
         }
     }
 
-    pub fn query(&self) -> &Query {
-        &self.query
+    pub fn search(&self) -> &Search {
+        &self.search
     }
 
     pub fn work(&self) -> f64 {

@@ -18,38 +18,34 @@ use super::load::Mode;
 use super::options::{Policy, SchedulerOptions};
 use super::queue::Shared;
 use super::report::{BatchTime, SchedulerReport};
-use super::request::{Outcome, Processor, Request, caught};
+use super::request::{Outcome, Processor, Request, Search, caught};
 use super::router::Router;
-use tokapi_index::Index;
-use tokapi_index::query::{Query, SearchOptions};
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
+use tokapi_weigh::formula::Bm25;
 
-/// Answers queries by CPU threads and GPU lanes.
+/// Answers searches by CPU threads and GPU lanes. Each has its own options, and its own state of the index.
 pub struct Scheduler {
     shared: Arc<Shared>,
     accelerator: Option<Arc<dyn Accelerator>>,
     router: Option<Router>,
     policy: Policy,
+    bm25: Bm25,
     workers: Vec<JoinHandle<()>>,
 }
 
 impl Scheduler {
-    /// A scheduler for `index`, and for the same index on a GPU if there is one. Without a router,
-    /// queries go to the CPU under light load.
+    /// A scheduler for an index on a GPU, if there is one, and for any searches on the CPU. Without a
+    /// router, queries go to the CPU under light load.
     ///
     /// # Errors
     /// A lane cannot be created.
     pub fn new(
-        index: Arc<Index>,
         accelerator: Option<Arc<dyn Accelerator>>,
         router: Option<Router>,
         options: &SchedulerOptions,
     ) -> Result<Self> {
-        let takes_part = |accelerator: &Arc<dyn Accelerator>| {
-            options.policy != Policy::Cpu && accelerator.answers(&options.search)
-        };
-        let accelerator = accelerator.filter(takes_part);
+        let accelerator = accelerator.filter(|_| options.policy != Policy::Cpu);
         let lanes = match &accelerator {
             None => Vec::new(),
             Some(accelerator) => (0..options.lanes.max(1))
@@ -59,42 +55,38 @@ impl Scheduler {
         let shared = Arc::new(Shared::new(options, lanes.len()));
         let mut workers = Vec::new();
         for _ in 0..options.threads.max(1) {
-            let (shared, index, search) = (Arc::clone(&shared), Arc::clone(&index), options.search);
-            let progress = options.progress.clone();
-            workers.push(std::thread::spawn(move || {
-                on_cpu(&shared, &index, &search, &progress);
-            }));
+            let (shared, progress) = (Arc::clone(&shared), options.progress.clone());
+            workers.push(std::thread::spawn(move || on_cpu(&shared, &progress)));
         }
         for lane in lanes {
-            let (shared, search) = (Arc::clone(&shared), options.search);
-            let progress = options.progress.clone();
-            workers.push(std::thread::spawn(move || {
-                on_gpu(&shared, lane, &search, &progress);
-            }));
+            let (shared, progress) = (Arc::clone(&shared), options.progress.clone());
+            workers.push(std::thread::spawn(move || on_gpu(&shared, lane, &progress)));
         }
         Ok(Scheduler {
             shared,
             accelerator,
             router,
             policy: options.policy,
+            bm25: options.bm25,
             workers,
         })
     }
 
-    /// Submits a query. `reply` is called exactly once, on another thread, with the outcome.
+    /// Submits a search. `reply` is called exactly once, on another thread, with the outcome.
     ///
     /// # Errors
     /// The queue is full, and then `reply` is not called.
     pub fn submit(
         &self,
-        query: Arc<Query>,
+        search: Arc<Search>,
         deadline: Option<Instant>,
         reply: impl FnOnce(Outcome) + Send + 'static,
     ) -> std::result::Result<(), Refused> {
-        let complexity = self
-            .accelerator
-            .as_ref()
-            .and_then(|accelerator| accelerator.complexity(&query));
+        let accelerator = self.accelerator.as_ref();
+        let complexity = accelerator
+            .filter(|_| search.options.bm25 == self.bm25)
+            .filter(|accelerator| accelerator.answers(&search.options))
+            .and_then(|accelerator| accelerator.complexity(&search));
         let faster_on_gpu = match (self.policy, complexity, &self.router) {
             (Policy::Synchronous, Some(_), _) => true,
             (_, Some(complexity), Some(router)) => router.to_gpu(&complexity),
@@ -102,7 +94,7 @@ impl Scheduler {
         };
         let work = complexity.map(|of| of.work());
         self.shared
-            .push(Request::new(query, deadline, work, faster_on_gpu, reply))
+            .push(Request::new(search, deadline, work, faster_on_gpu, reply))
     }
 
     /// Whether queries are batched now.
@@ -145,14 +137,14 @@ fn ended(request: &Request, progress: &Progress) -> Option<Outcome> {
     }
 }
 
-fn on_cpu(shared: &Shared, index: &Index, search: &SearchOptions, progress: &Progress) {
+fn on_cpu(shared: &Shared, progress: &Progress) {
     while let Some(requests) = shared.take_few() {
         for mut request in requests {
             if let Some(outcome) = ended(&request, progress) {
                 request.tell(outcome);
                 continue;
             }
-            let outcome = match caught(|| index.search(request.query(), search)) {
+            let outcome = match caught(|| request.search().run()) {
                 Some(Ok(hits)) => Outcome::Answered(hits, Processor::Cpu),
                 Some(Err(error)) => Outcome::Failed(error.to_string()),
                 None => Outcome::Failed(PANICKED.into()),
@@ -163,12 +155,7 @@ fn on_cpu(shared: &Shared, index: &Index, search: &SearchOptions, progress: &Pro
     }
 }
 
-fn on_gpu(
-    shared: &Shared,
-    mut lane: Box<dyn BatchLane>,
-    search: &SearchOptions,
-    progress: &Progress,
-) {
+fn on_gpu(shared: &Shared, mut lane: Box<dyn BatchLane>, progress: &Progress) {
     while let Some(mut requests) = shared.take_batch() {
         requests.retain_mut(|request| match ended(request, progress) {
             Some(outcome) => {
@@ -178,8 +165,8 @@ fn on_gpu(
             None => true,
         });
         let started = Instant::now();
-        let queries: Vec<&Query> = requests.iter().map(Request::query).collect();
-        let answers = match caught(|| lane.answer(&queries, search)) {
+        let searches: Vec<&Search> = requests.iter().map(Request::search).collect();
+        let answers = match caught(|| lane.answer(&searches)) {
             Some(Ok(answers)) => answers,
             Some(Err(error)) => return shared.lose_lane(&error.to_string(), requests),
             None => return shared.lose_lane(PANICKED, requests),

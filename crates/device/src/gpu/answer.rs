@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokapi_kernels::{Batch, Lane, MOST_RANKED, Occur as OnList, Scheme, Term};
 
 use super::index::{GpuIndex, OnDevice};
-use crate::cooperate::{Accelerator, BatchLane, Complexity};
+use crate::cooperate::{Accelerator, BatchLane, Complexity, Search};
 use tokapi_index::query::{Algorithm, Hit, Occur, Query, SearchOptions};
 use tokapi_index::weighing::Weighing;
 use tokapi_storage::error::Result;
@@ -119,11 +119,14 @@ impl GpuLane {
         }
         let ranked = self.lane.rank(&self.batch, k)?;
         for (place, number) in self.numbers.drain(..).enumerate() {
-            let hit = |(document, score): (u32, f32)| Hit {
-                document: document.into(),
-                score,
+            let hit = |(document, score): (u32, f32)| -> Result<Hit> {
+                Ok(Hit {
+                    document: document.into(),
+                    score,
+                    sequence: self.index.index.sequence(document.into())?,
+                })
             };
-            answers[number] = Some(ranked.of(place).map(hit).collect());
+            answers[number] = Some(ranked.of(place).map(hit).collect::<Result<_>>()?);
         }
         self.batch.clear();
         Ok(())
@@ -183,21 +186,9 @@ impl Accelerator for Arc<GpuIndex> {
         ranks(options)
     }
 
-    fn complexity(&self, query: &Query) -> Option<Complexity> {
-        let mut terms = Vec::new();
-        let lengths = |terms: &[Term], occur: OnList| -> Vec<u64> {
-            let of = terms.iter().filter(|term| term.occur == occur);
-            of.map(|term| u64::from(self.lists.length(term.list)))
-                .collect()
-        };
-        match self.plan(query, &mut terms) {
-            Plan::Elsewhere => None,
-            Plan::Nothing => Some(Complexity::default()),
-            Plan::Device { .. } => Some(Complexity::of(
-                &mut lengths(&terms, OnList::Must),
-                &mut lengths(&terms, OnList::Should),
-            )),
-        }
+    fn complexity(&self, search: &Search) -> Option<Complexity> {
+        let is_here = Arc::ptr_eq(&search.index, &self.index);
+        is_here.then(|| self.complexity_of(&search.query)).flatten()
     }
 
     fn lane(&self) -> Result<Box<dyn BatchLane>> {
@@ -206,19 +197,44 @@ impl Accelerator for Arc<GpuIndex> {
 }
 
 impl BatchLane for GpuLane {
-    fn answer(
-        &mut self,
-        queries: &[&Query],
-        options: &SearchOptions,
-    ) -> Result<Vec<Option<Vec<Hit>>>> {
-        self.search(queries, options)
+    fn answer(&mut self, searches: &[&Search]) -> Result<Vec<Option<Vec<Hit>>>> {
+        let mut answers = vec![None; searches.len()];
+        // A batch has one formula, and one k that suffices for all.
+        let class = |search: &Search| search.options.k.next_power_of_two().max(LEAST_CLASS);
+        let mut left: Vec<usize> = (0..searches.len()).collect();
+        while let Some(&first) = left.first() {
+            let first = searches[first];
+            let is_alike = |&number: &usize| {
+                let search = searches[number];
+                class(search) == class(first) && search.options.bm25 == first.options.bm25
+            };
+            let (alike, others) = left.iter().partition(|number| is_alike(number));
+            let alike: Vec<usize> = alike;
+            left = others;
+            let queries: Vec<&Query> = alike.iter().map(|&n| &searches[n].query).collect();
+            let most = alike.iter().map(|&number| searches[number].options.k).max();
+            let options = SearchOptions::default()
+                .bm25(first.options.bm25)
+                .k(most.unwrap_or_default());
+            for (number, answer) in alike.iter().zip(self.search(&queries, &options)?) {
+                answers[*number] = answer.map(|mut hits| {
+                    hits.truncate(searches[*number].options.k);
+                    hits
+                });
+            }
+        }
+        Ok(answers)
     }
 }
 
 /// Whether a device can find the best documents with these options.
 fn ranks(options: &SearchOptions) -> bool {
-    options.k <= MOST_RANKED && options.algorithm == Algorithm::Auto
+    let from_here = options.after.is_none() && options.statistics.is_none();
+    options.k <= MOST_RANKED && options.algorithm == Algorithm::Auto && from_here
 }
+
+/// Searches for at most this many documents share a batch, whatever their k.
+const LEAST_CLASS: usize = 16;
 
 /// Whether the query needs lists only.
 fn needs_lists_alone(query: &Query) -> bool {
@@ -229,6 +245,25 @@ impl GpuIndex {
     /// Whether a device can answer this query with these options, if it has the lists.
     pub fn may_answer(query: &Query, options: &SearchOptions) -> bool {
         ranks(options) && needs_lists_alone(query)
+    }
+
+    /// The work of a query; none if the device does not have its lists, or the query needs more than lists.
+    pub fn complexity_of(&self, query: &Query) -> Option<Complexity> {
+        let mut terms = Vec::new();
+        let plan = self.plan(query, &mut terms);
+        let lengths = |occur: OnList| -> Vec<u64> {
+            let of = terms.iter().filter(|term| term.occur == occur);
+            of.map(|term| u64::from(self.lists.length(term.list)))
+                .collect()
+        };
+        match plan {
+            Plan::Elsewhere => None,
+            Plan::Nothing => Some(Complexity::default()),
+            Plan::Device { .. } => Some(Complexity::of(
+                &mut lengths(OnList::Must),
+                &mut lengths(OnList::Should),
+            )),
+        }
     }
 
     /// Looks up the lists of a query, into `terms`.

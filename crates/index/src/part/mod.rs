@@ -60,6 +60,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// The sequence number of its first document, which has the number `first` in the index.
+    pub fn first_sequence(&self, first: u64) -> u64 {
+        first
+    }
+
     /// Opens the part of the index in `path` that `note` describes. The window limits the pages of
     /// its files in memory.
     pub fn open(path: &Path, note: &PartNote, window: &Window) -> Result<Self> {

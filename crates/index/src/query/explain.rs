@@ -1,11 +1,11 @@
 //! Explains a score, term by term.
 
-use super::{Query, terms};
+use super::terms::WeighedQuery;
+use super::{Query, SearchOptions};
 use crate::Index;
 use crate::part::cursor::Cursor;
 use crate::weighing::{Weigher, Weighing};
 use tokapi_storage::error::Result;
-use tokapi_weigh::formula::Bm25;
 
 /// The score of a document, term by term.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,13 +42,19 @@ impl Index {
     /// # Errors
     /// Parameters are out of range; the formula differs from that of an index of impacts; the
     /// document does not exist; the index is damaged.
-    pub fn explain(&self, query: &Query, bm25: &Bm25, document: u64) -> Result<Explained> {
-        let weighing = Weighing::of(self, bm25)?;
+    pub fn explain(
+        &self,
+        query: &Query,
+        options: &SearchOptions,
+        document: u64,
+    ) -> Result<Explained> {
+        let weighing = Weighing::of(self, &options.bm25)?;
+        let weighed = WeighedQuery::new(self, query, weighing, options.statistics.as_deref())?;
         let (number, document) = self.locate(document)?;
         let part = &self.parts()[number];
-        let weigher = Weigher::new(part, &weighing, &self.statistics());
+        let weigher = Weigher::new(part, &weighed.weighing, &weighed.statistics);
         let (mut score, mut explained) = (0.0, Vec::new());
-        for term in terms::weighed(self, query, Some(&weighing))? {
+        for term in weighed.terms {
             let Some(found) = &term.found[number] else {
                 continue;
             };

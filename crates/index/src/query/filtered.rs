@@ -99,6 +99,9 @@ pub(crate) fn all(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     let mut walk = Walk::new(terms);
     while let Some(documents) = walk.next(terms)? {
         for &document in &*documents {
+            if top.is_before(document, 0.0) {
+                continue;
+            }
             if !top.takes(document, 0.0) {
                 // All later documents are ranked lower too.
                 return Ok(());

@@ -3,7 +3,7 @@
 //! The score of a document is the sum of the weights of the query's distinct terms. Each weight is
 //! multiplied by the number of times that the query has the term. Weights are added in the order
 //! in which terms first occur, in double precision, and the sum is rounded once to f32. Documents
-//! are ordered by descending score; equal scores keep the order of the index. A query of filters
+//! are ordered by descending score; of equal scores, the document added first comes first. A query of filters
 //! alone finds all documents that pass them, with the score 0. Every algorithm returns the same
 //! documents and the same bits of scores as [`Algorithm::Exhaustive`], which scores every
 //! document.
@@ -22,9 +22,11 @@ mod lead;
 mod matches;
 mod options;
 mod parse;
+mod rank;
 mod simd;
 mod single;
 mod snippet;
+mod statistics;
 mod terms;
 mod top;
 mod windows;
@@ -32,16 +34,17 @@ mod windows;
 pub use clause::{Clause, Filter, Occur, Phrase, Query};
 pub use explain::{Explained, ExplainedTerm};
 pub use options::{Algorithm, SearchOptions};
+pub use rank::Rank;
 pub use snippet::{Highlighter, Snippet};
+pub use statistics::QueryStatistics;
 
 use std::borrow::Cow;
 
 use crate::Index;
 use crate::weighing::Weighing;
 use matches::{Collect, Count, Matches};
-use terms::Terms;
+use terms::{Terms, WeighedQuery};
 use tokapi_storage::error::Result;
-use tokapi_weigh::formula::Bm25;
 use top::Top;
 
 /// A document found by a search.
@@ -51,6 +54,19 @@ pub struct Hit {
     pub document: u64,
     /// Its score.
     pub score: f32,
+    /// Its sequence number: documents are numbered in the order of addition.
+    pub sequence: u64,
+}
+
+impl Hit {
+    /// Its place in the ranking.
+    #[inline]
+    pub fn rank(&self) -> Rank {
+        Rank {
+            score: self.score,
+            sequence: self.sequence,
+        }
+    }
 }
 
 impl Index {
@@ -58,20 +74,21 @@ impl Index {
     ///
     /// # Errors
     /// Parameters are out of range; the formula differs from that of an index of impacts; a filter
-    /// names a field that the index does not keep; the index is damaged.
+    /// names a field that the index does not keep; the given statistics tell of fewer documents than the index has;
+    /// the index is damaged.
     pub fn search(&self, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
         let weighing = Weighing::of(self, &options.bm25)?;
         filter::check(self, query)?;
+        let weighed = WeighedQuery::new(self, query, weighing, options.statistics.as_deref())?;
         if self.statistics().documents == 0 {
             return Ok(Vec::new());
         }
-        let mut top = Top::new(options.k);
-        let weighed = terms::weighed(self, query, Some(&weighing))?;
+        let mut top = Top::new(options.k, options.after);
         let mut first = 0;
         for (number, part) in self.parts().iter().enumerate() {
-            let mut terms = Terms::new(self, number, query, &weighed, &weighing)?;
+            let mut terms = Terms::new(self, number, query, &weighed)?;
             let magnitudes = terms.scored.iter().map(|term| term.magnitude);
-            top.begin_part(first, magnitudes.sum());
+            top.begin_part(part, first, magnitudes.sum());
             match options.algorithm {
                 Algorithm::Exhaustive => exhaustive::search(&mut terms, &mut top)?,
                 Algorithm::Auto if terms.filters_alone => filtered::all(&mut terms, &mut top)?,
@@ -116,7 +133,6 @@ impl Index {
         begin: impl Fn(&mut M, u64),
     ) -> Result<()> {
         filter::check(self, query)?;
-        let weighing = Weighing::by(&Bm25::default());
         let mut query = Cow::Borrowed(query);
         if query
             .clauses
@@ -127,11 +143,11 @@ impl Index {
             let decides = |clause: &Clause| clause.occur != Occur::Should;
             query.to_mut().clauses.retain(decides);
         }
-        let weighed = terms::weighed(self, &query, None)?;
+        let weighed = WeighedQuery::unweighed(self, &query)?;
         let mut first = 0;
         for (number, part) in self.parts().iter().enumerate() {
             begin(matches, first);
-            let mut terms = Terms::new(self, number, &query, &weighed, &weighing)?;
+            let mut terms = Terms::new(self, number, &query, &weighed)?;
             match terms.must() {
                 _ if filtered::pays_to_count(&terms) => filtered::visit(&mut terms, matches)?,
                 0 => any::visit(&mut terms, matches)?,

@@ -1,5 +1,9 @@
 //! The options of a search.
 
+use std::sync::Arc;
+
+use super::rank::Rank;
+use super::statistics::QueryStatistics;
 use tokapi_weigh::formula::Bm25;
 
 /// The algorithm that finds the best documents.
@@ -21,7 +25,7 @@ pub enum Algorithm {
 /// let options = SearchOptions::default().k(100);
 /// assert_eq!(options.k, 100);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchOptions {
     /// Number of documents to find.
@@ -31,6 +35,11 @@ pub struct SearchOptions {
     pub bm25: Bm25,
     /// The algorithm.
     pub algorithm: Algorithm,
+    /// Finds only documents that rank behind this place: the last hit of the page before.
+    pub after: Option<Rank>,
+    /// The statistics of a larger collection, if the index is a part of it. Scores are those of the
+    /// larger collection.
+    pub statistics: Option<Arc<QueryStatistics>>,
 }
 
 impl Default for SearchOptions {
@@ -39,6 +48,8 @@ impl Default for SearchOptions {
             k: 10,
             bm25: Bm25::default(),
             algorithm: Algorithm::Auto,
+            after: None,
+            statistics: None,
         }
     }
 }
@@ -59,6 +70,18 @@ impl SearchOptions {
     /// Sets [`algorithm`](Self::algorithm).
     pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
         self.algorithm = algorithm;
+        self
+    }
+
+    /// Sets [`after`](Self::after).
+    pub fn after(mut self, after: Option<Rank>) -> Self {
+        self.after = after;
+        self
+    }
+
+    /// Sets [`statistics`](Self::statistics).
+    pub fn statistics(mut self, statistics: Option<Arc<QueryStatistics>>) -> Self {
+        self.statistics = statistics;
         self
     }
 }

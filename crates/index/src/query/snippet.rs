@@ -5,6 +5,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use super::Query;
+use super::terms::WeighedQuery;
 use crate::Index;
 use crate::weighing::Weighing;
 use tokapi_storage::error::Result;
@@ -51,7 +52,7 @@ impl Index {
         let (mut terms, mut worths) = (HashMap::new(), Vec::new());
         // By idf, even if scores are sums of impacts.
         let weighing = Weighing::by(&Bm25::default());
-        for term in super::terms::weighed(self, query, Some(&weighing))? {
+        for term in WeighedQuery::new(self, query, weighing, None)?.terms {
             if !term.not {
                 // An idf is a few units at most; every term has a value above 0.
                 worths.push((1000.0 * term.idf.max(0.0)) as u64 + 1);

@@ -3,12 +3,13 @@
 use hashbrown::HashMap;
 
 use super::filter::Filters;
-use super::{Occur, Query};
+use super::{Occur, Query, QueryStatistics};
 use crate::Index;
 use crate::part::cursor::Cursor;
 use crate::part::lists::Found;
 use crate::weighing::{Weigher, Weighing};
 use tokapi_storage::error::Result;
+use tokapi_weigh::formula::{Bm25, Statistics};
 
 /// A distinct term of a query.
 pub(crate) struct Weighed<'i, 'q> {
@@ -25,13 +26,63 @@ pub(crate) struct Weighed<'i, 'q> {
     pub found: Vec<Option<Found<'i>>>,
 }
 
-/// The distinct terms of a query in its order, with their idf in the whole index. The idf is
-/// absent if nothing is weighed.
-pub(crate) fn weighed<'i, 'q>(
-    index: &'i Index,
-    query: &'q Query,
-    weighing: Option<&Weighing>,
-) -> Result<Vec<Weighed<'i, 'q>>> {
+/// A query, weighed in a whole index or in a larger collection.
+pub(crate) struct WeighedQuery<'i, 'q> {
+    pub weighing: Weighing,
+    /// The statistics that weights depend on.
+    pub statistics: Statistics,
+    /// The distinct terms, in the order of the query.
+    pub terms: Vec<Weighed<'i, 'q>>,
+}
+
+impl<'i, 'q> WeighedQuery<'i, 'q> {
+    /// Weighs the terms of `query` by the statistics of `index`, or by those `given`.
+    pub fn new(
+        index: &'i Index,
+        query: &'q Query,
+        weighing: Weighing,
+        given: Option<&QueryStatistics>,
+    ) -> Result<Self> {
+        let local = index.statistics();
+        given.map_or(Ok(()), |given| given.check(&local))?;
+        let statistics = given.map_or(local, |given| given.collection);
+        let mut terms = distinct(index, query)?;
+        for term in &mut terms {
+            let mut df = 0;
+            for (part, found) in index.parts().iter().zip(&term.found) {
+                if let Some(found) = found {
+                    df += part.live_df(found)?;
+                }
+            }
+            if df == 0 {
+                // All documents with the term are deleted.
+                term.found.fill_with(|| None);
+            }
+            let given = given.map(|given| given.df_of(term.term, df));
+            term.df = given.unwrap_or(Ok(df))?;
+            if df > 0 {
+                term.idf = weighing.idf(statistics.documents, term.df);
+            }
+        }
+        Ok(WeighedQuery {
+            weighing,
+            statistics,
+            terms,
+        })
+    }
+
+    /// The terms of `query` without weights: they decide which documents match.
+    pub fn unweighed(index: &'i Index, query: &'q Query) -> Result<Self> {
+        Ok(WeighedQuery {
+            weighing: Weighing::by(&Bm25::default()),
+            statistics: index.statistics(),
+            terms: distinct(index, query)?,
+        })
+    }
+}
+
+/// The distinct terms of a query in its order, not weighed.
+fn distinct<'i, 'q>(index: &'i Index, query: &'q Query) -> Result<Vec<Weighed<'i, 'q>>> {
     let mut terms: Vec<Weighed<'i, 'q>> = Vec::with_capacity(query.clauses.len());
     let mut known: HashMap<&str, usize> = HashMap::with_capacity(query.clauses.len());
     for clause in &query.clauses {
@@ -46,30 +97,16 @@ pub(crate) fn weighed<'i, 'q>(
             None => {
                 known.insert(&clause.term, terms.len());
                 let parts = index.parts().iter();
-                let mut found: Vec<Option<Found<'i>>> = parts
-                    .map(|part| part.find(clause.term.as_bytes()))
-                    .collect::<Result<_>>()?;
-                let (mut df, is_weighed) = (0, weighing.is_some());
-                for (part, found) in index.parts().iter().zip(&found) {
-                    if let (Some(found), Some(_)) = (found, weighing) {
-                        df += part.live_df(found)?;
-                    }
-                }
-                let weighing = weighing.filter(|_| df > 0);
-                if df == 0 && is_weighed {
-                    // All documents with the term are deleted.
-                    found.fill_with(|| None);
-                }
                 terms.push(Weighed {
                     term: &clause.term,
                     must,
                     not,
                     times: 1.0,
-                    df,
-                    idf: weighing.map_or(0.0, |weighing| {
-                        weighing.idf(index.statistics().documents, df)
-                    }),
-                    found,
+                    df: 0,
+                    idf: 0.0,
+                    found: parts
+                        .map(|part| part.find(clause.term.as_bytes()))
+                        .collect::<Result<_>>()?,
                 });
             }
         }
@@ -110,18 +147,17 @@ impl<'a> Terms<'a> {
         index: &'a Index,
         number: usize,
         query: &Query,
-        weighed: &[Weighed<'a, '_>],
-        weighing: &Weighing,
+        weighed: &WeighedQuery<'a, '_>,
     ) -> Result<Self> {
         let part = &index.parts()[number];
         let mut terms = Terms {
-            weigher: Weigher::new(part, weighing, &index.statistics()),
+            weigher: Weigher::new(part, &weighed.weighing, &weighed.statistics),
             scored: Vec::new(),
             filters: Filters::new(part, query)?,
             must: 0,
             filters_alone: query.is_filters_alone(),
         };
-        for weighed in weighed {
+        for weighed in &weighed.terms {
             terms.must += usize::from(weighed.must);
             let Some(found) = &weighed.found[number] else {
                 continue;

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::Hit;
 use super::histogram::Histogram;
+use super::{Hit, Rank};
+use crate::part::Part;
 
 /// Minimum number of documents that are kept before the worst are dropped, even for a small k.
 const FEW: usize = 32;
@@ -11,8 +12,12 @@ const FEW: usize = 32;
 /// The k best documents seen so far.
 pub(crate) struct Top {
     k: usize,
+    /// Better documents, and this one, are on the pages before.
+    after: Option<Rank>,
     /// The number of the first document of the part.
     first: u64,
+    /// The sequence number of the first document of the part.
+    first_sequence: u64,
     /// The best documents, and some that have since been overtaken.
     hits: Vec<Hit>,
     /// The worst of the k best when documents were last dropped.
@@ -28,16 +33,17 @@ pub(crate) struct Top {
 
 /// Orders the better document first.
 fn rank(a: &Hit, b: &Hit) -> Ordering {
-    let by_score = b.score.total_cmp(&a.score);
-    by_score.then(a.document.cmp(&b.document))
+    a.rank().order(&b.rank())
 }
 
 impl Top {
-    /// The best `k`.
-    pub fn new(k: usize) -> Self {
+    /// The best `k` behind `after`.
+    pub fn new(k: usize, after: Option<Rank>) -> Self {
         Top {
             k,
+            after,
             first: 0,
+            first_sequence: 0,
             hits: Vec::new(),
             worst: None,
             threshold: match k {
@@ -60,8 +66,9 @@ impl Top {
 
     /// Begins a part: `first` is the number of its first document. The terms add at most
     /// `magnitudes`, as absolute values, to a score.
-    pub fn begin_part(&mut self, first: u64, magnitudes: f64) {
+    pub fn begin_part(&mut self, part: &Part, first: u64, magnitudes: f64) {
         self.first = first;
+        self.first_sequence = part.first_sequence(first);
         self.slack = 1e-12 * magnitudes;
         self.histogram.expect(magnitudes);
         self.raise_to(self.threshold);
@@ -92,7 +99,16 @@ impl Top {
     #[inline]
     pub fn takes(&self, document: u32, score: f32) -> bool {
         let hit = self.hit(document, score);
-        self.k > 0 && self.worst.is_none_or(|worst| rank(&hit, &worst).is_lt())
+        self.k > 0
+            && self.worst.is_none_or(|worst| rank(&hit, &worst).is_lt())
+            && !self.is_before(document, score)
+    }
+
+    /// Whether a document of the part is on the pages before.
+    #[inline]
+    pub fn is_before(&self, document: u32, score: f32) -> bool {
+        let rank = self.hit(document, score).rank();
+        self.after.is_some_and(|after| !rank.is_behind(&after))
     }
 
     /// Adds a document of the part that is among the k best.
@@ -111,6 +127,7 @@ impl Top {
         Hit {
             document: self.first + u64::from(document),
             score,
+            sequence: self.first_sequence + u64::from(document),
         }
     }
 

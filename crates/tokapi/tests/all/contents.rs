@@ -184,6 +184,7 @@ fn without_terms(query: &Query, documents: &[Document]) -> Vec<Hit> {
     let hit = |(document, _)| Hit {
         document,
         score: 0.0,
+        sequence: document,
     };
     left.map(hit).collect()
 }

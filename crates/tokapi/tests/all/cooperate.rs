@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use crate::random::{Random, Shape, query, text};
 use tokapi::Analyzer;
 use tokapi::Format;
+use tokapi::{Bm25, Hit, Query, SearchOptions};
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions, Index, Result};
-use tokapi::{Hit, Query, SearchOptions};
 use tokapi_device::cooperate::{
     Accelerator, BatchLane, Complexity, Metric, Outcome, Policy, Processor, Refused, Regression,
-    Router, Rule, Scheduler, SchedulerOptions,
+    Router, Rule, Scheduler, SchedulerOptions, Search,
 };
 use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
 use tokapi_kernels::Build;
@@ -57,14 +57,33 @@ fn router() -> Router {
 
 /// Submits queries from several threads, and checks that each is answered once, as the index does. Gives how many
 /// the GPU answered.
-fn all_answered(scheduler: &Scheduler, index: &Index, count: usize) -> usize {
+fn all_answered(
+    scheduler: &Scheduler,
+    index: &Arc<Index>,
+    count: usize,
+    has_others: bool,
+) -> usize {
     let mut random = Random(11);
-    let some: Vec<Arc<Query>> = (0..200)
-        .map(|_| Arc::new(query(&mut random, SHAPE.terms)))
-        .collect();
-    let expected: Vec<Vec<Hit>> = some
-        .iter()
-        .map(|query| index.search(query, &SearchOptions::default()).unwrap())
+    let mut expected: Vec<Vec<Hit>> = Vec::new();
+    let some: Vec<Arc<Search>> = (0..200)
+        .map(|number| {
+            let query = query(&mut random, SHAPE.terms);
+            let options = SearchOptions::default().k(random.below(100));
+            let all = index.search(&query, &options).unwrap();
+            // Most by the formula of the scheduler, and some of the next page.
+            let options = match number % 5 {
+                _ if !has_others => options,
+                0 => options.bm25(Bm25::default().k1(0.5)),
+                1 => options.after(all.last().map(Hit::rank)),
+                _ => options,
+            };
+            expected.push(index.search(&query, &options).unwrap());
+            Arc::new(Search {
+                index: Arc::clone(index),
+                query,
+                options,
+            })
+        })
         .collect();
     let (told, answers) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -72,11 +91,11 @@ fn all_answered(scheduler: &Scheduler, index: &Index, count: usize) -> usize {
             let (told, some) = (told.clone(), &some);
             scope.spawn(move || {
                 for number in (0..count).filter(|number| number % 4 == thread) {
-                    let query = &some[number % some.len()];
+                    let search = &some[number % some.len()];
                     loop {
                         let told = told.clone();
                         let reply = move |outcome| told.send((number, outcome)).unwrap();
-                        match scheduler.submit(Arc::clone(query), None, reply) {
+                        match scheduler.submit(Arc::clone(search), None, reply) {
                             Ok(()) => break,
                             Err(refused) => assert!(matches!(refused, Refused::Full(_))),
                         }
@@ -119,10 +138,8 @@ fn every_query_is_answered_once() {
             .policy(policy)
             .queue(500);
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
-        let index = Arc::clone(&index);
-        let scheduler =
-            Scheduler::new(index.clone(), Some(accelerator), Some(router()), &options).unwrap();
-        let by_gpu = all_answered(&scheduler, &index, 4000);
+        let scheduler = Scheduler::new(Some(accelerator), Some(router()), &options).unwrap();
+        let by_gpu = all_answered(&scheduler, &index, 4000, false);
         let report = scheduler.report();
         assert_eq!(report.by_gpu as usize, by_gpu);
         assert_eq!(report.by_cpu as usize, 4000 - by_gpu);
@@ -151,10 +168,8 @@ fn the_cpu_takes_over_from_a_lost_device() {
             .policy(*policy)
             .response(Duration::from_micros(200));
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
-        let index = Arc::clone(&index);
-        let scheduler =
-            Scheduler::new(index.clone(), Some(accelerator), Some(router()), &options).unwrap();
-        all_answered(&scheduler, &index, 4000);
+        let scheduler = Scheduler::new(Some(accelerator), Some(router()), &options).unwrap();
+        all_answered(&scheduler, &index, 4000, true);
         assert!(
             scheduler.report().lost.unwrap().contains("lost"),
             "{policy:?}"
@@ -172,12 +187,10 @@ struct Gate {
 
 struct Gated {
     gate: Arc<Gate>,
-    index: Arc<Index>,
 }
 
 struct GatedLane {
     gate: Arc<Gate>,
-    index: Arc<Index>,
 }
 
 impl Accelerator for Gated {
@@ -185,32 +198,28 @@ impl Accelerator for Gated {
         true
     }
 
-    fn complexity(&self, _: &Query) -> Option<Complexity> {
+    fn complexity(&self, _: &Search) -> Option<Complexity> {
         Some(Complexity::of(&mut [1000], &mut []))
     }
 
     fn lane(&self) -> Result<Box<dyn BatchLane>> {
         Ok(Box::new(GatedLane {
             gate: Arc::clone(&self.gate),
-            index: Arc::clone(&self.index),
         }))
     }
 }
 
 impl BatchLane for GatedLane {
-    fn answer(
-        &mut self,
-        queries: &[&Query],
-        options: &SearchOptions,
-    ) -> Result<Vec<Option<Vec<Hit>>>> {
+    fn answer(&mut self, searches: &[&Search]) -> Result<Vec<Option<Vec<Hit>>>> {
         self.gate.waiting.fetch_add(1, Ordering::SeqCst);
         let mut open = self.gate.open.lock().unwrap();
         while !*open {
             open = self.gate.opened.wait(open).unwrap();
         }
-        queries
+        let answer = |search: &&Search| search.index.search(&search.query, &search.options);
+        searches
             .iter()
-            .map(|query| self.index.search(query, options).map(Some))
+            .map(|search| answer(search).map(Some))
             .collect()
     }
 }
@@ -224,21 +233,14 @@ fn gated(index: &Arc<Index>, queue: usize) -> (Scheduler, Arc<Gate>, Receiver<Ou
     });
     let accelerator = Gated {
         gate: Arc::clone(&gate),
-        index: Arc::clone(index),
     };
     let options = SchedulerOptions::default()
         .threads(1)
         .lanes(1)
         .policy(Policy::Synchronous)
         .queue(queue);
-    let scheduler = Scheduler::new(
-        Arc::clone(index),
-        Some(Arc::new(accelerator)),
-        None,
-        &options,
-    )
-    .unwrap();
-    let answers = submit(&scheduler, None).unwrap();
+    let scheduler = Scheduler::new(Some(Arc::new(accelerator)), None, &options).unwrap();
+    let answers = submit(&scheduler, index, None).unwrap();
     while gate.waiting.load(Ordering::SeqCst) == 0 {
         std::thread::yield_now();
     }
@@ -247,11 +249,17 @@ fn gated(index: &Arc<Index>, queue: usize) -> (Scheduler, Arc<Gate>, Receiver<Ou
 
 fn submit(
     scheduler: &Scheduler,
+    index: &Arc<Index>,
     deadline: Option<Instant>,
 ) -> std::result::Result<Receiver<Outcome>, Refused> {
     let (told, answers) = mpsc::channel();
     let reply = move |outcome| told.send(outcome).unwrap();
-    scheduler.submit(Arc::new(Query::any(["t1"])), deadline, reply)?;
+    let search = Search {
+        index: Arc::clone(index),
+        query: Query::any(["t1"]),
+        options: SearchOptions::default(),
+    };
+    scheduler.submit(Arc::new(search), deadline, reply)?;
     Ok(answers)
 }
 
@@ -264,21 +272,36 @@ fn open(gate: &Gate) {
 fn more_than_may_wait_are_refused() {
     let (_folder, index) = index();
     let (scheduler, gate, first) = gated(&index, 3);
-    let waiting: Vec<_> = (0..3).map(|_| submit(&scheduler, None).unwrap()).collect();
-    assert_eq!(submit(&scheduler, None).unwrap_err(), Refused::Full(3));
+    let waiting: Vec<_> = (0..3)
+        .map(|_| submit(&scheduler, &index, None).unwrap())
+        .collect();
+    assert_eq!(
+        submit(&scheduler, &index, None).unwrap_err(),
+        Refused::Full(3)
+    );
     open(&gate);
     for answer in waiting.iter().chain([&first]) {
         assert!(matches!(answer.recv().unwrap(), Outcome::Answered(..)));
     }
-    assert!(submit(&scheduler, None).is_ok());
+    assert!(submit(&scheduler, &index, None).is_ok());
 }
 
 #[test]
 fn what_is_late_is_told_and_not_done() {
     let (_folder, index) = index();
     let (scheduler, gate, first) = gated(&index, 10);
-    let late = submit(&scheduler, Some(Instant::now() + Duration::from_millis(1))).unwrap();
-    let in_time = submit(&scheduler, Some(Instant::now() + Duration::from_secs(600))).unwrap();
+    let late = submit(
+        &scheduler,
+        &index,
+        Some(Instant::now() + Duration::from_millis(1)),
+    )
+    .unwrap();
+    let in_time = submit(
+        &scheduler,
+        &index,
+        Some(Instant::now() + Duration::from_secs(600)),
+    )
+    .unwrap();
     std::thread::sleep(Duration::from_millis(5));
     open(&gate);
     assert!(matches!(first.recv().unwrap(), Outcome::Answered(..)));
@@ -291,7 +314,7 @@ fn what_is_late_is_told_and_not_done() {
 fn what_waits_is_answered_before_the_end() {
     let (_folder, index) = index();
     let (scheduler, gate, first) = gated(&index, 10);
-    let second = submit(&scheduler, None).unwrap();
+    let second = submit(&scheduler, &index, None).unwrap();
     let ending = std::thread::spawn(move || drop(scheduler));
     open(&gate);
     ending.join().unwrap();
@@ -308,15 +331,12 @@ fn batches_begin_when_queries_wait_and_end_when_few_come() {
         opened: Condvar::new(),
         waiting: AtomicUsize::new(0),
     });
-    let accelerator = Gated {
-        gate,
-        index: Arc::clone(&index),
-    };
+    let accelerator = Gated { gate };
     let options = SchedulerOptions::default().threads(1).lanes(1);
-    let scheduler = Scheduler::new(index, Some(Arc::new(accelerator)), None, &options).unwrap();
+    let scheduler = Scheduler::new(Some(Arc::new(accelerator)), None, &options).unwrap();
     let slow = |scheduler: &Scheduler| {
         for _ in 0..5 {
-            submit(scheduler, None).unwrap().recv().unwrap();
+            submit(scheduler, &index, None).unwrap().recv().unwrap();
             std::thread::sleep(Duration::from_millis(1));
         }
     };
@@ -325,7 +345,7 @@ fn batches_begin_when_queries_wait_and_end_when_few_come() {
     let mut answers = Vec::new();
     let started = Instant::now();
     while !scheduler.is_synchronous() {
-        answers.extend((0..100).map(|_| submit(&scheduler, None).unwrap()));
+        answers.extend((0..100).map(|_| submit(&scheduler, &index, None).unwrap()));
         assert!(started.elapsed() < Duration::from_secs(60));
     }
     answers
@@ -348,14 +368,23 @@ fn batches_have_a_query_however_short_they_are_to_be() {
         let options = SchedulerOptions::default()
             .threads(1)
             .policy(Policy::Synchronous)
-            .response(Duration::ZERO)
-            .search(SearchOptions::default().k(k));
+            .response(Duration::ZERO);
         let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
-        let scheduler =
-            Scheduler::new(Arc::clone(&index), Some(accelerator), None, &options).unwrap();
-        let answers: Vec<_> = (0..20).map(|_| submit(&scheduler, None).unwrap()).collect();
-        for answer in answers {
-            assert!(matches!(answer.recv().unwrap(), Outcome::Answered(..)));
+        let scheduler = Scheduler::new(Some(accelerator), None, &options).unwrap();
+        let search = Arc::new(Search {
+            index: Arc::clone(&index),
+            query: Query::any(["t1"]),
+            options: SearchOptions::default().k(k),
+        });
+        let (told, answers) = mpsc::channel();
+        for _ in 0..20 {
+            let told = told.clone();
+            let reply = move |outcome| told.send(outcome).unwrap();
+            scheduler.submit(Arc::clone(&search), None, reply).unwrap();
+        }
+        drop(told);
+        for outcome in answers {
+            assert!(matches!(outcome, Outcome::Answered(..)));
         }
         // What no lane could answer does not go there.
         assert_eq!(scheduler.report().by_gpu, if k == 10 { 20 } else { 0 });

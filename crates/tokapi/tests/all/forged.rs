@@ -60,7 +60,7 @@ fn read(path: &Path) -> tokapi::Result<()> {
             let options = SearchOptions::default().k(20).algorithm(algorithm);
             for hit in index.search(&query, &options).into_iter().flatten() {
                 let _ = (index.id(hit.document), index.document(hit.document));
-                let _ = index.explain(&query, &options.bm25, hit.document);
+                let _ = index.explain(&query, &options, hit.document);
             }
         }
     }

@@ -110,7 +110,7 @@ proptest! {
             let found = index.search(&query, &options).unwrap();
             prop_assert_eq!(&found, &exhaustive, "{:?} {:?}", &query, options);
             for hit in found.iter().take(3) {
-                let explained = index.explain(&query, &bm25, hit.document).unwrap();
+                let explained = index.explain(&query, &SearchOptions::default().bm25(bm25), hit.document).unwrap();
                 prop_assert_eq!(explained.score, hit.score);
                 let sum: f64 = explained.terms.iter().map(|term| {
                     f64::from(weights_of(&index, &term.term)[&hit.document]) * term.times
@@ -281,7 +281,7 @@ fn impacts_are_exported_as_frequencies() {
     )
     .unwrap();
     let imported = Index::open(&again).unwrap();
-    let by = Bm25::default();
+    let by = SearchOptions::default();
     let query = Query::any(["red", "hen", "fox"]);
     for document in 0..2 {
         let impacts = |index: &Index| -> Vec<u32> {

@@ -93,16 +93,18 @@ fn equals_the_index(
     index: &Arc<Index>,
     accelerator: Option<Arc<dyn Accelerator>>,
     queries: &[Query],
+    search: &SearchOptions,
     options: &SchedulerOptions,
 ) -> (Shares, Option<String>) {
-    let mut in_order = InOrder::new(Arc::clone(index), accelerator, options).unwrap();
+    let index_too = Arc::clone(index);
+    let mut in_order = InOrder::new(index_too, accelerator, search.clone(), options).unwrap();
     let (one, other) = queries.split_at(queries.len() / 3);
     for lot in [one, other] {
         let taken = Cell::new(0);
         let source = lot.iter().cloned().inspect(|_| taken.set(taken.get() + 1));
         let mut given = 0;
         for (query, answer) in lot.iter().zip(in_order.answers(source)) {
-            let expected = index.search(query, &options.search).unwrap();
+            let expected = index.search(query, search).unwrap();
             assert_eq!(bits(&answer.unwrap()), bits(&expected), "{query:?}");
             // As many are under way as may be, and no more.
             assert_eq!(taken.get(), lot.len().min(given + options.queue));
@@ -134,8 +136,13 @@ fn filters_and_phrases_are_left_to_the_cpu() {
     let (filters, phrases) = (filters.count() as u64, phrases.count() as u64);
     assert!(filters > 0 && phrases > 0);
     for queue in [1, 7, 1000] {
-        let (shares, lost) =
-            equals_the_index(&index, Some(Arc::clone(&gpu)), &queries, &options(queue));
+        let (shares, lost) = equals_the_index(
+            &index,
+            Some(Arc::clone(&gpu)),
+            &queries,
+            &SearchOptions::default(),
+            &options(queue),
+        );
         let expected = Shares {
             gpu: queries.len() as u64 - filters - phrases,
             filters,
@@ -144,7 +151,13 @@ fn filters_and_phrases_are_left_to_the_cpu() {
         };
         assert_eq!((shares, lost), (expected, None));
     }
-    let (shares, _) = equals_the_index(&index, Some(gpu), &queries[..1], &options(10));
+    let (shares, _) = equals_the_index(
+        &index,
+        Some(gpu),
+        &queries[..1],
+        &SearchOptions::default(),
+        &options(10),
+    );
     assert_eq!(shares.gpu + shares.cpu(), 1);
 }
 
@@ -160,7 +173,13 @@ fn lists_that_do_not_fit_are_left_to_the_cpu() {
             ..GpuIndexOptions::new(BUILD)
         };
         let gpu = on_device(&index, &little, &queries);
-        let (shares, lost) = equals_the_index(&index, Some(gpu), &queries, &options(50));
+        let (shares, lost) = equals_the_index(
+            &index,
+            Some(gpu),
+            &queries,
+            &SearchOptions::default(),
+            &options(50),
+        );
         assert!(shares.lists > 0 && lost.is_none(), "{shares:?}");
         // Queries of no terms need no list.
         assert_eq!(shares.gpu > 10, memory_bytes > 0, "{shares:?}");
@@ -178,12 +197,24 @@ fn the_cpu_goes_on_without_a_device() {
             ..GpuIndexOptions::new(BUILD)
         };
         let gpu = on_device(&index, &failing, &[]);
-        let (shares, lost) = equals_the_index(&index, Some(gpu), &queries, &options(20));
+        let (shares, lost) = equals_the_index(
+            &index,
+            Some(gpu),
+            &queries,
+            &SearchOptions::default(),
+            &options(20),
+        );
         assert!(shares.lost > 0, "{shares:?}");
         assert!(shares.gpu > 0 || fail_after == 0, "{shares:?}");
         assert!(lost.unwrap().contains("lost"));
     }
-    let (shares, lost) = equals_the_index(&index, None, &queries, &options(20));
+    let (shares, lost) = equals_the_index(
+        &index,
+        None,
+        &queries,
+        &SearchOptions::default(),
+        &options(20),
+    );
     assert_eq!((shares.gpu, lost), (0, None));
 }
 
@@ -199,8 +230,8 @@ fn options_that_no_device_has() {
         (10, Algorithm::Exhaustive),
     ] {
         let search = SearchOptions::default().k(k).algorithm(algorithm);
-        let options = options(10).search(search);
-        let (shares, _) = equals_the_index(&index, Some(Arc::clone(&gpu)), &queries, &options);
+        let gpu = Some(Arc::clone(&gpu));
+        let (shares, _) = equals_the_index(&index, gpu, &queries, &search, &options(10));
         let may = queries
             .iter()
             .filter(|query| GpuIndex::may_answer(query, &search));
@@ -216,7 +247,13 @@ fn errors_are_those_of_the_index() {
     let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &[]);
     let mut queries = queries(20);
     queries[7].filters.push(Filter::new("colour", "red"));
-    let mut in_order = InOrder::new(Arc::clone(&index), Some(gpu), &options(10)).unwrap();
+    let mut in_order = InOrder::new(
+        Arc::clone(&index),
+        Some(gpu),
+        SearchOptions::default(),
+        &options(10),
+    )
+    .unwrap();
     let answers: Vec<_> = in_order.answers(queries.clone()).collect();
     for (number, answer) in answers.iter().enumerate() {
         assert_eq!(answer.is_err(), number == 7);
@@ -244,8 +281,8 @@ fn cancelled_queries_are_not_answered() {
     let queries = queries(100);
     let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &queries);
     for gpu in [None, Some(gpu)] {
-        let options = options(16);
-        let mut in_order = InOrder::new(Arc::clone(&index), gpu, &options).unwrap();
+        let (search, options) = (SearchOptions::default(), options(16));
+        let mut in_order = InOrder::new(Arc::clone(&index), gpu, search, &options).unwrap();
         options.progress.cancel();
         let mut answers = in_order.answers(queries.clone());
         assert!(answers.all(|answer| matches!(answer, Err(Error::Cancelled))));

@@ -107,7 +107,7 @@ proptest! {
             let found = pairs(&index.search(&query, &options).unwrap());
             prop_assert_eq!(&found, &exhaustive, "round {}: {:?} {:?}", round, &query, bm25);
             if let Some(&(document, score)) = found.first() {
-                prop_assert_eq!(index.explain(&query, &bm25, document).unwrap().score, score);
+                prop_assert_eq!(index.explain(&query, &SearchOptions::default().bm25(bm25), document).unwrap().score, score);
                 prop_assert_eq!(index.id(document).unwrap(), format!("d{document}"));
             }
         }

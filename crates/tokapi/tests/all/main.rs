@@ -23,5 +23,6 @@ mod reference_runs;
 mod reorder;
 mod resident;
 mod scripts;
+mod shards;
 mod sort_files;
 mod update;

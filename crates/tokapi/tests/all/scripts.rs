@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::random::kept_by;
 use proptest::prelude::*;
+use tokapi::Index;
 use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
-use tokapi::{Bm25, Index};
 use tokapi::{Occur, Query, SearchOptions};
 use tokapi_index::IndexOptions;
 use tokapi_text::analyze::STEMMERS;
@@ -93,7 +93,7 @@ fn both_spellings_are_one_term_in_every_script() {
                     let expected = [("0", nfc(word)), ("1", nfd(word))];
                     let expected = expected.map(|(id, word)| (id.to_owned(), vec![word]));
                     assert_eq!(found(index, &query), expected, "{script} {stemmer:?}");
-                    let explained = index.explain(&query, &Bm25::default(), 1).unwrap();
+                    let explained = index.explain(&query, &SearchOptions::default(), 1).unwrap();
                     assert_eq!(explained.terms.len(), 1, "{script} {stemmer:?}");
                 }
                 let phrase = format!("\"{} {}\"", nfd(other), nfc(word));
