@@ -7,7 +7,6 @@ use std::time::Instant;
 use serde_json::json;
 use tokapi::Error;
 use tokapi::Query;
-use tokapi_device::cooperate::Accelerator;
 use tokapi_device::gpu::GpuLane;
 use tokapi_kernels::Scheme;
 

@@ -16,7 +16,7 @@ fn build(folder: &Path, name: &str, lines: &str) -> Index {
     let options = CorpusOptions::default().format(Some(Format::Tsv));
     let corpus = Corpus::from_bytes(name, lines.to_owned(), options);
     let collection = Collection::build(corpus, &BuildOptions::default()).unwrap();
-    Index::build(collection, &folder.join(name)).unwrap();
+    Index::build(collection, folder.join(name)).unwrap();
     Index::open(folder.join(name)).unwrap()
 }
 
