@@ -8,8 +8,7 @@ use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
 use tokapi::{Engine, Weights};
 use tokapi::{Formula, Prune};
 use tokapi::{Output, Target};
-use tokapi_kernels::{Build, Method};
-use tokapi_weigh::gpu::GpuOptions;
+use tokapi_weigh::gpu::{GpuOptions, Method};
 
 fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
     let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
@@ -29,10 +28,7 @@ fn reference() -> BuildOptions {
 /// The GPU's engine on the host's build of the kernels, some chunks of it checked.
 fn gpu(method: Method, threads: usize) -> BuildOptions {
     BuildOptions::default()
-        .engine(Engine::Gpu(GpuOptions {
-            method,
-            ..GpuOptions::new(Build::Host)
-        }))
+        .engine(Engine::Gpu(GpuOptions::default().host(true).method(method)))
         .threads(threads)
         .verify(true)
 }

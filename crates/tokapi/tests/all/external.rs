@@ -10,7 +10,6 @@ use tokapi::ScratchOptions;
 use tokapi::{Bm25, BuildOptions, Corpus, CorpusOptions, Memory};
 use tokapi::{Engine, Storage, Stored};
 use tokapi::{Order, Output};
-use tokapi_kernels::Build;
 use tokapi_weigh::gpu::GpuOptions;
 
 /// How a collection is read and kept.
@@ -42,7 +41,7 @@ fn build(input: &Path, folder: &Path, way: &Way) -> Stored {
     let corpus = Corpus::open(&[input], corpus).unwrap();
     let options = BuildOptions::default()
         .engine(match way.gpu {
-            true => Engine::Gpu(GpuOptions::new(Build::Host)),
+            true => Engine::Gpu(GpuOptions::default().host(true)),
             false => Engine::Cpu,
         })
         .threads(way.threads)
