@@ -52,6 +52,7 @@ fn by_definition(weights: &Weights, bm25: &Bm25) -> Vec<f32> {
                 Formula::Bm25L => (bm25.k1 + 1.0) * (tf / l + 0.5) / (bm25.k1 + (tf / l + 0.5)),
                 Formula::Bm25Plus => (bm25.k1 + 1.0) * tf / (bm25.k1 * l + tf) + 1.0,
                 Formula::TfIdf => tf,
+                other => panic!("{other} has no definition here"),
             };
             all.push((bm25.idf(statistics.documents, weights.lexicon.df[term]) * part) as f32);
         }

@@ -62,6 +62,7 @@ impl Storage {
 
 /// The result of writing.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Written {
     /// The files; the requested one comes first.
     pub files: Vec<PathBuf>,
@@ -319,6 +320,7 @@ impl Stored {
 
 /// A document with the weights of its terms.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct WeighedDocument {
     /// Its id.
     pub id: String,

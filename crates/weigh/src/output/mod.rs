@@ -31,6 +31,7 @@ use tokapi_storage::whole::{Staged, sync_folder};
 
 /// A format of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Target {
     /// Parquet with the columns `term`, `doc`, `tf` and `weight`, by term, then by document.
     Parquet,
