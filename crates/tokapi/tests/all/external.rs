@@ -75,7 +75,7 @@ fn written(
     let bm25 = Bm25::default();
     let mut stored = build(input, folder.path(), way);
     let empty = stored.statistics().documents == 0;
-    let spilled = matches!(stored, Stored::Scratch(_));
+    let spilled = stored.is_on_scratch();
     assert!(spilled == (way.held_bytes == 0) || empty);
     stored.prune(&bm25, prune).unwrap();
     let path = folder.path().join(name);
