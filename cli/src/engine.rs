@@ -1,10 +1,13 @@
 //! The options that choose and set up the engine of `tokapi weigh` and others that read text.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
-use tokapi::Engine;
-use tokapi::{BuildOptions, Error};
+use tokapi::{BuildOptions, Dictionary, Engine, Error};
+#[cfg(not(feature = "cuda"))]
+pub use tokapi_weigh::gpu::without_cuda;
+use tokapi_weigh::gpu::{GpuOptions, Method};
 
 use crate::size;
 use crate::summary::note;
@@ -158,49 +161,30 @@ impl Args {
 /// an H200 and 16 cores the engines are about even.
 const GPU_PAYS_BYTES: u64 = 2_000_000_000;
 
-#[cfg(not(feature = "cuda"))]
 impl Args {
     fn gpu(&self) -> Result<Engine, Error> {
-        Err(without_cuda())
-    }
-}
-
-/// The error of a program that was built without its GPU engine.
-#[cfg(not(feature = "cuda"))]
-pub fn without_cuda() -> Error {
-    Error::NoDevice(
-        "this program was built without its GPU engine: use the CPU, or build with `cargo build --release --features \
-         cuda` (crates/kernels/fetch-nvcc fetches the compiler)"
-            .into(),
-    )
-}
-
-#[cfg(feature = "cuda")]
-impl Args {
-    fn gpu(&self) -> Result<Engine, Error> {
-        use std::sync::Arc;
-        use tokapi::Dictionary;
-        use tokapi_kernels::{Build, Method};
-        use tokapi_weigh::gpu::{GpuOptions, Unknown};
-
-        Build::Cuda.count()?;
+        probe()?;
         let dictionary = self.dictionary.as_ref().map(Dictionary::open).transpose()?;
-        let options = GpuOptions {
-            device: self.device,
-            method: match self.method {
+        let options = GpuOptions::default()
+            .device(self.device)
+            .method(match self.method {
                 MethodName::Hash => Method::Hash,
                 MethodName::Pp => Method::Pp,
                 MethodName::Ppd => Method::Ppd,
-            },
-            dictionary: dictionary.map(Arc::new),
-            unknown: match self.unknown {
-                UnknownName::Exact => Unknown::Exact,
-                UnknownName::One => Unknown::One,
-            },
-            memory_bytes: self.device_memory,
-            ..GpuOptions::new(Build::Cuda)
-        };
+            })
+            .dictionary(dictionary.map(Arc::new))
+            .unknown_one(self.unknown == UnknownName::One)
+            .memory_bytes(self.device_memory);
         options.check()?;
         Ok(Engine::Gpu(options))
     }
+}
+
+/// Fails if there is no GPU.
+fn probe() -> Result<(), Error> {
+    #[cfg(feature = "cuda")]
+    tokapi_kernels::Build::Cuda.count()?;
+    #[cfg(not(feature = "cuda"))]
+    Err(without_cuda())?;
+    Ok(())
 }

@@ -12,8 +12,8 @@ use tokapi::Dictionary;
 use tokapi::Weights;
 use tokapi::{Analyzer, Cut};
 use tokapi::{Bm25, Error};
-use tokapi_kernels::{Algorithm, Build, Method, Pinned, Text, Times};
-use tokapi_weigh::gpu::{GpuOptions, Resident, ResidentWeights};
+use tokapi_kernels::{Build, Pinned, Text, Times};
+use tokapi_weigh::gpu::{GpuOptions, Method, PairSort, Resident, ResidentWeights};
 
 use super::collection::Generated;
 use super::runs::{Link, MethodRuns, MethodTimes, PP, PPD, WeighRuns, WeighTimes, fastest};
@@ -73,10 +73,7 @@ fn weigh(
     let (analyzer, bm25) = (Analyzer::from(Cut::Plain), Bm25::default());
     // A separate engine, dropped before the next one needs the memory.
     let stages = {
-        let timed = GpuOptions {
-            timed: true,
-            ..options.clone()
-        };
+        let timed = options.clone().timed(true);
         let mut engine = Resident::new(&timed, &analyzer)?;
         let stages = fastest(2, || {
             engine.weigh(text, chunk_bytes, &bm25)?;
@@ -123,7 +120,7 @@ pub fn measure(
     let text = on_host.text();
     let mut measured = Vec::new();
     for method in &runs.method {
-        let mut options = GpuOptions::new(Build::Cuda);
+        let mut options = GpuOptions::default();
         options.device = runs.device;
         options.method = match method.as_str() {
             "ppd" => Method::Ppd,
@@ -171,14 +168,14 @@ pub fn methods(
     let on_host = OnHost::new(generated)?;
     let mut measured = Vec::new();
     for (name, method, sort) in [
-        ("MRM, bitonic sort", Method::Mars, Algorithm::Bitonic),
-        ("MRM, merge sort", Method::Mars, Algorithm::Merge),
-        ("MRM, radix sort", Method::Mars, Algorithm::Radix),
-        (PP, Method::Pp, Algorithm::default()),
-        (PPD, Method::Ppd, Algorithm::default()),
-        ("hash", Method::Hash, Algorithm::default()),
+        ("MRM, bitonic sort", Method::Mars, PairSort::Bitonic),
+        ("MRM, merge sort", Method::Mars, PairSort::Merge),
+        ("MRM, radix sort", Method::Mars, PairSort::Radix),
+        (PP, Method::Pp, PairSort::default()),
+        (PPD, Method::Ppd, PairSort::default()),
+        ("hash", Method::Hash, PairSort::default()),
     ] {
-        let mut options = GpuOptions::new(Build::Cuda);
+        let mut options = GpuOptions::default();
         options.device = runs.device;
         options.method = method;
         options.sort = sort;

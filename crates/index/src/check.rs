@@ -21,6 +21,7 @@ const CHECKED_BYTES: usize = 16 << 20;
 
 /// The counts of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checked {
     /// Documents.
     pub documents: u64,

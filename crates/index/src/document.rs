@@ -11,6 +11,7 @@ use tokapi_text::corpus::{FieldValue, ValueType};
 
 /// The text and the fields of a document that an index keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StoredDocument {
     /// The indexed text, if the index keeps texts.
     pub text: Option<String>,
@@ -20,6 +21,7 @@ pub struct StoredDocument {
 
 /// A value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StoredValue {
     /// The type, if the index records it. Indexes of former versions store strings only.
     pub kind: ValueType,

@@ -81,6 +81,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
 
 /// Files left in the folder of an index by interrupted changes. The next change removes them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeftOver {
     /// Paths of files and of whole folders.
     pub count: u64,

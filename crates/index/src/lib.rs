@@ -98,6 +98,7 @@ pub struct Index {
 
 /// The size of an index.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct IndexInfo {
     /// N and the total length.
     pub statistics: Statistics,

@@ -8,6 +8,7 @@ use super::run::{Mark, Run};
 
 /// The distribution of keys over reduce tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Partitions {
     /// This many partitions by [`Job::partition`]; each is in key order.
     Hashed(u32),

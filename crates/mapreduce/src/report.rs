@@ -8,6 +8,7 @@ use tokapi_text::corpus::Skipped;
 
 /// The counters of a job.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// Number of splits of the input.
     pub splits: u64,

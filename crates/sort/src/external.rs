@@ -24,6 +24,7 @@ use tokapi_storage::whole::{Staged, Streamed, sync_folder};
 
 /// The result of sorting a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Sorted {
     /// The number of records.
     pub records: u64,

@@ -16,6 +16,7 @@ use tokapi_storage::progress::Progress;
 
 /// The layout of records in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Layout {
     /// Little-endian words, one after the other; a payload follows its key.
     #[default]

@@ -7,6 +7,7 @@
 
 /// The type of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KeyType {
     /// Unsigned, 8 bits.
     U8,

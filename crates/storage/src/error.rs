@@ -175,6 +175,7 @@ pub struct Place {
 
 /// A position within one input file; lines and documents count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum Position {
     /// The file as a whole.
     Whole,

@@ -3,7 +3,6 @@
 pub mod collection;
 pub mod dictionary;
 pub mod formula;
-#[cfg(feature = "kernels")]
 pub mod gpu;
 pub mod invert;
 pub mod lexicon;

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::collection::BuildOptions;
 use crate::collection::external::{DocumentTable, External, repeated};
-use crate::collection::{Documents, Storage, Stored};
+use crate::collection::{Documents, Storage, Stored, StoredIn};
 use crate::formula::Bm25;
 use crate::output::{Order, Output, Target};
 use tokapi_storage::error::{Error, Result};
@@ -23,9 +23,12 @@ fn built(folder: &std::path::Path, documents: &str, resume: bool) -> External {
         .scratch(ScratchOptions::default().resume(resume))
         .output(folder.join("w.tsv"));
     let options = BuildOptions::default().threads(2);
-    match Stored::build(corpus, &options, &storage).unwrap() {
-        Stored::Scratch(external) => external,
-        Stored::Memory(_) => panic!("nothing is held in memory"),
+    match Stored::build(corpus, &options, &storage)
+        .unwrap()
+        .into_place()
+    {
+        StoredIn::Scratch(external) => external,
+        StoredIn::Memory(_) => panic!("nothing is held in memory"),
     }
 }
 

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use tokapi::Error;
-use tokapi_kernels::{Build, Pair, Pinned, Record, SortTimes, Sorter, SorterOptions};
-use tokapi_weigh::gpu;
+use tokapi_kernels::{
+    self as kernels, Build, Pair, Pinned, Record, SortTimes, Sorter, SorterOptions,
+};
 
 use crate::runs::{Algorithm, AlgorithmTimes, Key, SortRuns, fastest};
 
@@ -25,9 +26,9 @@ fn measure<R: Random>(runs: &SortRuns) -> Result<Vec<AlgorithmTimes>, Error> {
     let mut measured = Vec::new();
     for &name in &runs.algorithm {
         let algorithm = match name {
-            Algorithm::Radix => gpu::Algorithm::Radix,
-            Algorithm::Merge => gpu::Algorithm::Merge,
-            Algorithm::Bitonic => gpu::Algorithm::Bitonic,
+            Algorithm::Radix => kernels::Algorithm::Radix,
+            Algorithm::Merge => kernels::Algorithm::Merge,
+            Algorithm::Bitonic => kernels::Algorithm::Bitonic,
         };
         let mut turns = |timed: bool, repeat: u32| {
             let options = SorterOptions {
@@ -61,7 +62,7 @@ fn measure<R: Random>(runs: &SortRuns) -> Result<Vec<AlgorithmTimes>, Error> {
 /// Makes new records, sorts them and checks the result.
 fn turn<R: Random>(
     sorter: &mut Sorter,
-    algorithm: gpu::Algorithm,
+    algorithm: kernels::Algorithm,
     memory: &mut Pinned,
     count: usize,
 ) -> Result<(f64, SortTimes), Error> {

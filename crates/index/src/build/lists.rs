@@ -14,7 +14,7 @@ use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_storage::progress::{Progress, Stage};
 use tokapi_weigh::collection;
 use tokapi_weigh::collection::external::{External, TaskPostings};
-use tokapi_weigh::collection::{Collection, CollectionPostings, Stored};
+use tokapi_weigh::collection::{Collection, CollectionPostings, Stored, StoredIn};
 use tokapi_weigh::formula::Statistics;
 
 /// Documents fetched at a time. The number is small because ids may be long.
@@ -27,9 +27,9 @@ pub(crate) fn write_part(
     folder: &Path,
     first: u64,
 ) -> Result<(PartNote, StageTimes)> {
-    match stored {
-        Stored::Memory(collection) => write_memory(collection, folder, first),
-        Stored::Scratch(external) => {
+    match stored.into_place() {
+        StoredIn::Memory(collection) => write_memory(collection, folder, first),
+        StoredIn::Scratch(external) => {
             from_scratch(external, |external| write_external(external, folder, first))
         }
     }
@@ -100,8 +100,8 @@ fn write_merged(
 /// Writes the lists of fields; the terms of `stored` are the values.
 pub(crate) fn write_field_lists(stored: Stored, folder: &Path, note: &mut PartNote) -> Result<()> {
     let documents = CodedDocuments::without_lengths(note.documents);
-    match stored {
-        Stored::Memory(collection) => {
+    match stored.into_place() {
+        StoredIn::Memory(collection) => {
             let pool = collection.pool();
             let progress = collection.progress().clone();
             let merged = collection.merge()?;
@@ -109,7 +109,7 @@ pub(crate) fn write_field_lists(stored: Stored, folder: &Path, note: &mut PartNo
             let write = || write_merged(&merged, fields, folder, &documents, note, &progress);
             pool.install(write)?;
         }
-        Stored::Scratch(external) => {
+        StoredIn::Scratch(external) => {
             from_scratch(external, |external| {
                 write_tasks(external, &layout::FIELDS, folder, &documents, note)
             })?;

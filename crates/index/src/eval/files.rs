@@ -9,6 +9,7 @@ use tokapi_storage::error::{Error, Place, Position, Result};
 
 /// The results of queries: `query Q0 document rank score tag`, a line each.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Run {
     /// The documents of every query, with their scores.
     pub queries: BTreeMap<String, BTreeMap<String, f32>>,
@@ -17,6 +18,7 @@ pub struct Run {
 /// The judgments of queries, a line each: `query 0 document relevance` (TREC) or `query document
 /// relevance` (BEIR). The first line may name the columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Judgments {
     /// The documents of every query, with their relevance.
     pub queries: BTreeMap<String, BTreeMap<String, i64>>,

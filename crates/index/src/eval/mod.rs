@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 /// The measures of one query, or their means.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Measures {
     /// Normalized discounted cumulative gain of the first 10 (`ndcg_cut_10`).
     pub ndcg_10: f64,
@@ -92,6 +93,7 @@ fn dcg(gains: &[i64], first: usize) -> f64 {
 
 /// The effectiveness of a run.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Evaluation {
     /// The queries counted, with their measures.
     pub queries: BTreeMap<String, Measures>,

@@ -167,7 +167,7 @@ impl<'a> Method<'a> {
                 delta = bm25.delta_of_bm25plus();
                 "bm25+"
             }
-            Formula::Smoothed | Formula::TfIdf => {
+            _ => {
                 return Err(Error::Usage(
                     "bm25s has no such formula; choose lucene, robertson, atire, bm25l or bm25plus"
                         .into(),

@@ -9,6 +9,7 @@ use tokapi_storage::progress::Progress;
 
 /// The counts of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Exported {
     /// Documents that are not deleted.
     pub documents: u64,

@@ -9,6 +9,7 @@ pub(crate) const MOST_IMPACT: u32 = 255;
 
 /// The computation of an index's impacts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Impacts {
     /// The formula and its parameters.
     pub bm25: Bm25,

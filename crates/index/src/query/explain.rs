@@ -9,6 +9,7 @@ use tokapi_storage::error::Result;
 
 /// The score of a document, term by term.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Explained {
     /// Its length.
     pub length: u32,
@@ -20,6 +21,7 @@ pub struct Explained {
 
 /// The share of a term in a score.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ExplainedTerm {
     /// The term.
     pub term: String,

@@ -21,6 +21,7 @@ const DIRECTIONS: [Range<char>; 2] = ['\u{202a}'..'\u{202f}', '\u{2066}'..'\u{20
 
 /// Part of a text on one line, without control characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Snippet {
     /// The text. An ellipsis marks omitted text before or after it.
     pub text: String,

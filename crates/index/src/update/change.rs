@@ -7,6 +7,7 @@ use tokapi_weigh::collection::BuildOptions;
 
 /// The treatment of a new document whose id is in the index already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Repeated {
     /// Stop with an error; nothing is added.
     #[default]
@@ -19,6 +20,7 @@ pub enum Repeated {
 
 /// The treatment of ids to delete that no document has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Missing {
     /// Stop with an error; nothing is deleted.
     #[default]
@@ -85,6 +87,7 @@ pub struct Added {
 
 /// The result of a deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Deletion {
     /// Deleted documents.
     pub documents: u64,

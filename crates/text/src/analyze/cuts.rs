@@ -12,6 +12,7 @@ use super::{fold, word};
 /// [`Cut::Python`], and still means it in stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Cut {
     /// Cuts by byte classes. ASCII letters and digits and all bytes of multi-byte characters are kept; ASCII letters
     /// are lower-cased.

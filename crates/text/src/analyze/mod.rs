@@ -232,7 +232,6 @@ impl Analyzer {
     }
 
     /// Whether every character beyond ASCII belongs to terms.
-    #[cfg(feature = "kernels")]
     pub fn keeps_all_beyond_ascii(&self) -> bool {
         self.cut == Cut::Plain
     }

@@ -18,6 +18,7 @@ const ENGLISH: [&str; 33] = [
 /// The terms that an analyzer drops.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum StopWords {
     /// None.
     #[default]

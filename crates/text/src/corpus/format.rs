@@ -11,6 +11,7 @@ pub(super) const PEEK_BYTES: u64 = 1 << 16;
 
 /// The format of documents in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Format {
     /// One JSON object a line.
     Jsonl,

@@ -8,8 +8,7 @@ use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
 use tokapi::{Engine, Weights};
 use tokapi::{Formula, Prune};
 use tokapi::{Output, Target};
-use tokapi_kernels::{Build, Method};
-use tokapi_weigh::gpu::GpuOptions;
+use tokapi_weigh::gpu::{GpuOptions, Method};
 
 fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
     let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
@@ -29,10 +28,7 @@ fn reference() -> BuildOptions {
 /// The GPU's engine on the host's build of the kernels, some chunks of it checked.
 fn gpu(method: Method, threads: usize) -> BuildOptions {
     BuildOptions::default()
-        .engine(Engine::Gpu(GpuOptions {
-            method,
-            ..GpuOptions::new(Build::Host)
-        }))
+        .engine(Engine::Gpu(GpuOptions::default().host(true).method(method)))
         .threads(threads)
         .verify(true)
 }
@@ -56,6 +52,7 @@ fn by_definition(weights: &Weights, bm25: &Bm25) -> Vec<f32> {
                 Formula::Bm25L => (bm25.k1 + 1.0) * (tf / l + 0.5) / (bm25.k1 + (tf / l + 0.5)),
                 Formula::Bm25Plus => (bm25.k1 + 1.0) * tf / (bm25.k1 * l + tf) + 1.0,
                 Formula::TfIdf => tf,
+                other => panic!("{other} has no definition here"),
             };
             all.push((bm25.idf(statistics.documents, weights.lexicon.df[term]) * part) as f32);
         }

@@ -6,9 +6,8 @@ use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 use tokapi::Dictionary;
 use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
-use tokapi_kernels::{Algorithm, Build, Method};
 use tokapi_text::corpus::Chunk;
-use tokapi_weigh::gpu::{GpuOptions, Lanes};
+use tokapi_weigh::gpu::{GpuOptions, Lanes, Method, PairSort};
 use tokapi_weigh::invert::{Cpu, Gpu, Invert, Inverted, Reference};
 
 /// What inverting `documents` must give, counted one term at a time.
@@ -62,10 +61,8 @@ fn check(engine: &mut dyn Invert, analyzer: &Analyzer, documents: &[String], cas
 }
 
 /// The build of the kernels that is tested: that for GPUs where the tests are built with it.
-#[cfg(feature = "cuda")]
-const BUILD: Build = Build::Cuda;
-#[cfg(not(feature = "cuda"))]
-const BUILD: Build = Build::Host;
+/// Whether the kernels run on the host.
+const HOST: bool = cfg!(not(feature = "cuda"));
 
 /// Some of the terms of the battery, and others.
 static DICTIONARY: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
@@ -77,13 +74,13 @@ static DICTIONARY: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {
 });
 
 fn gpu<'a>(analyzer: &'a Analyzer, change: impl FnOnce(&mut GpuOptions)) -> Box<dyn Invert + 'a> {
-    let mut options = GpuOptions::new(BUILD);
+    let mut options = GpuOptions::default().host(HOST);
     change(&mut options);
     let lanes = Lanes::open(&options, analyzer, 1, 1 << 20).unwrap();
     Box::new(Gpu::new(analyzer, Arc::new(lanes)))
 }
 
-fn mars(analyzer: &Analyzer, sort: Algorithm) -> Box<dyn Invert + '_> {
+fn mars(analyzer: &Analyzer, sort: PairSort) -> Box<dyn Invert + '_> {
     gpu(analyzer, |options| {
         options.method = Method::Mars;
         options.sort = sort;
@@ -106,12 +103,9 @@ fn engines(analyzer: &Analyzer) -> Vec<(&'static str, Box<dyn Invert + '_>)> {
             "gpu, pp",
             gpu(analyzer, |options| options.method = Method::Pp),
         ),
-        ("gpu, mars, radix sort", mars(analyzer, Algorithm::Radix)),
-        ("gpu, mars, merge sort", mars(analyzer, Algorithm::Merge)),
-        (
-            "gpu, mars, bitonic sort",
-            mars(analyzer, Algorithm::Bitonic),
-        ),
+        ("gpu, mars, radix sort", mars(analyzer, PairSort::Radix)),
+        ("gpu, mars, merge sort", mars(analyzer, PairSort::Merge)),
+        ("gpu, mars, bitonic sort", mars(analyzer, PairSort::Bitonic)),
         ("gpu, ppd", gpu(analyzer, with_dictionary)),
         (
             "gpu, ppd, no dictionary to speak of",

@@ -10,7 +10,6 @@ use tokapi::ScratchOptions;
 use tokapi::{Bm25, BuildOptions, Corpus, CorpusOptions, Memory};
 use tokapi::{Engine, Storage, Stored};
 use tokapi::{Order, Output};
-use tokapi_kernels::Build;
 use tokapi_weigh::gpu::GpuOptions;
 
 /// How a collection is read and kept.
@@ -42,7 +41,7 @@ fn build(input: &Path, folder: &Path, way: &Way) -> Stored {
     let corpus = Corpus::open(&[input], corpus).unwrap();
     let options = BuildOptions::default()
         .engine(match way.gpu {
-            true => Engine::Gpu(GpuOptions::new(Build::Host)),
+            true => Engine::Gpu(GpuOptions::default().host(true)),
             false => Engine::Cpu,
         })
         .threads(way.threads)
@@ -76,7 +75,7 @@ fn written(
     let bm25 = Bm25::default();
     let mut stored = build(input, folder.path(), way);
     let empty = stored.statistics().documents == 0;
-    let spilled = matches!(stored, Stored::Scratch(_));
+    let spilled = stored.is_on_scratch();
     assert!(spilled == (way.held_bytes == 0) || empty);
     stored.prune(&bm25, prune).unwrap();
     let path = folder.path().join(name);

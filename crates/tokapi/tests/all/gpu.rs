@@ -6,9 +6,9 @@ use tokapi::Engine;
 use tokapi::Format;
 use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Error};
-use tokapi_kernels::{Build, Method};
+use tokapi_kernels::Build;
 use tokapi_text::corpus::Chunk;
-use tokapi_weigh::gpu::{GpuOptions, Lanes};
+use tokapi_weigh::gpu::{GpuOptions, Lanes, Method};
 use tokapi_weigh::invert::{Cpu, Gpu, Invert, Inverted, Verified};
 
 fn analyzers() -> [Analyzer; 2] {
@@ -32,10 +32,9 @@ fn a_chunk_that_does_not_fit_is_cut() {
     // Enough for some documents at a time, then for hardly one.
     for room in [20_000, 1_000, 0] {
         for analyzer in &analyzers() {
-            let options = GpuOptions {
-                memory_bytes: Some(Build::Host.peak_bytes(room, Method::Hash)),
-                ..GpuOptions::new(Build::Host)
-            };
+            let options = GpuOptions::default()
+                .host(true)
+                .memory_bytes(Some(Build::Host.peak_bytes(room, Method::Hash.into())));
             let lanes = Lanes::open(&options, analyzer, 4, 1 << 20).unwrap();
             let found = Gpu::new(analyzer, Arc::new(lanes)).invert(&mut chunk());
             let expected = Cpu::new(analyzer).invert(&mut chunk()).unwrap();
@@ -55,10 +54,7 @@ fn corpus() -> Corpus {
 }
 
 fn lost_after(chunks: u64) -> Engine {
-    Engine::Gpu(GpuOptions {
-        fail_after: Some(chunks),
-        ..GpuOptions::new(Build::Host)
-    })
+    Engine::Gpu(GpuOptions::default().host(true).fail_after(Some(chunks)))
 }
 
 #[test]
@@ -116,10 +112,7 @@ fn verification_finds_a_wrong_posting() {
 
 #[test]
 fn ppd_needs_a_dictionary() {
-    let options = GpuOptions {
-        method: Method::Ppd,
-        ..GpuOptions::new(Build::Host)
-    };
+    let options = GpuOptions::default().host(true).method(Method::Ppd);
     let error = options.check().unwrap_err().to_string();
     assert!(error.contains("tokapi dictionary build"), "{error}");
 }

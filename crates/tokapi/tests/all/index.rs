@@ -240,7 +240,7 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
             &storage,
         )
         .unwrap();
-        assert_eq!(matches!(stored, Stored::Scratch(_)), held == 0);
+        assert_eq!(stored.is_on_scratch(), held == 0);
         let path = folder.path().join("index");
         Index::build(stored, &path).unwrap();
         let checked = Index::open(&path).unwrap().check().unwrap();

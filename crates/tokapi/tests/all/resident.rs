@@ -11,15 +11,13 @@ use tokapi::Formula;
 use tokapi::Weights;
 use tokapi::{Analyzer, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
-use tokapi_kernels::{Build, Method, Text};
+use tokapi_kernels::Text;
 use tokapi_text::generate;
 use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
-use tokapi_weigh::gpu::{GpuOptions, Resident, Unknown};
+use tokapi_weigh::gpu::{GpuOptions, Method, Resident};
 
-#[cfg(feature = "cuda")]
-const BUILD: Build = Build::Cuda;
-#[cfg(not(feature = "cuda"))]
-const BUILD: Build = Build::Host;
+/// Whether the kernels run on the host.
+const HOST: bool = cfg!(not(feature = "cuda"));
 
 /// Documents one after the other, a line break after each, and where each begins.
 fn laid_out(documents: &[String]) -> (Vec<u8>, Vec<u64>) {
@@ -86,11 +84,10 @@ fn engines() -> Vec<Resident> {
     let dictionary = Some(Arc::new(dictionary.unwrap()));
     [Method::Hash, Method::Pp, Method::Ppd, Method::Mars]
         .map(|method| {
-            let options = GpuOptions {
-                method,
-                dictionary: dictionary.clone(),
-                ..GpuOptions::new(BUILD)
-            };
+            let options = GpuOptions::default()
+                .host(HOST)
+                .method(method)
+                .dictionary(dictionary.clone());
             Resident::new(&options, &Analyzer::from(Cut::Plain)).unwrap()
         })
         .into()
@@ -157,11 +154,10 @@ fn the_device_finds_what_the_dictionary_has() {
     let terms = || documents.iter().flat_map(|text| text.split_whitespace());
     let some = terms().filter(|term| term.len() % 3 > 0);
     let dictionary = Arc::new(Dictionary::build(some.map(str::as_bytes)).unwrap());
-    let options = GpuOptions {
-        method: Method::Ppd,
-        dictionary: Some(Arc::clone(&dictionary)),
-        ..GpuOptions::new(BUILD)
-    };
+    let options = GpuOptions::default()
+        .host(HOST)
+        .method(Method::Ppd)
+        .dictionary(Some(Arc::clone(&dictionary)));
     let mut engine = Resident::new(&options, &Analyzer::from(Cut::Plain)).unwrap();
     let (text, starts) = laid_out(&documents);
     let (ids, _) = engine.lookup(Text::new(&text, &starts), 1).unwrap();
@@ -174,12 +170,11 @@ fn the_device_finds_what_the_dictionary_has() {
 #[test]
 fn unknown_terms_may_count_as_one() {
     let dictionary = Dictionary::build(["known", "word"]).unwrap();
-    let options = GpuOptions {
-        method: Method::Ppd,
-        dictionary: Some(Arc::new(dictionary)),
-        unknown: Unknown::One,
-        ..GpuOptions::new(BUILD)
-    };
+    let options = GpuOptions::default()
+        .host(HOST)
+        .method(Method::Ppd)
+        .dictionary(Some(Arc::new(dictionary)))
+        .unknown_one(true);
     let mut engine = Resident::new(&options, &Analyzer::from(Cut::Plain)).unwrap();
     let (text, starts) = laid_out(&[
         "known strange odd".into(),

@@ -44,6 +44,7 @@ fn definition(bytes: &[u8], key_type: KeyType, pairs: bool) -> Vec<u8> {
             KeyType::U64 => u64::from_le_bytes(eight(a)).cmp(&u64::from_le_bytes(eight(b))),
             KeyType::I64 => i64::from_le_bytes(eight(a)).cmp(&i64::from_le_bytes(eight(b))),
             KeyType::F64 => f64::from_le_bytes(eight(a)).total_cmp(&f64::from_le_bytes(eight(b))),
+            other => panic!("{other:?} has no definition here"),
         }
     });
     records.concat()

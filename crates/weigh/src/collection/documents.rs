@@ -10,6 +10,7 @@ use tokapi_storage::strings::Strings;
 
 /// Ids and lengths of all documents, in input order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Documents {
     /// The external ids.
     pub ids: Strings,

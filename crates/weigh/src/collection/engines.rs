@@ -3,8 +3,9 @@
 use std::sync::Mutex;
 
 use super::options::{BuildOptions, Engine};
+use crate::gpu::GpuOptions;
 use crate::invert::{Cpu, Fallback, Invert, Reference, Verified};
-use tokapi_storage::error::Result;
+use tokapi_storage::error::{Error, Result};
 use tokapi_text::corpus::Corpus;
 
 /// The state shared by the engines.
@@ -22,6 +23,27 @@ enum Kind {
     Gpu(std::sync::Arc<crate::gpu::Lanes>),
 }
 
+impl Kind {
+    #[cfg(feature = "kernels")]
+    fn gpu(
+        gpu: &GpuOptions,
+        corpus: &Corpus,
+        options: &BuildOptions,
+        pool: &rayon::ThreadPool,
+    ) -> Result<Self> {
+        let chunk_bytes = corpus.chunk_bytes() as u64;
+        let threads = pool.current_num_threads();
+        let lanes = crate::gpu::Lanes::open(gpu, &options.analyzer, threads, chunk_bytes)?;
+        Ok(Kind::Gpu(std::sync::Arc::new(lanes)))
+    }
+
+    #[cfg(not(feature = "kernels"))]
+    fn gpu(gpu: &GpuOptions, _: &Corpus, _: &BuildOptions, _: &rayon::ThreadPool) -> Result<Self> {
+        gpu.check()?;
+        Err(crate::gpu::without_cuda())
+    }
+}
+
 impl<'a> Engines<'a> {
     /// Opens the device, if the engine needs one.
     pub(super) fn open(
@@ -33,25 +55,14 @@ impl<'a> Engines<'a> {
         let kind = match &options.engine {
             Engine::Cpu => Kind::Cpu,
             Engine::Reference => Kind::Reference,
-            #[cfg(feature = "kernels")]
-            Engine::Gpu(gpu) => {
-                let chunk_bytes = corpus.chunk_bytes() as u64;
-                let threads = pool.current_num_threads();
-                match crate::gpu::Lanes::open(gpu, &options.analyzer, threads, chunk_bytes) {
-                    Ok(lanes) => Kind::Gpu(std::sync::Arc::new(lanes)),
-                    Err(
-                        tokapi_storage::error::Error::Device(why)
-                        | tokapi_storage::error::Error::NoDevice(why),
-                    ) if options.or_cpu => {
-                        *fallback.lock().unwrap_or_else(|lock| lock.into_inner()) = Some(why);
-                        Kind::Cpu
-                    }
-                    Err(error) => return Err(error),
+            Engine::Gpu(gpu) => match Kind::gpu(gpu, corpus, options, pool) {
+                Err(Error::Device(why) | Error::NoDevice(why)) if options.or_cpu => {
+                    *fallback.lock().unwrap_or_else(|lock| lock.into_inner()) = Some(why);
+                    Kind::Cpu
                 }
-            }
+                kind => kind?,
+            },
         };
-        #[cfg(not(feature = "kernels"))]
-        let _ = (corpus, pool);
         Ok(Engines {
             kind,
             options,

@@ -56,6 +56,7 @@ impl CollectionPostings {
 ///
 /// Takes 9 bytes per posting, plus the lexicon and the documents.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Weights {
     /// The postings. Their fields and methods are accessible on the weights too.
     pub postings: CollectionPostings,

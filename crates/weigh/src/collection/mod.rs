@@ -13,6 +13,7 @@ mod note;
 mod options;
 mod rows;
 pub mod run;
+mod storage;
 mod stored;
 
 pub use documents::Documents;
@@ -21,7 +22,8 @@ pub use note::{ChunkNote, repeated_id};
 pub use options::{BuildOptions, Engine, thread_pool};
 pub(crate) use rows::ByDocument;
 pub use rows::Rows;
-pub use stored::{Storage, Stored, WeighedDocument, Written};
+pub use storage::Storage;
+pub use stored::{Stored, StoredIn, WeighedDocument, Written};
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
+use crate::gpu::{GpuOptions, Method};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::tune::Model;
 use tokapi_text::analyze::Analyzer;
 
 /// The engine that inverts chunks.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub enum Engine {
     /// The fast one, on all cores.
     #[default]
     Cpu,
     /// The definition, slow and plain.
     Reference,
-    /// A GPU.
-    #[cfg(feature = "kernels")]
-    Gpu(crate::gpu::GpuOptions),
+    /// A GPU. Without one, or in a program that was built without the feature `cuda`, a build fails with
+    /// [`Error::NoDevice`], or continues on the CPU ([`BuildOptions::or_cpu`]).
+    Gpu(GpuOptions),
 }
 
 impl Engine {
@@ -25,12 +27,11 @@ impl Engine {
         match self {
             Engine::Cpu => "cpu",
             Engine::Reference => "reference",
-            #[cfg(feature = "kernels")]
             Engine::Gpu(options) => match options.method {
-                crate::gpu::Method::Hash => "gpu hash",
-                crate::gpu::Method::Pp => "gpu pp",
-                crate::gpu::Method::Ppd => "gpu ppd",
-                crate::gpu::Method::Mars => "gpu mars",
+                Method::Hash => "gpu hash",
+                Method::Pp => "gpu pp",
+                Method::Ppd => "gpu ppd",
+                Method::Mars => "gpu mars",
             },
         }
     }
@@ -38,8 +39,7 @@ impl Engine {
     /// The difference of its terms from those of other engines, in words.
     pub(super) fn terms_description(&self) -> &'static str {
         match self {
-            #[cfg(feature = "kernels")]
-            Engine::Gpu(options) if options.unknown == crate::gpu::Unknown::One => {
+            Engine::Gpu(options) if options.unknown_one => {
                 "terms outside of the dictionary are one"
             }
             _ => "exact",

@@ -10,6 +10,7 @@ use tokapi_storage::strings::Strings;
 
 /// The weighed terms of consecutive documents, as rows of a sparse matrix.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Rows {
     /// The number of the first document.
     pub first: usize,

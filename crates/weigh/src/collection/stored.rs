@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 use super::options::{BuildOptions, thread_pool};
+use super::storage::Storage;
 use super::{ByDocument, Collection, local};
 use crate::collection::external::{External, Spill};
 use crate::formula::{Bm25, Prune, Statistics};
@@ -13,55 +14,13 @@ use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::StageTimes;
 use tokapi_storage::progress::Progress;
-use tokapi_storage::scratch::{Job, ScratchOptions};
+use tokapi_storage::scratch::Job;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, Input, Skipped};
 
-/// The memory of a collection, and the scratch space for the rest.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Storage {
-    /// The budget.
-    pub memory: Memory,
-    /// The scratch folders.
-    pub scratch: ScratchOptions,
-    /// The output of the collection. It identifies an interrupted job, and scratch files go beside it if no scratch
-    /// folder is given.
-    pub output: Option<PathBuf>,
-}
-
-impl Default for Storage {
-    /// The available memory.
-    fn default() -> Self {
-        Storage::new(Memory::available())
-    }
-}
-
-impl Storage {
-    /// Scratch files go to the system's folder for temporary files.
-    pub fn new(memory: Memory) -> Self {
-        Storage {
-            memory,
-            scratch: ScratchOptions::default(),
-            output: None,
-        }
-    }
-
-    /// Sets [`scratch`](Self::scratch).
-    pub fn scratch(mut self, scratch: ScratchOptions) -> Self {
-        self.scratch = scratch;
-        self
-    }
-
-    /// Sets [`output`](Self::output).
-    pub fn output(mut self, output: impl Into<Option<PathBuf>>) -> Self {
-        self.output = output.into();
-        self
-    }
-}
-
 /// The result of writing.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Written {
     /// The files; the requested one comes first.
     pub files: Vec<PathBuf>,
@@ -73,8 +32,31 @@ pub struct Written {
     pub global: StageTimes,
 }
 
-/// An inverted collection.
-pub enum Stored {
+/// An inverted collection: in memory if it fits into the budget, otherwise on scratch.
+///
+/// ```
+/// # use tokapi_storage::memory::Memory;
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # use tokapi_weigh::collection::{BuildOptions, Storage, Stored};
+/// # use tokapi_weigh::formula::Bm25;
+/// # use tokapi_weigh::output::Output;
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("weights.tsv");
+/// let documents = [Document::new("1", "to be or not to be")];
+/// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+/// let storage = Storage::new(Memory::new(1 << 30)?).output(path.clone());
+/// let stored = Stored::build(corpus, &BuildOptions::default(), &storage)?;
+/// assert_eq!(stored.postings_count(), 4);
+/// Output::of_name(path)?.write(stored, &Bm25::default())?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Stored(StoredIn);
+
+/// The place of a [`Stored`] collection.
+#[doc(hidden)]
+pub enum StoredIn {
     /// In memory.
     Memory(Collection),
     /// On scratch.
@@ -83,7 +65,7 @@ pub enum Stored {
 
 impl From<Collection> for Stored {
     fn from(collection: Collection) -> Self {
-        Stored::Memory(collection)
+        Stored(StoredIn::Memory(collection))
     }
 }
 
@@ -134,7 +116,7 @@ impl Stored {
         };
         if spill.stamp() == 0 {
             let collection = Collection::of_local(local, on_error, pool, options, progress)?;
-            return Ok(Stored::Memory(collection));
+            return Ok(Stored(StoredIn::Memory(collection)));
         }
         let changed = inputs
             .iter()
@@ -161,30 +143,41 @@ impl Stored {
         }
         external.fallback = local.fallback;
         external.times = local.times;
-        Ok(Stored::Scratch(external))
+        Ok(Stored(StoredIn::Scratch(external)))
+    }
+
+    /// Whether it is on scratch.
+    pub fn is_on_scratch(&self) -> bool {
+        matches!(self.0, StoredIn::Scratch(_))
+    }
+
+    /// The collection itself.
+    #[doc(hidden)]
+    pub fn into_place(self) -> StoredIn {
+        self.0
     }
 
     /// The times of the local pass.
     pub fn local_times(&self) -> StageTimes {
-        match self {
-            Stored::Memory(collection) => collection.times,
-            Stored::Scratch(external) => external.times,
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.times,
+            StoredIn::Scratch(external) => external.times,
         }
     }
 
     /// The number of threads.
     pub fn threads(&self) -> usize {
-        match self {
-            Stored::Memory(collection) => collection.pool().current_num_threads(),
-            Stored::Scratch(external) => external.stages().threads,
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.pool().current_num_threads(),
+            StoredIn::Scratch(external) => external.stages().threads,
         }
     }
 
     /// N and the total length.
     pub fn statistics(&self) -> Statistics {
-        match self {
-            Stored::Memory(collection) => collection.statistics(),
-            Stored::Scratch(external) => external.statistics(),
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.statistics(),
+            StoredIn::Scratch(external) => external.statistics(),
         }
     }
 
@@ -195,41 +188,41 @@ impl Stored {
 
     /// The number of postings: distinct (term, document) pairs.
     pub fn postings_count(&self) -> u64 {
-        match self {
-            Stored::Memory(collection) => collection.postings_count(),
-            Stored::Scratch(external) => external.postings_count(),
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.postings_count(),
+            StoredIn::Scratch(external) => external.postings_count(),
         }
     }
 
     /// The analyzer of its terms.
     pub fn analyzer(&self) -> &Analyzer {
-        match self {
-            Stored::Memory(collection) => collection.analyzer(),
-            Stored::Scratch(external) => external.analyzer(),
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.analyzer(),
+            StoredIn::Scratch(external) => external.analyzer(),
         }
     }
 
     /// The progress of all operations on the collection.
     pub fn progress(&self) -> &Progress {
-        match self {
-            Stored::Memory(collection) => collection.progress(),
-            Stored::Scratch(external) => external.progress(),
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.progress(),
+            StoredIn::Scratch(external) => external.progress(),
         }
     }
 
     /// The bytes of text read, after decompression.
     pub fn bytes(&self) -> u64 {
-        match self {
-            Stored::Memory(collection) => collection.bytes(),
-            Stored::Scratch(external) => external.bytes(),
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.bytes(),
+            StoredIn::Scratch(external) => external.bytes(),
         }
     }
 
     /// The skipped documents.
     pub fn skipped(&self) -> &Skipped {
-        match self {
-            Stored::Memory(collection) => collection.skipped(),
-            Stored::Scratch(external) => external.skipped(),
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.skipped(),
+            StoredIn::Scratch(external) => external.skipped(),
         }
     }
 
@@ -238,9 +231,9 @@ impl Stored {
     /// # Errors
     /// Scratch cannot be read or written.
     pub fn count_terms(self) -> Result<u64> {
-        match self {
-            Stored::Memory(collection) => Ok(collection.lexicon().terms.len() as u64),
-            Stored::Scratch(mut external) => {
+        match self.0 {
+            StoredIn::Memory(collection) => Ok(collection.lexicon().terms.len() as u64),
+            StoredIn::Scratch(mut external) => {
                 external.reduce()?;
                 let (terms, _) = external.merge_terms()?;
                 external.remove();
@@ -254,9 +247,9 @@ impl Stored {
     /// # Errors
     /// Parameters out of range; scratch cannot be read or written.
     pub fn prune(&mut self, bm25: &Bm25, prune: &Prune) -> Result<()> {
-        match self {
-            Stored::Memory(collection) => collection.prune(bm25, prune),
-            Stored::Scratch(external) => external.prune(bm25, prune),
+        match &mut self.0 {
+            StoredIn::Memory(collection) => collection.prune(bm25, prune),
+            StoredIn::Scratch(external) => external.prune(bm25, prune),
         }
     }
 
@@ -265,9 +258,9 @@ impl Stored {
     /// # Errors
     /// Parameters out of range; scratch cannot be read or written.
     pub fn first_documents(&self, bm25: &Bm25, count: usize) -> Result<Vec<WeighedDocument>> {
-        match self {
-            Stored::Memory(collection) => first_documents(&collection.by_document(bm25)?, count),
-            Stored::Scratch(external) => {
+        match &self.0 {
+            StoredIn::Memory(collection) => first_documents(&collection.by_document(bm25)?, count),
+            StoredIn::Scratch(external) => {
                 let (terms, _) = external.merge_terms()?;
                 first_documents(&external.by_document(&terms, bm25)?, count)
             }
@@ -283,12 +276,12 @@ impl Stored {
         let mut terms = 0;
         let local = self.local_times();
         let mut global = StageTimes::default();
-        match self {
-            Stored::Memory(collection) => {
+        match self.0 {
+            StoredIn::Memory(collection) => {
                 let weights = collection.weigh(bm25)?;
                 terms = weights.lexicon.terms.len() as u64;
             }
-            Stored::Scratch(mut external) => {
+            StoredIn::Scratch(mut external) => {
                 external.reduce()?;
                 let mut tasks = external.tasks(1 << 20)?;
                 let worker = || |task| Ok(external.weigh(task, bm25)?.1);
@@ -310,15 +303,16 @@ impl Stored {
 
     /// The reason why the CPU took over from a GPU, if it did.
     pub fn fallback(&self) -> Option<&str> {
-        match self {
-            Stored::Memory(collection) => collection.fallback(),
-            Stored::Scratch(external) => external.fallback.as_deref(),
+        match &self.0 {
+            StoredIn::Memory(collection) => collection.fallback(),
+            StoredIn::Scratch(external) => external.fallback.as_deref(),
         }
     }
 }
 
 /// A document with the weights of its terms.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct WeighedDocument {
     /// Its id.
     pub id: String,

@@ -14,6 +14,7 @@ use tokapi_storage::error::{Error, Result};
 /// A formula. Each variant lists its idf and its tf part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Formula {
     /// ln(1 + (N - df + 0.5) / (df + 0.5)), tf / (tf + k1 L).
     #[default]

@@ -35,7 +35,8 @@ impl Lanes {
         chunk_bytes: u64,
     ) -> Result<Self> {
         let started = Instant::now();
-        let device = options.build.device(options.device)?;
+        let build = options.build()?;
+        let device = build.device(options.device)?;
         // The build for the host has no limit.
         let free = Some(device.free_bytes).filter(|&free| free > 0);
         let memory = free
@@ -47,7 +48,7 @@ impl Lanes {
         let dictionary = options.dictionary.as_ref().map_or(0, |dictionary| {
             dictionary.stats().bytes + 12 * dictionary.len()
         });
-        let peak = |bytes| dictionary + options.build.peak_bytes(bytes, options.method);
+        let peak = |bytes| dictionary + build.peak_bytes(bytes, options.method.into());
         let first = options.inverter(analyzer)?;
         let room = usize::try_from(memory / peak(chunk_bytes)).unwrap_or(usize::MAX);
         let lanes = MOST.min(threads).min(room).max(1);

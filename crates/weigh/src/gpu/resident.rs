@@ -47,7 +47,7 @@ impl Resident {
     }
 
     /// Weighs the documents of `text` in chunks of about `chunk_bytes`. Document d begins at `starts[d]`. Text in
-    /// [`Pinned`](super::Pinned) memory goes up fastest.
+    /// [`Pinned`](kernels::Pinned) memory goes up fastest.
     ///
     /// # Errors
     /// Parameters out of range; too little device memory; the device failed.

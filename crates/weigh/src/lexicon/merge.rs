@@ -19,6 +19,7 @@ const BUCKET_ENTRIES: usize = 16 << 10;
 
 /// The distinct terms of a collection, ascending by bytes, with the number of documents of each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lexicon {
     /// The terms. A term's id is its index here.
     pub terms: Strings,

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::collection::external::External;
-use crate::collection::{ByDocument, Collection, Stored, Written};
+use crate::collection::{ByDocument, Collection, Stored, StoredIn, Written};
 use crate::formula::Bm25;
 use tokapi_storage::compress::{Compression, stem};
 use tokapi_storage::error::{Error, Result};
@@ -31,6 +31,7 @@ use tokapi_storage::whole::{Staged, sync_folder};
 
 /// A format of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Target {
     /// Parquet with the columns `term`, `doc`, `tf` and `weight`, by term, then by document.
     Parquet,
@@ -142,12 +143,12 @@ impl Output {
         let collection = collection.into();
         let progress = collection.progress().clone();
         let local = collection.local_times();
-        let (staged, terms, external) = match collection {
-            Stored::Memory(collection) => {
+        let (staged, terms, external) = match collection.into_place() {
+            StoredIn::Memory(collection) => {
                 let terms = collection.lexicon().terms.len() as u64;
                 (self.stage(collection, bm25)?, terms, None)
             }
-            Stored::Scratch(mut external) => {
+            StoredIn::Scratch(mut external) => {
                 if !self.is_by_document() {
                     external.reduce()?;
                 }
