@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::BUILD;
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 use tokapi::Dictionary;
 use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
-use tokapi_kernels::{Algorithm, Build, Method};
+use tokapi_kernels::{Algorithm, Method};
 use tokapi_text::corpus::Chunk;
 use tokapi_weigh::gpu::{GpuOptions, Lanes};
 use tokapi_weigh::invert::{Cpu, Gpu, Invert, Inverted, Reference};
@@ -60,12 +61,6 @@ fn check(engine: &mut dyn Invert, analyzer: &Analyzer, documents: &[String], cas
     assert_eq!(inverted.lengths, lengths, "{case}");
     assert!(counts_of(&inverted) == expected, "{case}: postings differ");
 }
-
-/// The build of the kernels that is tested: that for GPUs where the tests are built with it.
-#[cfg(feature = "cuda")]
-const BUILD: Build = Build::Cuda;
-#[cfg(not(feature = "cuda"))]
-const BUILD: Build = Build::Host;
 
 /// Some of the terms of the battery, and others.
 static DICTIONARY: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {

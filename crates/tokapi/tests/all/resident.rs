@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::BUILD;
+use crate::files::data;
 use proptest::prelude::*;
 use tokapi::Dictionary;
 use tokapi::Format;
@@ -11,16 +13,11 @@ use tokapi::Formula;
 use tokapi::Weights;
 use tokapi::{Analyzer, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
-use tokapi_kernels::{Build, Method, Text};
+use tokapi_kernels::{Method, Text};
 use tokapi_storage::compress::Compression;
 use tokapi_text::generate;
 use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
 use tokapi_weigh::gpu::{GpuOptions, Resident, Unknown};
-
-#[cfg(feature = "cuda")]
-const BUILD: Build = Build::Cuda;
-#[cfg(not(feature = "cuda"))]
-const BUILD: Build = Build::Host;
 
 /// Documents one after the other, a line break after each, and where each begins.
 fn laid_out(documents: &[String]) -> (Vec<u8>, Vec<u64>) {
@@ -99,9 +96,7 @@ fn engines() -> Vec<Resident> {
 
 #[test]
 fn cranfield_on_every_method_and_formula() {
-    // Cargo sets it when tests run, too: they may run elsewhere than they were built.
-    let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    let docs = folder + "/../../data/cranfield/docs.jsonl.zst";
+    let docs = data("cranfield/docs.jsonl.zst");
     let mut corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
     let mut documents = Vec::new();
     while let Some((chunk, _)) = corpus.next_chunk().unwrap() {
