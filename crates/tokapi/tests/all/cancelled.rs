@@ -1,26 +1,12 @@
 //! A change that is cancelled leaves the index as it was, and no files behind.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use crate::files::files;
 use tokapi::Analyzer;
 use tokapi::{AddOptions, ImportOptions, IndexBuilder, IndexWriter, Missing, Reorder, Reordering};
 use tokapi::{Bm25, Corpus, CorpusOptions, Error, Index, Memory, Progress, Result};
-
-/// Every file below `folder`, with its bytes. The lock of an index has none.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        match path.is_dir() {
-            true => files.extend(self::files(&path)),
-            false if entry.file_name() == "lock" => {}
-            false => drop(files.insert(path.clone(), std::fs::read(path).unwrap())),
-        }
-    }
-    files
-}
 
 /// Writes documents, whose ids begin with `prefix`, to a file.
 fn write_documents(path: &Path, prefix: char, count: usize) {

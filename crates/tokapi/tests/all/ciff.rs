@@ -2,118 +2,17 @@
 //! Buffers reads, it comes back as the same index, and no damage is a panic.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use prost::Message;
+use crate::ciff_messages::{Ciff, DocRecord, Header, list};
+use crate::files::{join, real};
+use crate::random::corpus;
 use tokapi::ImportOptions;
-use tokapi::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::{Analyzer, Cut};
 use tokapi::{
     Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Progress, Result,
 };
 use tokapi::{Query, SearchOptions};
-
-#[derive(Clone, PartialEq, Message)]
-struct Header {
-    #[prost(int32, tag = "1")]
-    version: i32,
-    #[prost(int32, tag = "2")]
-    num_postings_lists: i32,
-    #[prost(int32, tag = "3")]
-    num_docs: i32,
-    #[prost(int32, tag = "4")]
-    total_postings_lists: i32,
-    #[prost(int32, tag = "5")]
-    total_docs: i32,
-    #[prost(int64, tag = "6")]
-    total_terms_in_collection: i64,
-    #[prost(double, tag = "7")]
-    average_doclength: f64,
-    #[prost(string, tag = "8")]
-    description: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Posting {
-    #[prost(int32, tag = "1")]
-    docid: i32,
-    #[prost(int32, tag = "2")]
-    tf: i32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct PostingsList {
-    #[prost(string, tag = "1")]
-    term: String,
-    #[prost(int64, tag = "2")]
-    df: i64,
-    #[prost(int64, tag = "3")]
-    cf: i64,
-    #[prost(message, repeated, tag = "4")]
-    postings: Vec<Posting>,
-    /// Not of the format.
-    #[prost(string, tag = "100")]
-    unknown: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct DocRecord {
-    #[prost(int32, tag = "1")]
-    docid: i32,
-    #[prost(string, tag = "2")]
-    collection_docid: String,
-    #[prost(int32, tag = "3")]
-    doclength: i32,
-}
-
-/// A whole file.
-#[derive(Clone, Debug, PartialEq)]
-struct Ciff {
-    header: Header,
-    lists: Vec<PostingsList>,
-    documents: Vec<DocRecord>,
-}
-
-impl Ciff {
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = self.header.encode_length_delimited_to_vec();
-        for list in &self.lists {
-            list.encode_length_delimited(&mut bytes).unwrap();
-        }
-        for document in &self.documents {
-            document.encode_length_delimited(&mut bytes).unwrap();
-        }
-        bytes
-    }
-
-    fn of_bytes(mut bytes: &[u8]) -> Self {
-        let header = Header::decode_length_delimited(&mut bytes).unwrap();
-        let lists = (0..header.num_postings_lists)
-            .map(|_| PostingsList::decode_length_delimited(&mut bytes).unwrap())
-            .collect();
-        let documents = (0..header.num_docs)
-            .map(|_| DocRecord::decode_length_delimited(&mut bytes).unwrap())
-            .collect();
-        assert_eq!(bytes, b"");
-        Ciff {
-            header,
-            lists,
-            documents,
-        }
-    }
-}
-
-fn list(term: &str, postings: &[(i32, i32)]) -> PostingsList {
-    PostingsList {
-        term: term.into(),
-        df: postings.len() as i64,
-        cf: postings.iter().map(|&(_, tf)| i64::from(tf)).sum(),
-        postings: postings
-            .iter()
-            .map(|&(docid, tf)| Posting { docid, tf })
-            .collect(),
-        unknown: String::new(),
-    }
-}
 
 /// A file whose terms do not ascend, with lengths that are not those of the postings, an empty
 /// document, a document without an id, a field that nobody knows and a term that no document has.
@@ -175,26 +74,17 @@ fn export(index: &Index, folder: &Path) -> Ciff {
     ciff
 }
 
-fn cranfield(analyzer: &Analyzer) -> Collection {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/cranfield/docs.jsonl.zst");
-    let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
-    Collection::build(corpus, &BuildOptions::default().analyzer(analyzer)).unwrap()
-}
-
-fn analyzer() -> Analyzer {
-    let options = AnalyzerOptions::default().cut(Cut::Python);
-    Analyzer::new(&options).unwrap()
-}
-
 #[test]
 fn what_is_written_is_the_collection() {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = analyzer();
+    let analyzer = Analyzer::from(Cut::Python);
     let path = folder.path().join("index");
-    Index::build(cranfield(&analyzer), &path).unwrap();
+    Index::build(real("cranfield", &analyzer), &path).unwrap();
     let ciff = export(&Index::open(&path).unwrap(), folder.path());
 
-    let weights = cranfield(&analyzer).weigh(&Bm25::default()).unwrap();
+    let weights = real("cranfield", &analyzer)
+        .weigh(&Bm25::default())
+        .unwrap();
     let mut rows = weights.iter();
     for list in &ciff.lists {
         assert_eq!(list.df, list.postings.len() as i64);
@@ -228,7 +118,7 @@ fn what_is_written_is_the_collection() {
 fn hits(index: &Index) -> Vec<(String, u32)> {
     let mut hits = Vec::new();
     for query in ["boundary layer flow", "supersonic wing", "the of and heat"] {
-        let query = Query::any(analyzer().terms(query));
+        let query = Query::any(Analyzer::from(Cut::Python).terms(query));
         for hit in index.search(&query, &SearchOptions::default()).unwrap() {
             let id = index.id(hit.document).unwrap().into_owned();
             hits.push((id, hit.score.to_bits()));
@@ -240,9 +130,9 @@ fn hits(index: &Index) -> Vec<(String, u32)> {
 #[test]
 fn an_index_comes_back_compressed_or_not() {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = analyzer();
+    let analyzer = Analyzer::from(Cut::Python);
     let path = folder.path().join("index");
-    Index::build(cranfield(&analyzer), &path).unwrap();
+    Index::build(real("cranfield", &analyzer), &path).unwrap();
     let index = Index::open(&path).unwrap();
     let expected = hits(&index);
     assert_eq!(expected.len(), 30);
@@ -259,32 +149,15 @@ fn an_index_comes_back_compressed_or_not() {
 
 /// An index of two parts, made of two indexes.
 fn in_two_parts(folder: &Path) -> Index {
-    let analyzer = Analyzer::default();
-    let mut manifests = Vec::new();
-    for (name, text) in [
-        ("index", "a\tred fox\nb\tblue"),
-        ("other", "c\tred red hen\n"),
-    ] {
-        let file = folder.join("docs.tsv");
-        fs::write(&file, text).unwrap();
-        let corpus = Corpus::open(&[file], CorpusOptions::default()).unwrap();
-        let collection =
-            Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
-        Index::build(collection, folder.join(name)).unwrap();
-        let manifest = fs::read_to_string(folder.join(name).join("manifest.json")).unwrap();
-        let (json, _) = manifest.split_once('\n').unwrap();
-        manifests.push(serde_json::from_str::<serde_json::Value>(json).unwrap());
-    }
-    let mut part = manifests[1]["parts"][0].clone();
-    let from: PathBuf = folder.join("other").join(part["name"].as_str().unwrap());
-    fs::rename(from, folder.join("index/part-2")).unwrap();
-    part["name"] = "part-2".into();
-    manifests[0]["parts"].as_array_mut().unwrap().push(part);
-    let json = format!("{}\n", manifests[0]);
-    let sum = crc32fast::hash(json.as_bytes());
-    let text = format!("{json}crc32 {sum:08x}\n");
-    fs::write(folder.join("index/manifest.json"), text).unwrap();
-    Index::open(folder.join("index")).unwrap()
+    let build = |name: &str, text: &str| {
+        let collection = Collection::build(corpus(folder, text), &BuildOptions::default());
+        let path = folder.join(name);
+        Index::build(collection.unwrap(), &path).unwrap();
+        path
+    };
+    let index = build("index", "a\tred fox\nb\tblue");
+    join(&index, &build("other", "c\tred red hen\n"));
+    Index::open(index).unwrap()
 }
 
 #[test]
@@ -314,10 +187,8 @@ fn several_parts_are_written_as_one() {
 #[test]
 fn an_empty_index_comes_back() {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::default();
     let corpus = Corpus::from_bytes("a.tsv", "", CorpusOptions::default());
-    let collection =
-        Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
+    let collection = Collection::build(corpus, &BuildOptions::default()).unwrap();
     let path = folder.path().join("index");
     Index::build(collection, &path).unwrap();
     let ciff = export(&Index::open(&path).unwrap(), folder.path());

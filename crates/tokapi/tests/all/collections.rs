@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use crate::files::data;
 use proptest::prelude::*;
-use tokapi::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::{Analyzer, Cut};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
 use tokapi::{Engine, Weights};
 use tokapi::{Formula, Prune};
@@ -11,7 +12,7 @@ use tokapi::{Output, Target};
 use tokapi_weigh::gpu::{GpuOptions, Method};
 
 fn build(path: &Path, chunk_bytes: usize, options: BuildOptions) -> Collection {
-    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
+    let analyzer = Analyzer::from(Cut::Python);
     let corpus_options = CorpusOptions::default().chunk_bytes(Some(chunk_bytes));
     let corpus = Corpus::open(&[path.display().to_string()], corpus_options).unwrap();
     Collection::build(corpus, &options.clone().analyzer(&analyzer)).unwrap()
@@ -175,8 +176,7 @@ proptest! {
 #[test]
 fn real_collections_equal_the_reference() {
     for name in ["cranfield", "scifact"] {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../data/{name}/docs.jsonl.zst"));
+        let path = data(name).join("docs.jsonl.zst");
         let bm25 = Bm25::default();
         let expected = build(&path, 1 << 24, reference()).weigh(&bm25).unwrap();
         for (threads, chunk_bytes) in [(1, 1 << 24), (2, 100_000), (16, 5_000)] {
@@ -197,7 +197,7 @@ fn real_collections_equal_the_reference() {
 
 #[test]
 fn output_bytes_are_the_same_for_all_threads_and_chunks() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/cranfield/docs.jsonl.zst");
+    let path = data("cranfield/docs.jsonl.zst");
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "w.parquet",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::HOST;
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 use tokapi::Dictionary;
@@ -59,10 +60,6 @@ fn check(engine: &mut dyn Invert, analyzer: &Analyzer, documents: &[String], cas
     assert_eq!(inverted.lengths, lengths, "{case}");
     assert!(counts_of(&inverted) == expected, "{case}: postings differ");
 }
-
-/// The build of the kernels that is tested: that for GPUs where the tests are built with it.
-/// Whether the kernels run on the host.
-const HOST: bool = cfg!(not(feature = "cuda"));
 
 /// Some of the terms of the battery, and others.
 static DICTIONARY: LazyLock<Arc<Dictionary>> = LazyLock::new(|| {

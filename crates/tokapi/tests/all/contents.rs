@@ -4,9 +4,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use crate::files::join;
 use crate::random::Random;
 use proptest::prelude::*;
-use tokapi::Analyzer;
 use tokapi::Formula;
 use tokapi::Keep;
 use tokapi::OnError;
@@ -94,25 +94,35 @@ fn storage(folder: &Path, held: u64) -> Storage {
     Storage::new(Memory::new(500_000_000).unwrap().holding(held)).output(folder.join("index"))
 }
 
+/// The first pass over a corpus, and the second one that keeps everything.
+fn first_pass<'a>(
+    corpus: Corpus,
+    options: &'a BuildOptions,
+    storage: &'a Storage,
+) -> (Stored, Contents<'a>) {
+    let contents = Contents::new(corpus.again(), everything(), options, storage);
+    (Stored::build(corpus, options, storage).unwrap(), contents)
+}
+
+fn keeping(contents: Contents<'_>) -> IndexOptions<'_> {
+    IndexOptions {
+        contents: Some(contents),
+        ..Default::default()
+    }
+}
+
 /// Builds an index that keeps everything of `text`.
 fn build(folder: &Path, text: &str, options: CorpusOptions, held: u64, threads: usize) -> PathBuf {
     let docs = folder.join("docs.jsonl");
     std::fs::write(&docs, text).unwrap();
     let corpus = Corpus::open(&[docs], options).unwrap();
-    let (analyzer, storage) = (Analyzer::default(), storage(folder, held));
-    let options = BuildOptions::default().threads(threads);
-    let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-    let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
+    let (options, storage) = (
+        BuildOptions::default().threads(threads),
+        storage(folder, held),
+    );
+    let (stored, contents) = first_pass(corpus, &options, &storage);
     let path = folder.join("index");
-    Index::build_with(
-        stored,
-        &path,
-        IndexOptions {
-            contents: Some(contents),
-            ..Default::default()
-        },
-    )
-    .unwrap();
+    Index::build_with(stored, &path, keeping(contents)).unwrap();
     let left: Vec<_> = std::fs::read_dir(path.join("part-1")).unwrap().collect();
     assert_eq!(left.len(), 12, "{left:?}");
     path
@@ -298,6 +308,19 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
     assert!(same.iter().all(|files| *files == same[0]));
 }
 
+/// The error of an index of `docs` if `change` comes between the two passes. The build leaves no
+/// other file in the folder.
+fn error_of_change(docs: &Path, change: impl FnOnce()) -> String {
+    let folder = docs.parent().unwrap();
+    let corpus = Corpus::open(&[docs], options()).unwrap();
+    let (options, storage) = (BuildOptions::default(), storage(folder, u64::MAX));
+    let (stored, contents) = first_pass(corpus, &options, &storage);
+    change();
+    let error = Index::build_with(stored, &folder.join("index"), keeping(contents));
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
+    error.unwrap_err().to_string()
+}
+
 #[test]
 fn an_input_that_changes_is_told_and_nothing_is_left() {
     let folder = tempfile::tempdir().unwrap();
@@ -305,52 +328,22 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
     let documents = documents(100, 40, 10, &mut Random(5));
     for (before, after) in [(100, 99), (99, 100), (100, 100)] {
         std::fs::write(&docs, jsonl(&documents[..before])).unwrap();
-        let corpus = Corpus::open(&[&docs], options()).unwrap();
-        let (analyzer, storage) = (Analyzer::default(), storage(folder.path(), u64::MAX));
-        let options = BuildOptions::default();
-        let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
         let mut changed = documents[..after].to_vec();
         changed[50].id = "other".into();
-        std::fs::write(&docs, jsonl(&changed)).unwrap();
-        let path = folder.path().join("index");
-        let error = Index::build_with(
-            stored,
-            &path,
-            IndexOptions {
-                contents: Some(contents),
-                ..Default::default()
-            },
-        );
-        let error = error.unwrap_err().to_string();
+        let error = error_of_change(&docs, || std::fs::write(&docs, jsonl(&changed)).unwrap());
         assert!(error.contains("has changed"), "{error}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
     // Neither the size nor the time tells.
     for (place, text) in [("\"d50\"", "\"e50\""), ("t1 ", "t0 ")] {
         let before = jsonl(&documents);
         std::fs::write(&docs, &before).unwrap();
         let modified = std::fs::metadata(&docs).unwrap().modified().unwrap();
-        let corpus = Corpus::open(&[&docs], options()).unwrap();
-        let (analyzer, storage) = (Analyzer::default(), storage(folder.path(), u64::MAX));
-        let options = BuildOptions::default();
-        let contents = Contents::new(corpus.again(), everything(), &options, &storage);
-        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
-        std::fs::write(&docs, before.replace(place, text).replace("t2 ", "t  ")).unwrap();
-        let file = std::fs::File::options().write(true).open(&docs).unwrap();
-        file.set_modified(modified).unwrap();
-        let path = folder.path().join("index");
-        let error = Index::build_with(
-            stored,
-            &path,
-            IndexOptions {
-                contents: Some(contents),
-                ..Default::default()
-            },
-        );
-        let error = error.unwrap_err().to_string();
+        let error = error_of_change(&docs, || {
+            std::fs::write(&docs, before.replace(place, text).replace("t2 ", "t  ")).unwrap();
+            let file = std::fs::File::options().write(true).open(&docs).unwrap();
+            file.set_modified(modified).unwrap();
+        });
         assert!(error.contains("gives other documents"), "{error}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
 
@@ -378,22 +371,6 @@ fn fields_that_are_not_kept_are_told() {
     }
     let parsed = Filter::parse("!tags:a:b", &index).unwrap();
     assert!(parsed.not && parsed.field == "tags" && parsed.value == "a:b");
-}
-
-/// Puts the parts of two indexes into the first of them.
-fn join(first: &Path, second: &Path) {
-    let read = |folder: &Path| -> serde_json::Value {
-        let text = std::fs::read_to_string(folder.join("manifest.json")).unwrap();
-        serde_json::from_str(text.lines().next().unwrap()).unwrap()
-    };
-    let (mut manifest, mut other) = (read(first), read(second));
-    std::fs::rename(second.join("part-1"), first.join("part-2")).unwrap();
-    other["parts"][0]["name"] = "part-2".into();
-    let part = other["parts"][0].take();
-    manifest["parts"].as_array_mut().unwrap().push(part);
-    let line = format!("{manifest}\n");
-    let text = format!("{line}crc32 {:08x}\n", crc32fast::hash(line.as_bytes()));
-    std::fs::write(first.join("manifest.json"), text).unwrap();
 }
 
 #[test]

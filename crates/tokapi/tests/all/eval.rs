@@ -1,22 +1,16 @@
 //! The measures of the reference runs are those published with them, and bad files are named.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
+use crate::files::{data, unpacked};
 use tokapi::eval::{Evaluation, Judgments, Run};
-
-fn data(collection: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../data")
-        .join(collection)
-}
 
 /// nDCG@10, P@10 and R@100 of the reference run; it has too few documents for the published AP.
 fn measured(collection: &str) -> [f64; 3] {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    let packed = fs::read(data(collection).join("bm25s-lucene.run.zst")).unwrap();
-    fs::write(&path, zstd::decode_all(&packed[..]).unwrap()).unwrap();
+    let packed = data(collection).join("bm25s-lucene.run.zst");
+    fs::write(&path, unpacked(&packed)).unwrap();
     let judgments = Judgments::read(&data(collection).join("qrels.txt")).unwrap();
     let mean = Evaluation::new(&Run::read(&path).unwrap(), &judgments, false).mean;
     [mean.ndcg_10, mean.p_10, mean.r_100]

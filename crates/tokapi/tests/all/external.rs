@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::files::data;
 use proptest::prelude::*;
 use tokapi::OnError;
 use tokapi::Prune;
@@ -197,19 +198,16 @@ fn a_term_of_many_blocks_and_many_row_groups() {
 
 #[test]
 fn statistics_and_first_documents_are_those_of_memory() {
-    let input = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../data/cranfield/docs.jsonl.zst"
-    );
+    let input = data("cranfield/docs.jsonl.zst");
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let memory = build(input.as_ref(), a.path(), &IN_MEMORY);
+    let memory = build(&input, a.path(), &IN_MEMORY);
     let way = Way {
         chunk_bytes: 50_000,
         held_bytes: 0,
         merged_runs: 3,
         ..IN_MEMORY
     };
-    let scratch = build(input.as_ref(), b.path(), &way);
+    let scratch = build(&input, b.path(), &way);
     assert_eq!(memory.statistics(), scratch.statistics());
     assert_eq!(memory.bytes(), scratch.bytes());
     let bm25 = Bm25::default();

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::files::copy_folder;
 use crate::random::{Random, Shape, kept, text};
 use tokapi::Index;
 use tokapi::{Filter, Query, SearchOptions};
@@ -135,16 +136,5 @@ fn wrong_data_is_reordered_without_harm() {
         let how = Reordering::new([Reorder::Graph, Reorder::Id][trial / files % 2]).threads(2);
         let _ = IndexWriter::open(&copy, 2).and_then(|mut writer| writer.reorder(&how));
         std::fs::remove_dir_all(&copy).unwrap();
-    }
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    std::fs::create_dir(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy_folder(&entry.path(), &to),
-            false => drop(std::fs::copy(entry.path(), to).unwrap()),
-        }
     }
 }

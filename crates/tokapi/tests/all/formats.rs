@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::files::copy_folder;
 use crate::random::{Shape, kept, kept_by, text, with_digits};
 use serde_json::{Value, json};
 use tokapi::Index;
@@ -72,7 +73,7 @@ fn a_store_of_a_former_version_is_merged() {
     let former = folder_of_version(1).join("index");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    copy(&former, &path);
+    copy_folder(&former, &path);
     let expected = answers(&Index::open(&former).unwrap());
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     writer.merge().unwrap();
@@ -118,7 +119,7 @@ fn an_index_of_the_former_analyzer_unicode_is_one_of_python() {
     // What is added is cut in the same way, and the index says `python` from then on.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    copy(&former, &path);
+    copy_folder(&former, &path);
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     let analyzer = writer.analyzer().unwrap();
     let line = r#"{"id":"d4","contents":"cafe\u0301 \u0939\u093f"}"#;
@@ -134,24 +135,12 @@ fn an_index_of_the_former_analyzer_unicode_is_one_of_python() {
     assert_eq!(index.count(&query).unwrap(), 2);
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &to),
-            false => drop(std::fs::copy(entry.path(), to).unwrap()),
-        }
-    }
-}
-
 /// An analyzer of a later version is one line that says so.
 #[test]
 fn an_unknown_analyzer_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
-    copy(&folder_of_version(1).join("index"), &path);
+    copy_folder(&folder_of_version(1).join("index"), &path);
     let manifest = path.join("manifest.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
     let (text, _) = text.split_once('\n').unwrap();

@@ -3,22 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::random::{Random, Shape, query, shapes, text};
+use crate::BUILD;
+use crate::random::{Random, Shape, bits, query, shapes, text, without};
 use proptest::prelude::*;
 use tokapi::Formula;
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index};
-use tokapi::{Hit, Occur, Query, SearchOptions};
-use tokapi::{IndexWriter, Missing, Repeated};
+use tokapi::{IndexWriter, Repeated};
+use tokapi::{Occur, Query, SearchOptions};
 use tokapi_device::gpu::{GpuIndex, GpuIndexOptions, GpuLane};
 use tokapi_index::IndexOptions;
 use tokapi_index::query::Algorithm;
-use tokapi_kernels::{Build, MOST_RANKED, Scheme};
-
-/// The build of the kernels that is tested: that for GPUs where the tests are built with it.
-#[cfg(feature = "cuda")]
-const BUILD: Build = Build::Cuda;
-#[cfg(not(feature = "cuda"))]
-const BUILD: Build = Build::Host;
+use tokapi_kernels::{MOST_RANKED, Scheme};
 
 fn collection(text: &str) -> Collection {
     let options = CorpusOptions::default().format(Some(tokapi::Format::Tsv));
@@ -41,12 +36,7 @@ fn index(folder: &Path, shape: &Shape, of: usize) -> Arc<Index> {
         .filter(|_| random.below(of) == 0)
         .map(|number| format!("d{number}"))
         .collect();
-    writer
-        .delete(ids.iter().map(|id| &**id), Missing::Ignore)
-        .unwrap();
-    writer.wait().unwrap();
-    drop(writer);
-    Arc::new(Index::open(&path).unwrap())
+    Arc::new(without(&path, writer, &ids))
 }
 
 fn lane(index: &Arc<Index>, options: &GpuIndexOptions) -> GpuLane {
@@ -56,11 +46,6 @@ fn lane(index: &Arc<Index>, options: &GpuIndexOptions) -> GpuLane {
 
 fn queries(random: &mut Random, terms: usize) -> Vec<Query> {
     (0..40).map(|_| query(random, terms)).collect()
-}
-
-fn bits(hits: &[Hit]) -> Vec<(u64, u32)> {
-    let bits = |hit: &Hit| (hit.document, hit.score.to_bits());
-    hits.iter().map(bits).collect()
 }
 
 /// All documents that match, ascending.

@@ -1,14 +1,15 @@
 //! Laws of an index of impacts: every weight is the nearest of 255, every way to search gives what adding
 //! all of them up gives, and what cannot be done with it is refused.
 
-use crate::random::{Random, Shape, query, shapes, text};
+use crate::files::{data, files, real};
+use crate::random::{Random, Shape, corpus, query, shapes, text};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use tokapi::Formula;
 use tokapi::eval::{Evaluation, Judgments, Run};
-use tokapi::{Analyzer, AnalyzerOptions, Cut};
+use tokapi::{Analyzer, Cut};
 use tokapi::{
     Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory, Progress, Result,
 };
@@ -17,13 +18,6 @@ use tokapi::{ImportOptions, IndexWriter, Keep};
 use tokapi::{Storage, Stored, Weights};
 use tokapi_index::query::Algorithm;
 use tokapi_index::{Contents, IndexOptions};
-
-fn corpus(folder: &Path, text: &str) -> Corpus {
-    let path = folder.join("docs.tsv");
-    std::fs::write(&path, text).unwrap();
-    let options = CorpusOptions::default().chunk_bytes(Some(20_000));
-    Corpus::open(&[path], options).unwrap()
-}
 
 fn collection(folder: &Path, text: &str) -> Collection {
     let options = BuildOptions::default();
@@ -119,20 +113,6 @@ proptest! {
             }
         }
     }
-}
-
-/// The bytes of every file of an index, by its name.
-fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => files.extend(self::files(&path)),
-            false => files.push((path.clone(), std::fs::read(&path).unwrap())),
-        }
-    }
-    files.sort();
-    files
 }
 
 #[test]
@@ -293,14 +273,9 @@ fn impacts_are_exported_as_frequencies() {
     }
 }
 
-fn data(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/cranfield");
-    path.join(name)
-}
-
 /// nDCG@10 of the queries of Cranfield over an index.
 fn ndcg(index: &Index, folder: &Path) -> f64 {
-    let queries = std::fs::read_to_string(data("queries.tsv")).unwrap();
+    let queries = std::fs::read_to_string(data("cranfield/queries.tsv")).unwrap();
     let mut run = String::new();
     for line in queries.lines() {
         let (number, text) = line.split_once('\t').unwrap();
@@ -313,7 +288,7 @@ fn ndcg(index: &Index, folder: &Path) -> f64 {
     }
     let path = folder.join("run");
     std::fs::write(&path, run).unwrap();
-    let judgments = Judgments::read(&data("qrels.txt")).unwrap();
+    let judgments = Judgments::read(&data("cranfield/qrels.txt")).unwrap();
     let evaluation = Evaluation::new(&Run::read(&path).unwrap(), &judgments, false);
     evaluation.mean.ndcg_10
 }
@@ -321,11 +296,8 @@ fn ndcg(index: &Index, folder: &Path) -> f64 {
 #[test]
 fn rankings_are_as_good_as_exact_ones() {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
-    let build = || {
-        let corpus = Corpus::open(&[data("docs.jsonl.zst")], CorpusOptions::default()).unwrap();
-        Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap()
-    };
+    let analyzer = Analyzer::from(Cut::Python);
+    let build = || real("cranfield", &analyzer);
     let (exact, impacts) = (folder.path().join("exact"), folder.path().join("impacts"));
     Index::build(build(), &exact).unwrap();
     Index::build_with(

@@ -6,21 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::random::{Random, kept, query, with_digits};
+use crate::BUILD;
+use crate::random::{Random, bits, kept, query, with_digits, without};
 use tokapi::{Error, Index};
-use tokapi::{Filter, Hit, Query, SearchOptions};
-use tokapi::{IndexWriter, Missing, Repeated};
+use tokapi::{Filter, Query, SearchOptions};
+use tokapi::{IndexWriter, Repeated};
 use tokapi_device::cooperate::{Accelerator, InOrder, SchedulerOptions, Shares};
 use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
 use tokapi_index::IndexOptions;
 use tokapi_index::query::Algorithm;
-use tokapi_kernels::{Build, MOST_RANKED};
-
-/// The build of the kernels that is tested: that for GPUs where the tests are built with it.
-#[cfg(feature = "cuda")]
-const BUILD: Build = Build::Cuda;
-#[cfg(not(feature = "cuda"))]
-const BUILD: Build = Build::Host;
+use tokapi_kernels::MOST_RANKED;
 
 const TERMS: usize = 40;
 
@@ -52,12 +47,7 @@ fn index(folder: &Path) -> Arc<Index> {
             .unwrap();
     });
     let ids: Vec<String> = (0..150).map(|number| format!("d{}", number * 7)).collect();
-    writer
-        .delete(ids.iter().map(|id| &**id), Missing::Ignore)
-        .unwrap();
-    writer.wait().unwrap();
-    drop(writer);
-    Arc::new(Index::open(&path).unwrap())
+    Arc::new(without(&path, writer, &ids))
 }
 
 /// Random queries, some of which have filters or phrases, or nothing at all.
@@ -81,11 +71,6 @@ fn queries(count: usize) -> Vec<Query> {
 fn on_device(index: &Arc<Index>, options: &GpuIndexOptions, log: &[Query]) -> Arc<dyn Accelerator> {
     let on_device = GpuIndex::new(Arc::clone(index), options, log).unwrap();
     Arc::new(Arc::new(on_device))
-}
-
-fn bits(hits: &[Hit]) -> Vec<(u64, u32)> {
-    let bits = |hit: &Hit| (hit.document, hit.score.to_bits());
-    hits.iter().map(bits).collect()
 }
 
 /// Asks `queries` in two lots, so that lanes are used again, and compares. Gives who answered, and what was lost.

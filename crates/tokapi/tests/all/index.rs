@@ -3,25 +3,19 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::random::{Random, Shape, kept, query, shapes, text};
+use crate::files::{data, files, join, real, unpacked};
+use crate::random::{Random, Shape, corpus, kept, query, shapes, text};
 use proptest::prelude::*;
 use tokapi::Formula;
-use tokapi::{Analyzer, AnalyzerOptions, Cut};
-use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index, Memory};
+use tokapi::{Analyzer, Cut};
+use tokapi::{Bm25, BuildOptions, Collection, Index, Memory};
 use tokapi::{Clause, Filter, Hit, Occur, Query, SearchOptions};
 use tokapi::{IndexWriter, Missing, StoredDocument};
 use tokapi::{Storage, Stored};
 use tokapi_index::IndexOptions;
 use tokapi_index::query::Algorithm;
-
-fn corpus(folder: &Path, text: &str) -> Corpus {
-    let path = folder.join("docs.tsv");
-    std::fs::write(&path, text).unwrap();
-    let options = CorpusOptions::default().chunk_bytes(Some(20_000));
-    Corpus::open(&[path], options).unwrap()
-}
 
 /// Scores everything from the weights that `Collection::weigh` gives, and counts the matches.
 fn by_hand(weights: &tokapi::Weights, query: &Query) -> (Vec<(u64, f32)>, u64) {
@@ -142,22 +136,6 @@ proptest! {
     }
 }
 
-/// Puts the parts of two indexes into the first of them.
-fn join(first: &Path, second: &Path) {
-    let read = |folder: &Path| -> serde_json::Value {
-        let text = std::fs::read_to_string(folder.join("manifest.json")).unwrap();
-        serde_json::from_str(text.lines().next().unwrap()).unwrap()
-    };
-    let (mut manifest, mut other) = (read(first), read(second));
-    std::fs::rename(second.join("part-1"), first.join("part-2")).unwrap();
-    other["parts"][0]["name"] = "part-2".into();
-    let part = other["parts"][0].take();
-    manifest["parts"].as_array_mut().unwrap().push(part);
-    let line = format!("{manifest}\n");
-    let text = format!("{line}crc32 {:08x}\n", crc32fast::hash(line.as_bytes()));
-    std::fs::write(first.join("manifest.json"), text).unwrap();
-}
-
 #[test]
 fn two_parts_are_as_good_as_one() {
     let shape = Shape {
@@ -205,20 +183,6 @@ fn two_parts_are_as_good_as_one() {
     }
 }
 
-/// The bytes of every file of an index, by its name.
-fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => files.extend(self::files(&path)),
-            false => files.push((path.clone(), std::fs::read(&path).unwrap())),
-        }
-    }
-    files.sort();
-    files
-}
-
 #[test]
 fn bytes_depend_neither_on_memory_nor_on_threads() {
     let shape = Shape {
@@ -229,7 +193,7 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
     };
     let folder = tempfile::tempdir().unwrap();
     let (analyzer, text) = (Analyzer::default(), text(&shape));
-    let mut same: Vec<Vec<(PathBuf, Vec<u8>)>> = Vec::new();
+    let mut same = Vec::new();
     for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
         let storage = Storage::new(Memory::new(500_000_000).unwrap().holding(held))
             .output(folder.path().join("index"));
@@ -252,25 +216,15 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
     assert!(same.iter().all(|files| *files == same[0]));
 }
 
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../data")
-        .join(name)
-}
-
 /// Every query of a reference run: the same documents, but for ties, and the same scores.
 fn equals_run(collection: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
-    let docs = data(collection).join("docs.jsonl.zst");
-    let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
+    let analyzer = Analyzer::from(Cut::Python);
     let path = folder.path().join("index");
-    let built = Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer)).unwrap();
-    Index::build(built, &path).unwrap();
+    Index::build(real(collection, &analyzer), &path).unwrap();
     let index = Index::open(&path).unwrap();
     index.check().unwrap();
-    let file = std::fs::File::open(data(collection).join("bm25s-lucene.run.zst")).unwrap();
-    let run = std::io::read_to_string(zstd::Decoder::new(file).unwrap()).unwrap();
+    let run = unpacked(&data(collection).join("bm25s-lucene.run.zst"));
     let mut expected: HashMap<&str, Vec<(&str, f64)>> = HashMap::new();
     for line in run.lines() {
         let fields: Vec<&str> = line.split(' ').collect();
@@ -380,8 +334,7 @@ fn damage_is_told_or_does_no_harm() {
         Ok(answers)
     };
     let expected = answer().unwrap();
-    let mut files = files(&path);
-    // The lock.
+    let mut files = Vec::from_iter(files(&path));
     files.retain(|(_, bytes)| !bytes.is_empty());
     let mut random = Random(11);
     let mut told = 0;

@@ -2,6 +2,7 @@
 
 mod cancelled;
 mod ciff;
+mod ciff_messages;
 mod collections;
 mod conformance;
 mod contents;
@@ -10,6 +11,7 @@ mod damaged;
 mod eval;
 mod example;
 mod external;
+mod files;
 mod forged;
 mod formats;
 mod gpu;
@@ -26,3 +28,13 @@ mod scripts;
 mod shards;
 mod sort_files;
 mod update;
+
+use tokapi_kernels::Build;
+
+/// The build of the kernels that is tested: that for GPUs where the tests are built with it.
+#[cfg(feature = "cuda")]
+const BUILD: Build = Build::Cuda;
+#[cfg(not(feature = "cuda"))]
+const BUILD: Build = Build::Host;
+/// Whether that build runs on the host.
+const HOST: bool = cfg!(not(feature = "cuda"));

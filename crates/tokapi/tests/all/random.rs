@@ -1,13 +1,15 @@
 //! Random collections and queries.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use proptest::prelude::*;
 use tokapi::Analyzer;
 use tokapi::Keep;
 use tokapi::Storage;
 use tokapi::{BuildOptions, Collection, Corpus, CorpusOptions};
-use tokapi::{Clause, Occur, Query};
+use tokapi::{Clause, Hit, Occur, Query};
+use tokapi::{Index, IndexWriter, Missing};
 use tokapi_index::Contents;
 
 /// A random collection: documents of terms `t0`, `t1`, ... the first the most frequent.
@@ -131,4 +133,26 @@ pub fn kept_by<T>(
     let contents = Contents::new(corpus.again(), keep, &options, &storage);
     let collection = Collection::build(corpus, &options.clone().analyzer(analyzer)).unwrap();
     user(collection, contents)
+}
+
+/// The documents of `text`, lines of an id, a tab and a text, written to `folder`.
+pub fn corpus(folder: &Path, text: &str) -> Corpus {
+    let path = folder.join("docs.tsv");
+    std::fs::write(&path, text).unwrap();
+    let options = CorpusOptions::default().chunk_bytes(Some(20_000));
+    Corpus::open(&[path], options).unwrap()
+}
+
+/// The index at `path` once `writer` has deleted documents by their ids.
+pub fn without(path: &Path, mut writer: IndexWriter, ids: &[String]) -> Index {
+    let ids = ids.iter().map(|id| &**id);
+    writer.delete(ids, Missing::Ignore).unwrap();
+    writer.wait().unwrap();
+    Index::open(path).unwrap()
+}
+
+/// Hits with the bits of their scores.
+pub fn bits(hits: &[Hit]) -> Vec<(u64, u32)> {
+    let bits = |hit: &Hit| (hit.document, hit.score.to_bits());
+    hits.iter().map(bits).collect()
 }

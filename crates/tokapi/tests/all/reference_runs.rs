@@ -2,31 +2,14 @@
 //! query, every document, within 1e-5.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
-use tokapi::{Analyzer, AnalyzerOptions, Cut};
-use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions};
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../data")
-        .join(name)
-}
-
-fn unpacked(path: &Path) -> String {
-    let file = std::fs::File::open(path).unwrap();
-    std::io::read_to_string(zstd::Decoder::new(file).unwrap()).unwrap()
-}
+use crate::files::{data, real, unpacked};
+use tokapi::{Analyzer, Bm25, Cut};
 
 fn agrees_with_run(collection: &str, pairs: usize) {
     let folder = data(collection);
-    let analyzer = Analyzer::new(&AnalyzerOptions::default().cut(Cut::Python)).unwrap();
-    let docs = folder.join("docs.jsonl.zst").display().to_string();
-    let corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
-    let weights = Collection::build(corpus, &BuildOptions::default().analyzer(&analyzer))
-        .unwrap()
-        .weigh(&Bm25::default())
-        .unwrap();
+    let analyzer = Analyzer::from(Cut::Python);
+    let weights = real(collection, &analyzer).weigh(&Bm25::default()).unwrap();
 
     let mut of_term: HashMap<&[u8], HashMap<&[u8], f32>> = HashMap::new();
     for posting in weights.iter() {

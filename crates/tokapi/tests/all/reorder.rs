@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::files::part_files;
 use crate::random::{Random, Shape, query, shapes, text, with_digits};
 use proptest::prelude::*;
 use tokapi::SearchOptions;
@@ -88,22 +89,6 @@ fn in_order_of(path: &Path, documents: &[Document]) -> Vec<Document> {
     let distinct: std::collections::BTreeSet<_> = ordered.iter().map(|(id, _)| id).collect();
     assert_eq!(distinct.len(), documents.len());
     ordered
-}
-
-/// The bytes of every file of the only part of an index.
-fn part_files(path: &Path) -> BTreeMap<String, Vec<u8>> {
-    let name = |entry: &std::fs::DirEntry| entry.file_name().into_string().unwrap();
-    let entries = std::fs::read_dir(path).unwrap().map(Result::unwrap);
-    let parts: Vec<_> = entries
-        .filter(|entry| name(entry).starts_with("part-"))
-        .collect();
-    assert_eq!(parts.len(), 1);
-    let files = std::fs::read_dir(parts[0].path())
-        .unwrap()
-        .map(Result::unwrap);
-    files
-        .map(|file| (name(&file), std::fs::read(file.path()).unwrap()))
-        .collect()
 }
 
 /// Whether the index at `path` is that of its documents in its order.

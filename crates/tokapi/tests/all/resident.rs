@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::HOST;
+use crate::files::data;
 use proptest::prelude::*;
 use tokapi::Dictionary;
 use tokapi::Format;
@@ -15,9 +17,6 @@ use tokapi_kernels::Text;
 use tokapi_text::generate;
 use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
 use tokapi_weigh::gpu::{GpuOptions, Method, Resident};
-
-/// Whether the kernels run on the host.
-const HOST: bool = cfg!(not(feature = "cuda"));
 
 /// Documents one after the other, a line break after each, and where each begins.
 fn laid_out(documents: &[String]) -> (Vec<u8>, Vec<u64>) {
@@ -95,9 +94,7 @@ fn engines() -> Vec<Resident> {
 
 #[test]
 fn cranfield_on_every_method_and_formula() {
-    // Cargo sets it when tests run, too: they may run elsewhere than they were built.
-    let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    let docs = folder + "/../../data/cranfield/docs.jsonl.zst";
+    let docs = data("cranfield/docs.jsonl.zst");
     let mut corpus = Corpus::open(&[docs], CorpusOptions::default()).unwrap();
     let mut documents = Vec::new();
     while let Some((chunk, _)) = corpus.next_chunk().unwrap() {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::files::part_files;
 use crate::random::{Random, Shape, kept, query, text, with_digits};
 use proptest::prelude::*;
 use tokapi::Analyzer;
@@ -220,26 +221,9 @@ proptest! {
         if !left.is_empty() {
             let fresh = folder.path().join("fresh");
             build(&left, &fresh);
-            prop_assert!(files(&path) == files(&fresh), "other bytes");
+            prop_assert!(part_files(&path) == part_files(&fresh), "other bytes");
         }
     }
-}
-
-/// The bytes of the files of an index with one part.
-fn files(path: &Path) -> Vec<(String, Vec<u8>)> {
-    let parts = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
-    let parts: Vec<_> = parts.filter(|entry| entry.path().is_dir()).collect();
-    assert_eq!(parts.len(), 1, "{parts:?}");
-    let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(parts[0].path())
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .map(|entry| {
-            let name = entry.file_name().into_string().unwrap();
-            (name, std::fs::read(entry.path()).unwrap())
-        })
-        .collect();
-    files.sort();
-    files
 }
 
 /// What was opened before answers as before, whatever is done meanwhile; and many small appends leave

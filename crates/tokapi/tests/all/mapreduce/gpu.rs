@@ -7,7 +7,7 @@ use tokapi::OnError;
 use tokapi::mapreduce::{Documents, Job, Lines, Partitions, Portable, Report, Runner, Threads};
 use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi::{Bm25, Corpus, CorpusOptions, Error};
-use tokapi_kernels::{Algorithm, Build};
+use tokapi_kernels::Algorithm;
 use tokapi_mapreduce::TextJob;
 use tokapi_mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, WeighOnePass,
@@ -15,12 +15,9 @@ use tokapi_mapreduce::jobs::{
 };
 use tokapi_mapreduce::{Gpu, Item, Items, ListJob};
 
-use super::input::{CHUNKS, Random, corpora, documents, random_text};
+use crate::BUILD;
 
-#[cfg(feature = "cuda")]
-const BUILD: Build = Build::Cuda;
-#[cfg(not(feature = "cuda"))]
-const BUILD: Build = Build::Host;
+use super::input::{CHUNKS, Random, corpora, documents, random_text};
 
 fn threads() -> Threads {
     Threads {
