@@ -16,6 +16,7 @@ use super::values::{AHEAD, Combine, Combined, Log, Order, Values};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
 use tokapi_storage::progress::Progress;
+use tokapi_storage::quicksort;
 
 /// Collects pairs of encoded keys and values.
 pub(crate) struct Container<V> {
@@ -274,7 +275,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
         compare: impl Fn(&[u8], &[u8]) -> Ordering,
         progress: &Progress,
     ) -> Result<()> {
-        let sorted = sorted(&self.keys, place, compare)?;
+        let sorted = sorted(&self.keys, place, compare, progress)?;
         let mut word = [0; 16];
         match &mut self.values {
             Values::Combined(Combined { values, .. }) => {
@@ -336,6 +337,7 @@ impl<V: Serialize + DeserializeOwned + Clone> Container<V> {
 }
 
 /// A key being sorted for a run.
+#[derive(Clone, Copy)]
 struct Sorted {
     prefix: u64,
     part: u32,
@@ -347,9 +349,11 @@ fn sorted(
     keys: &Keys,
     place: impl Fn(&[u8]) -> Result<KeyOrder>,
     compare: impl Fn(&[u8], &[u8]) -> Ordering,
+    progress: &Progress,
 ) -> Result<Vec<Sorted>> {
     let mut sorted = Vec::with_capacity(keys.len());
     let mut push = |id: u32| -> Result<()> {
+        progress.check()?;
         let mut word = [0; 16];
         let KeyOrder { part, prefix } = place(keys.get(id as usize, &mut word))?;
         sorted.push(Sorted { prefix, part, id });
@@ -358,7 +362,11 @@ fn sorted(
     if keys.have_places() {
         // Places ascend with keys.
         keys.by_place().try_for_each(push)?;
-        sorted.sort_by_key(|key| key.part);
+        for (key, place) in sorted.iter_mut().zip(0..) {
+            key.prefix = place;
+        }
+        let by_place = |a: &Sorted, b: &Sorted| (a.part, a.prefix).cmp(&(b.part, b.prefix));
+        quicksort::sort_by(&mut sorted, &by_place, progress)?;
         return Ok(sorted);
     }
     // There are fewer than 2^32 keys.
@@ -371,9 +379,10 @@ fn sorted(
         );
         compare(x, y)
     };
-    sorted.sort_unstable_by(|a, b| {
+    let by_key = |a: &Sorted, b: &Sorted| {
         let order = (a.part, a.prefix).cmp(&(b.part, b.prefix));
         order.then_with(|| compared(a, b))
-    });
+    };
+    quicksort::sort_by(&mut sorted, &by_key, progress)?;
     Ok(sorted)
 }

@@ -26,6 +26,8 @@ pub struct Room {
     pub memory_bytes: u64,
     /// The folder for scratch files.
     pub scratch: PathBuf,
+    /// The progress of the runner: work on tables ends early if it is cancelled.
+    pub progress: Progress,
 }
 
 /// A job: `map` turns records into pairs, `reduce` turns the pairs of each key into outputs.

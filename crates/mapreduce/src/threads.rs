@@ -209,6 +209,7 @@ impl Threads {
         Room {
             memory_bytes: self.memory_bytes / 4,
             scratch: self.scratch.clone(),
+            progress: self.progress.clone(),
         }
     }
 

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::text::{self, Lines};
 use super::{Items, KeyType, Sort};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 
 /// A word of keys and payloads: `u32` or `u64`.
 pub(crate) trait Word: bytemuck::Pod + Ord + Send + Sync {
@@ -104,15 +105,31 @@ word!(
 const SHARE: usize = 1 << 18;
 
 /// Converts the bits of keys to words of the same order, on all threads.
-pub(super) fn order<W: Word>(keys: &mut [W], key_type: KeyType) {
-    let shares = keys.par_chunks_mut(SHARE);
-    shares.for_each(|keys| W::order(key_type, keys));
+///
+/// # Errors
+/// [`Error::Cancelled`](tokapi_storage::error::Error::Cancelled).
+pub(super) fn order<W: Word>(keys: &mut [W], key_type: KeyType, progress: &Progress) -> Result<()> {
+    keys.par_chunks_mut(SHARE).try_for_each(|keys| {
+        progress.check()?;
+        W::order(key_type, keys);
+        Ok(())
+    })
 }
 
 /// Converts words back to the bits of keys, on all threads.
-pub(super) fn restore<W: Word>(keys: &mut [W], key_type: KeyType) {
-    let shares = keys.par_chunks_mut(SHARE);
-    shares.for_each(|keys| W::restore(key_type, keys));
+///
+/// # Errors
+/// As for [`order`].
+pub(super) fn restore<W: Word>(
+    keys: &mut [W],
+    key_type: KeyType,
+    progress: &Progress,
+) -> Result<()> {
+    keys.par_chunks_mut(SHARE).try_for_each(|keys| {
+        progress.check()?;
+        W::restore(key_type, keys);
+        Ok(())
+    })
 }
 
 impl<W: Word> Columns<W> {
@@ -166,6 +183,14 @@ impl<W: Word> Columns<W> {
                     bytes.extend_from_slice(bytemuck::bytes_of(payload));
                 }
             }
+        }
+    }
+
+    /// Makes room for `count` more records.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.keys.reserve(count);
+        if self.pairs {
+            self.payloads.reserve(count);
         }
     }
 

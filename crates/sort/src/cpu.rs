@@ -32,6 +32,9 @@ use tokapi_storage::progress::Progress;
 /// Up to this number of bytes one thread sorts alone.
 const ALONE_BYTES: usize = 64 << 10;
 
+/// The number of words of a pass between two tests for cancellation.
+const CHECKED_WORDS: usize = 1 << 16;
+
 /// The size of all buffers of a thread, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -123,13 +126,13 @@ impl<W: Word> Keys<W> {
         self.workers
             .resize_with(rayon::current_num_threads(), Worker::new);
         if size_of_val(keys) <= ALONE_BYTES {
-            return self.workers[0].sort(keys, 8 * size_of::<W>() as u32);
+            return self.workers[0].sort(keys, 8 * size_of::<W>() as u32, progress);
         }
-        if is_ordered(keys, |before, after| before <= after) {
+        if is_ordered(keys, progress, |before, after| before <= after) {
             return;
         }
-        if is_ordered(keys, |before, after| before >= after) {
-            return reverse(keys);
+        if is_ordered(keys, progress, |before, after| before >= after) {
+            return reverse(keys, progress);
         }
         let share = keys.len() / (2 * self.workers.len());
         self.sort_unordered(keys, share.max(leaf_words::<W>()), progress);
@@ -137,12 +140,17 @@ impl<W: Word> Keys<W> {
 
     /// Sorts `keys`. Buckets larger than `share` are sorted on all threads. Ends early if cancelled.
     fn sort_unordered(&mut self, keys: &mut [W], share: usize, progress: &Progress) {
-        let bits = varying_bits_on_all_threads(keys);
+        let bits = varying_bits_on_all_threads(keys, progress);
+        if progress.is_cancelled() {
+            return;
+        }
         if count::pays(keys.len(), bits) {
-            return count::sort_on_all_threads(keys, bits);
+            return count::sort_on_all_threads(keys, bits, progress);
         }
         let digit = highest_digit::<W>(keys.len(), bits);
-        let ends = self.partition(keys, digit);
+        let Some(ends) = self.partition(keys, digit, progress) else {
+            return;
+        };
         let mut buckets = split(keys, &ends);
         // The largest first, so that threads end at about the same time.
         buckets.sort_unstable_by_key(|bucket| std::cmp::Reverse(bucket.len()));
@@ -159,13 +167,18 @@ impl<W: Word> Keys<W> {
             while !progress.is_cancelled()
                 && let Some(bucket) = { buckets_alone.lock().expect("no panic").next() }
             {
-                worker.sort(bucket, digit.shift);
+                worker.sort(bucket, digit.shift, progress);
             }
         });
     }
 
-    /// Orders `keys` by `digit`, on all threads. Returns the end of each of its values.
-    fn partition(&mut self, keys: &mut [W], digit: Digit) -> Vec<usize> {
+    /// Orders `keys` by `digit`, on all threads. Returns the end of each of its values; none if cancelled.
+    fn partition(
+        &mut self,
+        keys: &mut [W],
+        digit: Digit,
+        progress: &Progress,
+    ) -> Option<Vec<usize>> {
         let stripe_words = keys.len().div_ceil(self.workers.len());
         let block_words = block_words::<W>(stripe_words, digit);
         let stripe_words = stripe_words.next_multiple_of(block_words);
@@ -175,10 +188,17 @@ impl<W: Word> Keys<W> {
             buffers.reset(digit.values(), block_words);
         }
         let stripes = keys.par_chunks_mut(stripe_words).zip(&mut buffers);
-        stripes.for_each(|(stripe, buffers)| buffers.distribute(&mut InPlace::new(stripe), digit));
+        stripes.for_each(|(stripe, buffers)| {
+            buffers.distribute(&mut InPlace::new(stripe), digit, progress);
+        });
+        if progress.is_cancelled() {
+            return None;
+        }
         let buffers: Vec<_> = buffers.into_iter().map(|buffers| &*buffers).collect();
-        self.permutation
-            .apply(keys, &buffers, stripe_words, digit, true)
+        let ends = self
+            .permutation
+            .apply(keys, &buffers, stripe_words, digit, progress, true);
+        (!progress.is_cancelled()).then_some(ends)
     }
 }
 
@@ -192,13 +212,13 @@ impl<W: Word> Worker<W> {
         }
     }
 
-    /// Sorts `keys`, which differ only in the lowest `bits` bits.
-    fn sort(&mut self, keys: &mut [W], mut bits: u32) {
-        if keys.len() < 2 || bits == 0 {
+    /// Sorts `keys`, which differ only in the lowest `bits` bits. Ends early if cancelled.
+    fn sort(&mut self, keys: &mut [W], mut bits: u32, progress: &Progress) {
+        if keys.len() < 2 || bits == 0 || progress.is_cancelled() {
             return;
         }
         if count::pays(keys.len(), bits) {
-            return count::sort(keys, bits, &mut self.counts);
+            return count::sort(keys, bits, &mut self.counts, progress);
         }
         if keys.len() <= leaf_words::<W>() {
             if self.leaf.len() < keys.len() {
@@ -210,21 +230,28 @@ impl<W: Word> Worker<W> {
         let digit = highest_digit::<W>(keys.len(), bits);
         let few = keys.iter().step_by(keys.len() / 64);
         if varying_bits(keys[0], few) <= digit.shift {
-            bits = varying_bits(keys[0], &*keys);
+            let pieces = keys.chunks(CHECKED_WORDS);
+            let pieces = pieces.take_while(|_| !progress.is_cancelled());
+            let varying = pieces.map(|piece| varying_bits(keys[0], piece));
+            bits = varying.max().unwrap_or(0);
             if bits <= digit.shift {
-                return self.sort(keys, bits);
+                return self.sort(keys, bits, progress);
             }
         }
         let block_words = block_words::<W>(keys.len(), digit);
         self.buffers.reset(digit.values(), block_words);
-        self.buffers.distribute(&mut InPlace::new(keys), digit);
+        self.buffers
+            .distribute(&mut InPlace::new(keys), digit, progress);
+        if progress.is_cancelled() {
+            return;
+        }
         let stripe_words = keys.len().next_multiple_of(block_words);
         let buffers = [&self.buffers];
         let ends = self
             .permutation
-            .apply(keys, &buffers, stripe_words, digit, false);
+            .apply(keys, &buffers, stripe_words, digit, progress, false);
         for bucket in split(keys, &ends) {
-            self.sort(bucket, digit.shift);
+            self.sort(bucket, digit.shift, progress);
         }
     }
 }
@@ -261,34 +288,45 @@ fn block_words<W>(stripe_words: usize, digit: Digit) -> usize {
     fair.clamp((256 / size_of::<W>()).min(most), most)
 }
 
-/// Whether `in_order` holds for all neighbours. Ends early at a failure.
-fn is_ordered<W: Word>(keys: &[W], in_order: impl Fn(&W, &W) -> bool + Sync) -> bool {
+/// Whether `in_order` holds for all neighbours. Ends early at a failure, and if cancelled.
+fn is_ordered<W: Word>(
+    keys: &[W],
+    progress: &Progress,
+    in_order: impl Fn(&W, &W) -> bool + Sync,
+) -> bool {
     const PIECE: usize = 1 << 12;
     let starts = (0..keys.len()).into_par_iter().step_by(PIECE);
     let pieces = starts.map(|start| &keys[start..(start + PIECE + 1).min(keys.len())]);
     // No early exit within a piece, so that many keys are compared at once.
     pieces.all(|piece| {
         let neighbours = piece.iter().zip(&piece[1..]);
-        neighbours.fold(true, |all, (before, after)| all & in_order(before, after))
+        !progress.is_cancelled()
+            && neighbours.fold(true, |all, (before, after)| all & in_order(before, after))
     })
 }
 
-/// Reverses the order, on all threads.
-fn reverse<W: Word>(keys: &mut [W]) {
-    const PIECE: usize = 1 << 16;
+/// Reverses the order, on all threads. Ends early if cancelled.
+fn reverse<W: Word>(keys: &mut [W], progress: &Progress) {
     let (front, back) = keys.split_at_mut(keys.len() / 2);
-    let pieces = front.par_chunks_mut(PIECE).zip(back.par_rchunks_mut(PIECE));
+    let front = front.par_chunks_mut(CHECKED_WORDS);
+    let pieces = front.zip(back.par_rchunks_mut(CHECKED_WORDS));
     pieces.for_each(|(front, back)| {
+        if progress.is_cancelled() {
+            return;
+        }
         let places = front.iter_mut().zip(back.iter_mut().rev());
         places.for_each(|(front, back)| std::mem::swap(front, back));
     });
 }
 
-/// The number of low bits in which any two of `keys` differ.
-fn varying_bits_on_all_threads<W: Word>(keys: &[W]) -> u32 {
+/// The number of low bits in which any two of `keys` differ; any number if cancelled.
+fn varying_bits_on_all_threads<W: Word>(keys: &[W], progress: &Progress) -> u32 {
     let Some(&first) = keys.first() else { return 0 };
-    let pieces = keys.par_chunks(1 << 16);
-    let bits = pieces.map(|piece| varying_bits(first, piece));
+    let pieces = keys.par_chunks(CHECKED_WORDS);
+    let bits = pieces.map(|piece| match progress.is_cancelled() {
+        true => 0,
+        false => varying_bits(first, piece),
+    });
     bits.max().unwrap_or(0)
 }
 

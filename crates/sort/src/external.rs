@@ -267,7 +267,13 @@ impl Sorter<'_> {
         let SortOptions {
             layout, key_type, ..
         } = self.options;
-        raw.parse(*layout, *key_type, self.input, columns)
+        raw.parse(
+            *layout,
+            *key_type,
+            self.input,
+            columns,
+            &self.options.progress,
+        )
     }
 
     pub(super) fn bytes_of<W: Word>(
@@ -333,13 +339,13 @@ impl Sorter<'_> {
                 if let Some(engine) = &mut engine {
                     columns.sort(&mut **engine)?;
                 }
-                self.options.progress.check()?;
-                Ok((EncodedRun::new(stamp, &columns, spare.take()), position))
+                let run = EncodedRun::new(stamp, &columns, spare.take(), &self.options.progress)?;
+                Ok((run, position))
             }
         };
         let write = |(run, position): (EncodedRun, Value)| {
             self.options.progress.check()?;
-            runs.push(&run, &position)?;
+            runs.push(&run, &position, &self.options.progress)?;
             spare.give(run.bytes);
             Ok(())
         };
@@ -391,7 +397,7 @@ impl Sorter<'_> {
                 if let Some(engine) = &mut engine {
                     task.merge(&runs.runs, &mut **engine, &mut merged, &mut part)?;
                 }
-                columns::restore(&mut merged.keys, self.options.key_type);
+                columns::restore(&mut merged.keys, self.options.key_type, progress)?;
                 Ok(self.bytes_of(&merged, 0..merged.len()))
             }
         };
@@ -402,7 +408,8 @@ impl Sorter<'_> {
         )?;
         let started = std::time::Instant::now();
         self.finish(streamed)?;
-        staged.commit()?;
+        staged.sync(progress)?;
+        staged.rename()?;
         times.output += started.elapsed();
         times.wall += started.elapsed();
         sync_folder(self.output);

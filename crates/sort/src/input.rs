@@ -171,7 +171,10 @@ impl Input {
         }
         let first_line = self.next_line;
         if self.layout == Layout::Text {
-            self.next_line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
+            for piece in bytes.chunks(PIECE_BYTES) {
+                progress.check()?;
+                self.next_line += memchr::memchr_iter(b'\n', piece).count() as u64;
+            }
         }
         Ok(Some(RawChunk {
             bytes,
@@ -199,42 +202,60 @@ impl RawChunk {
     /// Parses the bytes into records, which replace those in `columns`, on all threads. Returns the buffer.
     ///
     /// # Errors
-    /// A line is not a record.
+    /// A line is not a record; [`Error::Cancelled`].
     pub(super) fn parse<W: Word>(
         self,
         layout: Layout,
         key_type: KeyType,
         path: &Path,
         columns: &mut Columns<W>,
+        progress: &Progress,
     ) -> Result<Vec<u8>> {
         columns.clear();
         match layout {
-            Layout::Binary => columns.append_records(key_type, &self.bytes),
+            Layout::Binary => {
+                let record_bytes = key_type.bytes() * (1 + usize::from(columns.pairs));
+                columns.reserve(self.bytes.len() / record_bytes);
+                for piece in self.bytes.chunks(SHARE_BYTES * record_bytes) {
+                    progress.check()?;
+                    columns.append_records(key_type, piece);
+                }
+            }
             Layout::Text => {
                 let lines = Lines { key_type, path };
                 let pairs = columns.pairs;
-                let shares: Vec<Columns<W>> = shares(&self.bytes, self.first_line)
+                let shares: Vec<Columns<W>> = shares(&self.bytes, self.first_line, progress)?
                     .into_par_iter()
                     .map(|(text, line)| {
+                        progress.check()?;
                         let mut columns = Columns::new(pairs);
                         W::parse(&lines, text, line, &mut columns)?;
                         Ok(columns)
                     })
                     .collect::<Result<_>>()?;
                 for share in &shares {
+                    progress.check()?;
                     columns.append(share, 0..share.len());
                 }
             }
         }
-        columns::order(&mut columns.keys, key_type);
+        columns::order(&mut columns.keys, key_type, progress)?;
         Ok(self.bytes)
     }
 }
 
 /// Cuts a text at line ends into shares. Each has the number of its first line.
-fn shares(text: &[u8], first_line: u64) -> Vec<(&[u8], u64)> {
+///
+/// # Errors
+/// [`Error::Cancelled`].
+fn shares<'a>(
+    text: &'a [u8],
+    first_line: u64,
+    progress: &Progress,
+) -> Result<Vec<(&'a [u8], u64)>> {
     let (mut shares, mut left, mut line) = (Vec::new(), text, first_line);
     while !left.is_empty() {
+        progress.check()?;
         let end = match left.get(SHARE_BYTES..) {
             Some(rest) => memchr::memchr(b'\n', rest).map_or(left.len(), |at| SHARE_BYTES + at + 1),
             None => left.len(),
@@ -244,7 +265,7 @@ fn shares(text: &[u8], first_line: u64) -> Vec<(&[u8], u64)> {
         line += memchr::memchr_iter(b'\n', share).count() as u64;
         left = rest;
     }
-    shares
+    Ok(shares)
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Error + Copy {

@@ -78,8 +78,8 @@ pub trait Sort: Send {
     /// Engines keep this memory for the next call, separately for every kind of items.
     fn scratch_bytes(&self, items: Items, count: u64) -> u64;
 
-    /// Lets calls end early once `progress` is cancelled, with the items in any order. An engine may ignore this and
-    /// always finish its calls.
+    /// Lets calls end early once `progress` is cancelled; the slices then hold no useful items. An engine may ignore this
+    /// and always finish its calls.
     fn follow(&mut self, _progress: &Progress) {}
 
     /// The most items that can be sorted in one call.

@@ -158,6 +158,7 @@ mod tests {
     use super::super::{Cpu, KeyType};
     use super::*;
     use proptest::prelude::*;
+    use tokapi_storage::progress::Progress;
     use tokapi_storage::scratch::{Job, Scratch, ScratchOptions};
 
     proptest! {
@@ -190,9 +191,11 @@ mod tests {
                     number += 1;
                 }
                 all.append(&chunk, 0..length);
-                columns::order(&mut chunk.keys, KeyType::U32);
+                let progress = &Progress::new();
+                columns::order(&mut chunk.keys, KeyType::U32, progress).unwrap();
                 chunk.sort(&mut Cpu::new()).unwrap();
-                runs.push(EncodedRun::new(scratch.stamp(), &chunk, Vec::new()).write(&scratch, true).unwrap());
+                let run = EncodedRun::new(scratch.stamp(), &chunk, Vec::new(), progress).unwrap();
+                runs.push(run.write(&scratch, true, progress).unwrap());
             }
             let mut found = Columns::<u32>::new(true);
             let (mut merged, mut part) = (Columns::new(true), Columns::new(true));

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::columns::{Columns, Word};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::Scratch;
 use tokapi_storage::scratch::frames;
 use tokapi_storage::scratch::frames::{FRAME_BYTES, FrameFile, HEADER_BYTES};
@@ -25,7 +26,15 @@ pub(super) struct EncodedRun {
 
 impl EncodedRun {
     /// Encodes sorted records for the job of `stamp`. Reuses the memory of `bytes`.
-    pub(super) fn new<W: Word>(stamp: u64, sorted: &Columns<W>, mut bytes: Vec<u8>) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`](tokapi_storage::error::Error::Cancelled).
+    pub(super) fn new<W: Word>(
+        stamp: u64,
+        sorted: &Columns<W>,
+        mut bytes: Vec<u8>,
+        progress: &Progress,
+    ) -> Result<Self> {
         let record_bytes = Columns::<W>::record_bytes(sorted.pairs);
         let frame_count = sorted.len().div_ceil(FRAME_RECORDS);
         let size = sorted.len() * record_bytes + frame_count * (FRAME_BYTES + W::BYTES);
@@ -33,6 +42,7 @@ impl EncodedRun {
         bytes.reserve_exact(size + 64);
         bytes.extend_from_slice(&frames::header(stamp));
         for from in (0..sorted.len()).step_by(FRAME_RECORDS) {
+            progress.check()?;
             let to = sorted.len().min(from + FRAME_RECORDS);
             frames::push(stamp, 0, &mut bytes, |bytes| {
                 sorted.push_bytes(from..to, bytes)
@@ -43,15 +53,23 @@ impl EncodedRun {
                 bytes.extend_from_slice(bytemuck::bytes_of(key));
             }
         });
-        EncodedRun {
+        Ok(EncodedRun {
             bytes,
             records: sorted.len() as u64,
-        }
+        })
     }
 
     /// Writes the run to scratch, and waits until it is on disk.
-    pub(super) fn write<W: Word>(&self, scratch: &Scratch, pairs: bool) -> Result<SortedRun<W>> {
-        let file = scratch.write("run", &self.bytes, None)?;
+    ///
+    /// # Errors
+    /// Scratch cannot be written; `progress` is cancelled.
+    pub(super) fn write<W: Word>(
+        &self,
+        scratch: &Scratch,
+        pairs: bool,
+        progress: &Progress,
+    ) -> Result<SortedRun<W>> {
+        let file = scratch.write("run", &self.bytes, None, progress)?;
         SortedRun::open(file, self.records, pairs)
     }
 }

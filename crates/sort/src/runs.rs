@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::columns::Word;
 use super::run::{EncodedRun, SortedRun};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::{Job, Scratch, ScratchOptions};
 
 /// The runs of a job on scratch.
@@ -62,9 +63,14 @@ impl<W: Word> Runs<W> {
     /// Adds a run; the next chunk begins at `position`.
     ///
     /// # Errors
-    /// Scratch cannot be written.
-    pub(super) fn push(&mut self, run: &EncodedRun, position: &Value) -> Result<()> {
-        let run = run.write(&self.scratch, self.pairs)?;
+    /// Scratch cannot be written; `progress` is cancelled.
+    pub(super) fn push(
+        &mut self,
+        run: &EncodedRun,
+        position: &Value,
+        progress: &Progress,
+    ) -> Result<()> {
+        let run = run.write(&self.scratch, self.pairs, progress)?;
         let entry = json!({"run": run.entry(), "position": position});
         self.scratch.append(&entry)?;
         self.runs.push(run);

@@ -43,10 +43,10 @@ impl Sorter<'_> {
         self.check_unchanged(job)?;
         let keys: &mut [W] = bytemuck::cast_slice_mut(&mut memory);
         let read = started.elapsed();
-        columns::order(keys, self.options.key_type);
+        columns::order(keys, self.options.key_type, progress)?;
         W::sort_keys(&mut *self.engine()?, keys)?;
         progress.check()?;
-        columns::restore(keys, self.options.key_type);
+        columns::restore(keys, self.options.key_type, progress)?;
         let computed = started.elapsed();
         progress.begin(Stage::Writing, size as u64);
         let mut staged = Staged::create(self.output)?;
@@ -55,7 +55,8 @@ impl Sorter<'_> {
             self.write(&mut streamed, bytes)?;
         }
         self.finish(streamed)?;
-        staged.commit()?;
+        staged.sync(progress)?;
+        staged.rename()?;
         Ok(sorted(
             size / W::BYTES,
             size,
@@ -83,7 +84,7 @@ impl Sorter<'_> {
         let mut engine = self.engine()?;
         columns.sort(&mut *engine)?;
         progress.check()?;
-        columns::restore(&mut columns.keys, self.options.key_type);
+        columns::restore(&mut columns.keys, self.options.key_type, progress)?;
         drop(engine);
         let computed = started.elapsed();
         progress.begin(Stage::Writing, size as u64);
@@ -94,7 +95,8 @@ impl Sorter<'_> {
             self.write(&mut streamed, &self.bytes_of(&columns, from..to))?;
         }
         self.finish(streamed)?;
-        staged.commit()?;
+        staged.sync(progress)?;
+        staged.rename()?;
         Ok(sorted(
             columns.len(),
             size,

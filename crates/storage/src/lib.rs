@@ -4,6 +4,7 @@
 pub mod apart;
 pub mod bits;
 pub mod compress;
+pub mod disk;
 pub mod error;
 #[doc(hidden)]
 pub mod guard;
@@ -12,6 +13,7 @@ pub mod paths;
 pub mod pipeline;
 pub mod prefetch;
 pub mod progress;
+pub mod quicksort;
 pub mod ranks;
 pub mod scratch;
 pub mod strings;

@@ -9,6 +9,7 @@ use crate::formula::Bm25;
 use crate::output::{Order, Output, Target};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::ScratchOptions;
 use tokapi_text::corpus::{Corpus, CorpusOptions};
 
@@ -71,7 +72,7 @@ fn flipped_bits_are_always_found() {
         }
         fs::write(path, &bad).unwrap();
         let order = [Order::Term, Order::Document][trial % 2];
-        let opened = DocumentTable::open(&external.runs, u64::MAX);
+        let opened = DocumentTable::open(&external.runs, u64::MAX, &Progress::new());
         let written = write(&external, folder.path(), order);
         let error = opened.map(drop).and(written).err();
         let found = matches!(error, Some(Error::Damaged { .. }));
@@ -111,8 +112,8 @@ fn a_table_on_scratch_gives_the_same_documents() {
     let folder = tempfile::tempdir().unwrap();
     let external = external(folder.path(), &documents(500, |n| n * 7));
     let all = external.statistics.documents as usize;
-    let memory = DocumentTable::open(&external.runs, u64::MAX).unwrap();
-    let scratch = DocumentTable::open(&external.runs, 0).unwrap();
+    let memory = DocumentTable::open(&external.runs, u64::MAX, &Progress::new()).unwrap();
+    let scratch = DocumentTable::open(&external.runs, 0, &Progress::new()).unwrap();
     for step in [1, 2, 97, 499] {
         let fetch = |table: &DocumentTable| -> Documents {
             table.fetch(all / step, (0..all).step_by(step)).unwrap()
@@ -129,7 +130,7 @@ fn a_table_on_scratch_gives_the_same_documents() {
 fn repeated_ids_are_found_in_any_number_of_passes() {
     let folder = tempfile::tempdir().unwrap();
     let external = external(folder.path(), &documents(400, |n| n));
-    let table = DocumentTable::open(&external.runs, u64::MAX).unwrap();
+    let table = DocumentTable::open(&external.runs, u64::MAX, &Progress::new()).unwrap();
     let other = tempfile::tempdir().unwrap();
     let text = documents(400, |n| if n % 10 == 9 { n - 9 } else { n });
     for memory_bytes in [1 << 20, 1600, 100, 1] {

@@ -56,7 +56,7 @@ fn write_memory(
     let progress = collection.progress().clone();
     let merged = collection.merge()?;
     let mut note = PartNote::default();
-    let documents = write_documents(folder, first, &mut note, || {
+    let documents = write_documents(folder, first, &mut note, &progress, || {
         let mut batch = Some(&merged.documents);
         move || Ok(batch.take())
     })?;
@@ -148,11 +148,13 @@ impl CodedDocuments {
     }
 }
 
-/// Writes documents from an iterator of batches, which can be started twice.
+/// Writes documents from an iterator of batches, which can be started twice, until `progress` is
+/// cancelled.
 pub(crate) fn write_documents<D, B>(
     folder: &Path,
     first: u64,
     note: &mut PartNote,
+    progress: &Progress,
     batches: impl Fn() -> B,
 ) -> Result<CodedDocuments>
 where
@@ -164,7 +166,7 @@ where
     let mut next = batches();
     while let Some(batch) = next()? {
         let batch = batch.borrow();
-        writer.push(batch)?;
+        writer.push(batch, progress)?;
         for &length in &batch.lengths {
             (least, most) = (least.min(length), most.max(length));
         }
@@ -177,8 +179,10 @@ where
     let mut lengths = Vec::with_capacity(note.documents as usize);
     let mut next = batches();
     while let Some(batch) = next()? {
-        let batch = batch.borrow();
-        lengths.extend(batch.lengths.iter().map(|&length| codes.code(length)));
+        for piece in batch.borrow().lengths.chunks(BATCH_DOCUMENTS) {
+            progress.check()?;
+            lengths.extend(piece.iter().map(|&length| codes.code(length)));
+        }
     }
     Ok(CodedDocuments {
         codes,
@@ -251,7 +255,7 @@ fn write_external(
     first: u64,
 ) -> Result<(PartNote, StageTimes)> {
     let mut note = PartNote::default();
-    let documents = write_documents(folder, first, &mut note, || {
+    let documents = write_documents(folder, first, &mut note, external.progress(), || {
         external.document_batches(BATCH_DOCUMENTS)
     })?;
     let (times, counted) = write_tasks(external, &layout::TEXT, folder, &documents, &mut note)?;

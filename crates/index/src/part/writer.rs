@@ -8,6 +8,7 @@ use super::file::PageWriter;
 use super::layout::{self, ListFiles, ListPlace, PartFile, ShardHeader};
 use super::note::PartNote;
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 use tokapi_storage::{bits, varint};
 
@@ -230,8 +231,13 @@ impl DocumentsWriter {
     /// Adds documents.
     ///
     /// # Errors
-    /// Some documents have ids and others do not, and earlier documents have taken the first numbers.
-    pub fn push(&mut self, documents: &tokapi_weigh::collection::Documents) -> Result<()> {
+    /// Some documents have ids and others do not, and earlier documents have taken the first numbers; `progress` is
+    /// cancelled.
+    pub fn push(
+        &mut self,
+        documents: &tokapi_weigh::collection::Documents,
+        progress: &Progress,
+    ) -> Result<()> {
         if self.first > 0 && documents.some_numbered && !documents.numbered {
             return Err(Error::Usage(
                 "some of the new documents have an id and others have none; give all of them ids, or add those without \
@@ -243,6 +249,7 @@ impl DocumentsWriter {
             .write(bytemuck::cast_slice(&documents.lengths))?;
         self.buffer.clear();
         for (id, &length) in documents.ids.iter().zip(&documents.lengths) {
+            progress.check()?;
             if self.count.is_multiple_of(layout::GROUP_IDS) {
                 self.groups.push(self.ids.at() + self.buffer.len() as u64);
             }

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::graph::Graph;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::{Progress, Stage};
+use tokapi_storage::quicksort;
 
 /// Maximum number of documents that are not split further. With 32, terms and lists have the same
 /// size within 0.03% on the text of `benches/search/reorder`, and the processor time falls to
@@ -23,6 +24,8 @@ const LEAF_DOCUMENTS: usize = 16;
 const ROUNDS: usize = 20;
 /// Minimum size of a graph whose terms several threads process.
 const LARGE: usize = 1 << 16;
+/// Number of terms between two tests for cancellation.
+const CHECKED: usize = 1 << 16;
 
 /// Computes the new order of the documents of `graph` on the current thread pool.
 ///
@@ -55,26 +58,31 @@ struct Bisection<'a> {
 }
 
 impl Bisection<'_> {
-    /// Writes the documents of `graph` in their new order, or in any order after a cancellation;
-    /// `levels` remain.
+    /// Writes the documents of `graph` in their new order; `levels` remain. After a cancellation,
+    /// some are not written.
     fn order(&self, graph: Graph, levels: u64, order: &mut [u32]) {
         let count = graph.documents.len();
-        let is_cancelled = self.progress.is_cancelled();
-        if is_cancelled || count <= LEAF_DOCUMENTS || graph.terms.is_empty() {
+        if self.progress.is_cancelled() {
+            return;
+        }
+        if count <= LEAF_DOCUMENTS || graph.terms.is_empty() {
             order.copy_from_slice(&graph.documents);
             self.progress.add(levels * count as u64);
             return;
         }
-        let mut halves = Halves::new(&graph);
+        let mut halves = Halves::new(&graph, self.progress);
         for _ in 0..ROUNDS {
             if !halves.exchange(&graph, self.logs, self.progress) {
                 break;
             }
         }
         let (left, right) = rayon::join(
-            || halves.graph(&graph, LEFT),
-            || halves.graph(&graph, RIGHT),
+            || halves.graph(&graph, LEFT, self.progress),
+            || halves.graph(&graph, RIGHT, self.progress),
         );
+        if self.progress.is_cancelled() {
+            return;
+        }
         drop((graph, halves));
         self.progress.add(count as u64);
         let (first, second) = order.split_at_mut(left.documents.len());
@@ -106,18 +114,20 @@ struct Halves {
 }
 
 impl Halves {
-    /// Splits the documents in their given order.
-    fn new(graph: &Graph) -> Self {
+    /// Splits the documents in their given order. After a cancellation, degrees are arbitrary.
+    fn new(graph: &Graph, progress: &Progress) -> Self {
         let count = graph.documents.len();
         let left = count / 2;
         let mut degrees = vec![[0; 2]; graph.term_count];
         let (of_left, of_right) = graph.terms.split_at(graph.offsets[left]);
-        of_left
-            .iter()
-            .for_each(|&term| degrees[term as usize][LEFT] += 1);
-        of_right
-            .iter()
-            .for_each(|&term| degrees[term as usize][RIGHT] += 1);
+        for (side, terms) in [(LEFT, of_left), (RIGHT, of_right)] {
+            let pieces = terms.chunks(CHECKED);
+            for piece in pieces.take_while(|_| !progress.is_cancelled()) {
+                piece
+                    .iter()
+                    .for_each(|&term| degrees[term as usize][side] += 1);
+            }
+        }
         let side = |place| if place < left { LEFT } else { RIGHT } as u8;
         Halves {
             sides: (0..count).map(side).collect(),
@@ -130,28 +140,39 @@ impl Halves {
     /// Swaps pairs of documents between the sides, those with the highest gain first. Returns
     /// whether any pair was swapped; none after a cancellation.
     fn exchange(&mut self, graph: &Graph, logs: &[f64], progress: &Progress) -> bool {
+        if progress.is_cancelled() {
+            return false;
+        }
         self.find_gains(graph, logs);
         let (mut left, mut right) = self.gains_of_documents(graph, progress);
         if progress.is_cancelled() {
             return false;
         }
         let by_gain = |a: &Gain, b: &Gain| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        match graph.terms.len() > LARGE {
+        let sorted = match graph.terms.len() > LARGE {
             true => {
-                rayon::join(
-                    || left.par_sort_unstable_by(by_gain),
-                    || right.par_sort_unstable_by(by_gain),
+                let (left, right) = rayon::join(
+                    || quicksort::par_sort_by(&mut left, &by_gain, progress),
+                    || quicksort::par_sort_by(&mut right, &by_gain, progress),
                 );
+                left.and(right)
             }
             false => {
                 left.sort_unstable_by(by_gain);
                 right.sort_unstable_by(by_gain);
+                Ok(())
             }
+        };
+        if sorted.is_err() {
+            return false;
         }
         let pairs = left.iter().zip(&right);
         let pairs = pairs.take_while(|(left, right)| left.0 + right.0 > 0.0);
         let mut any = false;
         for (&(_, left), &(_, right)) in pairs {
+            if progress.is_cancelled() {
+                return false;
+            }
             self.change_side(graph, left as usize);
             self.change_side(graph, right as usize);
             any = true;
@@ -218,8 +239,8 @@ impl Halves {
     }
 
     /// The graph of a half. It leaves out terms that occur in fewer than two of its documents, or
-    /// in all of them.
-    fn graph(&self, graph: &Graph, side: usize) -> Graph {
+    /// in all of them. After a cancellation, it lacks documents.
+    fn graph(&self, graph: &Graph, side: usize, progress: &Progress) -> Graph {
         let count = self.counts[side];
         let (mut term_count, mut edges) = (0, 0);
         let number = |degrees: &[u32; 2]| {
@@ -242,6 +263,9 @@ impl Halves {
         };
         half.offsets.push(0);
         for (place, &document) in graph.documents.iter().enumerate() {
+            if progress.is_cancelled() {
+                break;
+            }
             if usize::from(self.sides[place]) == side {
                 let terms = graph.terms_of(place).iter();
                 let numbers = terms.map(|&term| numbers[term as usize]);

@@ -26,7 +26,7 @@ pub(super) fn write(
     note: &mut PartNote,
     progress: &Progress,
 ) -> Result<CodedDocuments> {
-    build::write_documents(folder, 0, note, || {
+    build::write_documents(folder, 0, note, progress, || {
         let mut records = None;
         let mut order = permutation.order.iter();
         move || {

@@ -43,7 +43,7 @@ impl Graph {
     /// # Errors
     /// There is too little memory for any term; the part cannot be read.
     pub fn new(part: &Part, how: &Reordering) -> Result<Self> {
-        let terms = Terms::new(part, how.memory.reordering_bytes())?;
+        let terms = Terms::new(part, how.memory.reordering_bytes(), &how.progress)?;
         log::info!(
             "graph: {} terms with a df of at least {}",
             terms.numbers.len(),
@@ -127,10 +127,11 @@ struct Terms {
 
 impl Terms {
     /// The most frequent terms of `part` whose graph takes at most `most_bytes`.
-    fn new(part: &Part, most_bytes: u64) -> Result<Self> {
+    fn new(part: &Part, most_bytes: u64, progress: &Progress) -> Result<Self> {
         let lists = &part.lists;
         let mut terms_of_df: BTreeMap<u64, u64> = BTreeMap::new();
         for shard in 0..lists.shard_count() {
+            progress.check()?;
             for df in lists.dfs_of_shard(shard)? {
                 *terms_of_df.entry(df).or_default() += 1;
             }
@@ -153,6 +154,7 @@ impl Terms {
         }
         let mut numbers = Vec::with_capacity(count as usize);
         for shard in 0..lists.shard_count() {
+            progress.check()?;
             for df in lists.dfs_of_shard(shard)? {
                 if let Some(next) = next_of_df.get_mut(&df) {
                     numbers.push(*next);
@@ -185,10 +187,10 @@ impl Terms {
                 let Some(&number) = numbers.next() else {
                     return Ok(());
                 };
-                progress.check()?;
                 let mut cursor = Cursor::new(&found)?;
                 let first = cursor.block_of(range.start, 0);
                 for block in first..cursor.block_count() {
+                    progress.check()?;
                     if cursor.first_possible(block) >= range.end {
                         break;
                     }
@@ -240,13 +242,14 @@ mod tests {
         let index = Index::open(&path).unwrap();
         let part = &index.parts()[0];
 
-        let all = Terms::new(part, 1 << 30).unwrap();
+        let progress = &Progress::new();
+        let all = Terms::new(part, 1 << 30, progress).unwrap();
         assert_eq!((all.least, all.numbers.len()), (8, 125));
         let documents = DOCUMENT_BYTES * 1000;
         let frequent: u64 = (1..=10)
             .map(|n| 1000 / n * POSTING_BYTES + TERM_BYTES)
             .sum();
-        let some = Terms::new(part, documents + frequent).unwrap();
+        let some = Terms::new(part, documents + frequent, progress).unwrap();
         assert_eq!((some.least, some.numbers.len()), (100, 10));
         let mut seen = Vec::new();
         let each = some.each(
@@ -265,7 +268,10 @@ mod tests {
             frequent.map(move |term| (document, term - 1))
         });
         assert!(expected.eq(seen));
-        let error = Terms::new(part, documents).err().unwrap().to_string();
+        let error = Terms::new(part, documents, progress)
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("give a larger budget"), "{error}");
     }
 }

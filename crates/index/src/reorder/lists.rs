@@ -9,6 +9,8 @@ use crate::part::cursor::Cursor;
 use crate::part::lists::{Found, Lists};
 use crate::walk::PostingSource;
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
+use tokapi_storage::quicksort;
 
 /// Minimum number of postings of a list that several threads sort.
 const LONG: usize = 1 << 16;
@@ -19,6 +21,7 @@ pub(super) struct ReorderedLists<'a> {
     lists: &'a Lists,
     places: &'a [u32],
     pool: &'a ThreadPool,
+    progress: &'a Progress,
     /// The next shard.
     shard: usize,
     terms: IntoIter<(Vec<u8>, Vec<u64>)>,
@@ -28,11 +31,17 @@ pub(super) struct ReorderedLists<'a> {
 
 impl<'a> ReorderedLists<'a> {
     /// Renumbers the documents of `lists` by `places`.
-    pub fn new(lists: &'a Lists, places: &'a [u32], pool: &'a ThreadPool) -> Self {
+    pub fn new(
+        lists: &'a Lists,
+        places: &'a [u32],
+        pool: &'a ThreadPool,
+        progress: &'a Progress,
+    ) -> Self {
         ReorderedLists {
             lists,
             places,
             pool,
+            progress,
             shard: 0,
             terms: Vec::new().into_iter(),
             rest: Vec::new().into_iter(),
@@ -52,6 +61,7 @@ impl<'a> ReorderedLists<'a> {
         let mut postings = Vec::new();
         let mut cursor = Cursor::new(found)?;
         for block in 0..cursor.block_count() {
+            self.progress.check()?;
             cursor.go_to_block(block);
             let (documents, tfs) = cursor.postings()?;
             for (&document, &tf) in documents.iter().zip(tfs) {
@@ -61,7 +71,7 @@ impl<'a> ReorderedLists<'a> {
             }
         }
         match postings.len() > LONG {
-            true => postings.par_sort_unstable(),
+            true => quicksort::par_sort_by(&mut postings, &Ord::cmp, self.progress)?,
             false => postings.sort_unstable(),
         }
         let ascend = postings

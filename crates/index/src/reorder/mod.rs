@@ -43,7 +43,7 @@ pub(crate) fn write(part: &Part, folder: &Path, how: &Reordering) -> Result<Part
     let most_bytes = how.memory.reordering_bytes();
     let documents = documents::write(part, &permutation, most_bytes, folder, &mut note, progress)?;
     let stages = how.memory.encoding_stages(how.threads, 0, true);
-    let lists = ReorderedLists::new(&part.lists, &permutation.places, &pool);
+    let lists = ReorderedLists::new(&part.lists, &permutation.places, &pool, progress);
     let passed = |postings| {
         progress.add(postings);
         progress.check()
@@ -93,7 +93,7 @@ fn write_fields(
         return Ok(());
     };
     let documents = CodedDocuments::without_lengths(note.documents);
-    let lists = ReorderedLists::new(fields, &permutation.places, pool);
+    let lists = ReorderedLists::new(fields, &permutation.places, pool, progress);
     let passed = |_| progress.check();
     build::write_source(
         lists,

@@ -1,13 +1,12 @@
 //! The permutation of the documents of a part.
 
-use rayon::prelude::*;
-
 use super::bisect;
 use super::graph::Graph;
 use super::options::{Reorder, Reordering};
 use crate::part::Part;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Stage;
+use tokapi_storage::quicksort;
 use tokapi_storage::strings::Strings;
 
 /// Bytes of memory a document takes while ids are sorted, besides its id: the offset of the id,
@@ -60,6 +59,7 @@ fn by_id(part: &Part, how: &Reordering) -> Result<Vec<u32>> {
     }
     let id = |document: u32| ids.get(document as usize);
     let mut documents: Vec<u32> = (0..part.documents()).collect();
-    documents.par_sort_unstable_by(|&a, &b| id(a).cmp(id(b)).then(a.cmp(&b)));
+    let by_id = |&a: &u32, &b: &u32| id(a).cmp(id(b)).then(a.cmp(&b));
+    quicksort::par_sort_by(&mut documents, &by_id, &how.progress)?;
     Ok(documents)
 }

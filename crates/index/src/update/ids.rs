@@ -9,6 +9,7 @@ use crate::walk::Renumbered;
 use tokapi_storage::error::Result;
 use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
+use tokapi_storage::quicksort;
 use tokapi_storage::strings::Strings;
 
 /// Maximum number of ids sought at a time. With a smaller number, the ids of the index are read
@@ -71,11 +72,17 @@ impl IdSet {
     }
 
     /// Passes every document of `part` that is not deleted and has one of the ids to `each`, with
-    /// the number of the id.
-    pub fn each_in(&self, part: &Part, mut each: impl FnMut(u32, u32)) -> Result<()> {
+    /// the number of the id, until `progress` is cancelled.
+    pub fn each_in(
+        &self,
+        part: &Part,
+        progress: &Progress,
+        mut each: impl FnMut(u32, u32),
+    ) -> Result<()> {
         let live = Renumbered::all(std::slice::from_ref(part))?.remove(0);
         let mut ids = part.ids(0..part.documents())?;
         while let Some((document, id)) = ids.next()? {
+            progress.check()?;
             if let Some(number) = self.number(id)
                 && live.of(document).is_some()
             {
@@ -122,8 +129,7 @@ pub(super) fn ids_of(
             }
         }
         for (part, (_, old)) in parts.iter().zip(&mut known.old) {
-            progress.check()?;
-            ids.each_in(part, |document, number| {
+            ids.each_in(part, progress, |document, number| {
                 known.new.push(from + number);
                 old.push(document);
             })?;
@@ -132,7 +138,7 @@ pub(super) fn ids_of(
         // says.
         from = from.saturating_add((ids.len() as u32).max(1));
     }
-    known.new.sort_unstable();
+    quicksort::sort_by(&mut known.new, &Ord::cmp, progress)?;
     Ok(known)
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn write(
             next_batch(parts, numbers, &mut part, &mut from)
         }
     };
-    let documents = build::write_documents(folder, 0, &mut note, batches)?;
+    let documents = build::write_documents(folder, 0, &mut note, progress, batches)?;
     let walk = Walk::new(parts.iter().map(|part| &part.lists), &numbers)?;
     let (text, stages) = (&layout::TEXT, memory.encoding_stages(threads, 0, true));
     let passed = |postings| {

@@ -227,13 +227,15 @@ impl IndexWriter {
     /// exist.
     ///
     /// # Errors
-    /// No document has one of the ids, and nothing was deleted; files cannot be read or written.
+    /// No document has one of the ids, and nothing was deleted; files cannot be read or written;
+    /// the deletion is cancelled.
     pub fn delete(
         &mut self,
         ids: impl IntoIterator<Item: AsRef<str>>,
         missing: Missing,
     ) -> Result<Deletion> {
         let shared = Arc::clone(&self.shared);
+        let progress = self.progress();
         let mut manifest = shared.manifest();
         let mut next = manifest.clone();
         let parts = shared.open_parts(&next)?;
@@ -247,7 +249,7 @@ impl IndexWriter {
             }
             let mut is_known = vec![false; set.len()];
             for (part, (_, found)) in parts.iter().zip(&mut found) {
-                set.each_in(part, |document, number| {
+                set.each_in(part, &progress, |document, number| {
                     is_known[number as usize] = true;
                     found.push(document);
                 })?;

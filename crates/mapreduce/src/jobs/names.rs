@@ -130,6 +130,7 @@ impl<'a> NamesWriter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokapi_storage::progress::Progress;
 
     #[test]
     fn numbers_go_by_order_in_memory_and_on_scratch() {
@@ -139,6 +140,7 @@ mod tests {
                 let room = Room {
                     memory_bytes,
                     scratch: scratch.path().to_path_buf(),
+                    progress: Progress::new(),
                 };
                 let mut writer = NamesWriter::new(&room);
                 let name = |n: u32| format!("n{:05}", 2 * n);

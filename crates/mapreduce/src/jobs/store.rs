@@ -276,6 +276,7 @@ impl StoredWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokapi_storage::progress::Progress;
 
     #[test]
     fn documents_come_back_from_memory_and_from_scratch() {
@@ -305,6 +306,7 @@ mod tests {
             let room = Room {
                 memory_bytes,
                 scratch: scratch.path().to_path_buf(),
+                progress: Progress::new(),
             };
             let mut writer = DocumentWriter::new(&room);
             for n in 0..count {

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use hashbrown::HashMap;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Document, DocumentPlace, Records, Room, codec};
 use super::store::{DocumentStore, DocumentWriter};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
+use tokapi_storage::quicksort;
 use tokapi_storage::strings::Strings;
 use tokapi_text::corpus::{OnError, Skipped};
 use tokapi_weigh::collection::repeated_id;
@@ -82,6 +83,7 @@ impl DocumentTable {
         let mut documents = DocumentTableWriter::new(room);
         let (mut firsts, mut any_id) = (Vec::new(), false);
         for note in notes {
+            room.progress.check()?;
             let note = note?;
             firsts.push(documents.store.count()?);
             any_id |= !note.ids.is_empty();
@@ -122,7 +124,7 @@ impl DocumentTable {
         on_error: OnError,
         room: &Room,
     ) -> Result<()> {
-        for (repeat, of) in self.repeated(room.memory_bytes / 2)? {
+        for (repeat, of) in self.repeated(room.memory_bytes / 2, &room.progress)? {
             let (mut id, mut terms) = (String::new(), 0);
             self.store.fetch([repeat], |found, length| {
                 id = String::from_utf8_lossy(found).into_owned();
@@ -148,7 +150,10 @@ impl DocumentTable {
     ///
     /// The ids are hashed. Each pass handles one range of hashes; `memory_bytes` determines the
     /// number of passes.
-    fn repeated(&self, memory_bytes: u64) -> Result<Vec<(u32, u32)>> {
+    ///
+    /// # Errors
+    /// The scratch file cannot be read; `progress` is cancelled.
+    fn repeated(&self, memory_bytes: u64, progress: &Progress) -> Result<Vec<(u32, u32)>> {
         // Fewer than 2^32: they were counted.
         let documents = self.store.len() as u32;
         let needed = u64::from(documents) * HASHED_BYTES;
@@ -160,6 +165,7 @@ impl DocumentTable {
             let mut hashed: Vec<(u64, u32)> = Vec::with_capacity(share + share / 16);
             let mut number = 0;
             self.store.fetch(0..documents, |id, _| {
+                progress.check()?;
                 let hash = codec::hash(id);
                 if hash % passes == pass {
                     hashed.push((hash, number));
@@ -167,13 +173,16 @@ impl DocumentTable {
                 number += 1;
                 Ok(())
             })?;
-            hashed.par_sort_unstable();
+            quicksort::par_sort_by(&mut hashed, &Ord::cmp, progress)?;
             let same_hash = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0;
-            for group in hashed.chunk_by(same_hash).filter(|group| group.len() > 1) {
-                self.same_ids(group, &mut repeated)?;
+            for group in hashed.chunk_by(same_hash) {
+                progress.check()?;
+                if group.len() > 1 {
+                    self.same_ids(group, &mut repeated)?;
+                }
             }
         }
-        repeated.sort_unstable();
+        quicksort::sort_by(&mut repeated, &Ord::cmp, progress)?;
         Ok(repeated)
     }
 

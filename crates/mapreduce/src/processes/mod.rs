@@ -395,7 +395,11 @@ impl Runner for Processes {
     }
 
     fn room(&self) -> Room {
-        self.settings.threads(&self.scratch).room()
+        let room = self.settings.threads(&self.scratch).room();
+        Room {
+            progress: self.progress.clone(),
+            ..room
+        }
     }
 
     fn progress(&self) -> &Progress {

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::word::Word;
+use tokapi_storage::progress::Progress;
 
 /// The most bits for counting: 512 KiB of counters stay in the second-level cache.
 const MAX_BITS: u32 = 16;
@@ -15,29 +16,53 @@ pub(super) fn pays(count: usize, bits: u32) -> bool {
     bits <= MAX_BITS && count >= 1 << bits
 }
 
-/// Sorts keys that differ only in the lowest `bits` bits, on this thread.
-pub(super) fn sort<W: Word>(keys: &mut [W], bits: u32, counts: &mut Vec<usize>) {
+/// Sorts keys that differ only in the lowest `bits` bits, on this thread. Ends early if cancelled.
+pub(super) fn sort<W: Word>(
+    keys: &mut [W],
+    bits: u32,
+    counts: &mut Vec<usize>,
+    progress: &Progress,
+) {
     counts.clear();
     counts.resize(1 << bits, 0);
-    count(keys, bits, counts);
+    for piece in keys.chunks(PIECE) {
+        if progress.is_cancelled() {
+            return;
+        }
+        count(piece, bits, counts);
+    }
     sum_up(counts);
-    fill(keys, 0, counts, bits);
+    for (number, piece) in keys.chunks_mut(PIECE).enumerate() {
+        if progress.is_cancelled() {
+            return;
+        }
+        fill(piece, number * PIECE, counts, bits);
+    }
 }
 
 /// As [`sort`], on all threads.
-pub(super) fn sort_on_all_threads<W: Word>(keys: &mut [W], bits: u32) {
+pub(super) fn sort_on_all_threads<W: Word>(keys: &mut [W], bits: u32, progress: &Progress) {
     let none = || vec![0usize; 1 << bits];
     let counted = keys.par_chunks(PIECE).fold(none, |mut counts, piece| {
-        count(piece, bits, &mut counts);
+        if !progress.is_cancelled() {
+            count(piece, bits, &mut counts);
+        }
         counts
     });
     let mut ends = counted.reduce(none, |mut sums, counts| {
         sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
         sums
     });
+    if progress.is_cancelled() {
+        return;
+    }
     sum_up(&mut ends);
     let pieces = keys.par_chunks_mut(PIECE).enumerate();
-    pieces.for_each(|(number, piece)| fill(piece, number * PIECE, &ends, bits));
+    pieces.for_each(|(number, piece)| {
+        if !progress.is_cancelled() {
+            fill(piece, number * PIECE, &ends, bits);
+        }
+    });
 }
 
 fn count<W: Word>(keys: &[W], bits: u32, counts: &mut [usize]) {

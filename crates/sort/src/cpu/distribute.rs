@@ -5,7 +5,9 @@
 //! sequentially for any number of digits. The next step differs: [`permute`](super::permute) moves the blocks within
 //! the keys, and [`pairs`](super::pairs) collects them.
 
+use super::CHECKED_WORDS;
 use super::word::{Digit, Word};
+use tokapi_storage::progress::Progress;
 
 /// The most values of a digit: one cache line of each buffer must fit into the first cache levels.
 pub(super) const MAX_VALUES: usize = 1 << 10;
@@ -62,28 +64,36 @@ impl<W: Word> Buffers<W> {
     }
 
     /// Takes all words of `stripe`. Afterwards every word is in a written block or in [`rest`](Self::rest). Both keep
-    /// the order of words with the same value.
+    /// the order of words with the same value. Ends early if cancelled.
     #[inline(never)]
-    pub(super) fn distribute(&mut self, stripe: &mut impl Stripe<W>, digit: Digit) {
+    pub(super) fn distribute(
+        &mut self,
+        stripe: &mut impl Stripe<W>,
+        digit: Digit,
+        progress: &Progress,
+    ) {
         debug_assert!(digit.values() <= MAX_VALUES);
         let block_words = self.block_words;
         let words = &mut self.words[..digit.values() * block_words];
         let next = &mut *self.next;
         let mut at = 0;
-        while at < stripe.count() {
-            let (group, count) = stripe.read(at);
-            at += count;
-            for &word in &group[..count] {
-                let value = digit.of(word) & (MAX_VALUES - 1);
-                let place = next[value] as usize;
-                words[place] = word;
-                let after = place + 1;
-                next[value] = after as u32;
-                if after & (block_words - 1) == 0 {
-                    let start = after - block_words;
-                    stripe.write(&words[start..after]);
-                    next[value] = start as u32;
-                    self.labels.push(value as u16);
+        while at < stripe.count() && !progress.is_cancelled() {
+            let pause = stripe.count().min(at + CHECKED_WORDS);
+            while at < pause {
+                let (group, count) = stripe.read(at);
+                at += count;
+                for &word in &group[..count] {
+                    let value = digit.of(word) & (MAX_VALUES - 1);
+                    let place = next[value] as usize;
+                    words[place] = word;
+                    let after = place + 1;
+                    next[value] = after as u32;
+                    if after & (block_words - 1) == 0 {
+                        let start = after - block_words;
+                        stripe.write(&words[start..after]);
+                        next[value] = start as u32;
+                        self.labels.push(value as u16);
+                    }
                 }
             }
         }

@@ -101,7 +101,7 @@ impl<W: Pair> Pairs<W> {
                 .extend(pairs.map(|(&key, &payload)| W::new(key, payload)));
             return leaf.sort_into(keys, payloads, W::LOW);
         }
-        if super::is_ordered(keys, |before, after| before <= after) {
+        if super::is_ordered(keys, progress, |before, after| before <= after) {
             return;
         }
         if self.blocks.len() < keys.len() {
@@ -119,12 +119,15 @@ impl<W: Pair> Pairs<W> {
         payloads: &mut [W::Half],
         progress: &Progress,
     ) {
-        let bits = super::varying_bits_on_all_threads(keys);
+        let bits = super::varying_bits_on_all_threads(keys, progress);
         if bits == 0 {
             return;
         }
         let digit = super::highest_digit::<W>(keys.len(), bits);
-        let stripe_words = self.distribute(keys, payloads, digit);
+        let stripe_words = self.distribute(keys, payloads, digit, progress);
+        if progress.is_cancelled() {
+            return;
+        }
         let Pairs {
             buffers,
             leaves,
@@ -150,6 +153,9 @@ impl<W: Pair> Pairs<W> {
                 } else {
                     let mut at = 0;
                     blocks.each(value, |pairs| {
+                        if progress.is_cancelled() {
+                            return;
+                        }
                         let end = at + pairs.len();
                         unpack(pairs, &mut keys[at..end], &mut payloads[at..end]);
                         at = end;
@@ -167,7 +173,13 @@ impl<W: Pair> Pairs<W> {
     }
 
     /// Writes all pairs into blocks by `digit` of the key, one stripe per thread. Returns the length of stripes.
-    fn distribute(&mut self, keys: &[W::Half], payloads: &[W::Half], digit: Digit) -> usize {
+    fn distribute(
+        &mut self,
+        keys: &[W::Half],
+        payloads: &[W::Half],
+        digit: Digit,
+        progress: &Progress,
+    ) -> usize {
         let stripe_words = keys.len().div_ceil(self.buffers.len());
         let block_words = super::block_words::<W>(stripe_words, digit);
         let stripe_words = stripe_words.next_multiple_of(block_words);
@@ -188,7 +200,7 @@ impl<W: Pair> Pairs<W> {
                 payloads,
                 blocks: blocks.chunks_exact_mut(block_words),
             };
-            buffers.distribute(&mut stripe, digit);
+            buffers.distribute(&mut stripe, digit, progress);
         });
         stripe_words
     }

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::bucket::{Bucket, buckets};
 use super::distribute::Buffers;
 use super::word::{Digit, Word};
+use tokapi_storage::progress::Progress;
 
 /// A slot without an incoming block, or a block without a target.
 const NONE: u32 = u32::MAX;
@@ -54,13 +55,14 @@ impl<W: Word> Permutation<W> {
     /// Finishes the partition of `keys`, which were distributed by `digit` in stripes of `stripe_words`, each with its
     /// own buffers. Returns the end of the bucket of each value.
     ///
-    /// A stripe is a multiple of a block. With `parallel`, runs on all threads.
+    /// A stripe is a multiple of a block. With `parallel`, runs on all threads. Ends early if cancelled.
     pub(super) fn apply(
         &mut self,
         keys: &mut [W],
         buffers: &[&Buffers<W>],
         stripe_words: usize,
         digit: Digit,
+        progress: &Progress,
         parallel: bool,
     ) -> Vec<usize> {
         let block_words = buffers[0].block_words();
@@ -69,7 +71,7 @@ impl<W: Word> Permutation<W> {
         let mut buckets = buckets(buffers, digit.values());
         self.assign(keys, &mut buckets, buffers, stripe_slots);
         let ends = self.follow();
-        self.walk(keys, &ends, block_words, parallel);
+        self.walk(keys, &ends, block_words, progress, parallel);
         for (value, bucket) in buckets.iter_mut().enumerate() {
             let extra = bucket.extra.map(|at| &self.extra[at..at + block_words]);
             let rests = buffers.iter().map(|buffers| buffers.rest(value));
@@ -147,8 +149,15 @@ impl<W: Word> Permutation<W> {
         ends
     }
 
-    /// Moves every block along its chain.
-    fn walk(&self, keys: &mut [W], ends: &[(usize, bool)], block_words: usize, parallel: bool) {
+    /// Moves every block along its chain. Ends early if cancelled.
+    fn walk(
+        &self,
+        keys: &mut [W],
+        ends: &[(usize, bool)],
+        block_words: usize,
+        progress: &Progress,
+        parallel: bool,
+    ) {
         let mut pieces = Vec::new();
         let mut start = 0;
         for &(end, cyclic) in ends {
@@ -166,9 +175,8 @@ impl<W: Word> Permutation<W> {
             start = end;
         }
         if !parallel {
-            return pieces
-                .iter()
-                .for_each(|piece| piece.walk(keys, block_words));
+            let pieces = pieces.iter().take_while(|_| !progress.is_cancelled());
+            return pieces.for_each(|piece| piece.walk(keys, block_words));
         }
         // Only one piece writes each slot, so the slot is given to it.
         let slots = keys.chunks_exact_mut(block_words).map(Some);
@@ -189,6 +197,9 @@ impl<W: Word> Permutation<W> {
             tasks.push((piece.first, slots));
         }
         tasks.into_par_iter().for_each(|(first, slots)| {
+            if progress.is_cancelled() {
+                return;
+            }
             for at in (1..slots.len()).rev() {
                 let (before, target) = slots.split_at_mut(at);
                 target[0].copy_from_slice(before[at - 1]);

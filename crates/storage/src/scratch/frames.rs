@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 
 const MAGIC: &[u8; 8] = b"tokapi\x012";
 /// The bytes before the first frame.
@@ -113,9 +115,12 @@ impl FrameWriter {
     }
 
     /// Finishes the file, and waits until it is on disk.
-    pub fn finish_on_disk(mut self) -> Result<FrameFile> {
+    ///
+    /// # Errors
+    /// The file cannot be written; `progress` is cancelled.
+    pub fn finish_on_disk(mut self, progress: &Progress) -> Result<FrameFile> {
         self.flush()?;
-        self.file.sync_data().map_err(scratch(&self.path))?;
+        disk::sync(&self.file, progress, scratch(&self.path))?;
         self.finish()
     }
 }
@@ -328,7 +333,7 @@ mod tests {
                 .push(|bytes| bytes.extend_from_slice(&content))
                 .unwrap();
         }
-        writer.finish_on_disk().unwrap()
+        writer.finish_on_disk(&Progress::new()).unwrap()
     }
 
     fn all(file: &FrameFile, buffer_bytes: usize) -> Result<Vec<Vec<u8>>> {

@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
+use crate::disk;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use frames::{FrameFile, FrameWriter, scratch};
 use journal::Journal;
 
@@ -111,6 +113,9 @@ impl Job {
     }
 }
 
+/// The bytes of a write. Cancellation is tested between writes.
+const PIECE_BYTES: usize = 4 << 20;
+
 const JOURNAL: &str = "journal";
 
 fn interrupted(folder: &Path) -> Error {
@@ -199,14 +204,24 @@ impl Scratch {
     }
 
     /// Writes a whole file of frames, header included, and waits until it is on disk.
-    pub fn write(&self, kind: &str, bytes: &[u8], read: Option<&Path>) -> Result<FrameFile> {
+    ///
+    /// # Errors
+    /// The file cannot be written; `progress` is cancelled.
+    pub fn write(
+        &self,
+        kind: &str,
+        bytes: &[u8],
+        read: Option<&Path>,
+        progress: &Progress,
+    ) -> Result<FrameFile> {
         let path = self.new_path(kind, read);
-        let write = || {
-            let mut file = fs::File::create(&path)?;
-            file.write_all(bytes)?;
-            file.sync_data()
-        };
-        write().map_err(scratch(&path))?;
+        let failed = scratch(&path);
+        let mut file = fs::File::create(&path).map_err(failed)?;
+        for piece in bytes.chunks(PIECE_BYTES) {
+            progress.check()?;
+            file.write_all(piece).map_err(failed)?;
+        }
+        disk::sync(&file, progress, failed)?;
         Ok(FrameFile {
             path,
             stamp: self.stamp,

@@ -5,8 +5,10 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::temporary::{TemporaryFile, TemporaryFolder};
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::pipeline::StageTimes;
+use crate::progress::Progress;
 
 /// A file that is written under a temporary name beside its final one, until it is whole.
 ///
@@ -81,7 +83,10 @@ impl Staged {
     /// # Errors
     /// The disk is full; the folder is gone.
     pub fn commit(self) -> Result<()> {
-        self.sync()?;
+        if let Destination::Temporary { file, .. } = &self.file {
+            let synced = file.file().sync_all();
+            synced.map_err(|source| self.failed(source))?;
+        }
         self.rename()
     }
 
@@ -104,10 +109,13 @@ impl Staged {
     }
 
     /// Waits until the written bytes are on disk.
-    pub fn sync(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// The disk is full; `progress` is cancelled.
+    pub fn sync(&self, progress: &Progress) -> Result<()> {
         match &self.file {
             Destination::Temporary { file, .. } => {
-                file.file().sync_all().map_err(|source| self.failed(source))
+                disk::sync(file.file(), progress, |source| self.failed(source))
             }
             _ => Ok(()),
         }

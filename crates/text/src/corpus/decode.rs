@@ -136,8 +136,8 @@ fn decompress(
 /// Decompresses the file `path` into a nameless file in `folder`; none if it is not compressed.
 ///
 /// # Errors
-/// The file cannot be read, or is damaged; the new file cannot be written.
-pub fn unpack(path: &Path, folder: &Path) -> Result<Option<File>> {
+/// The file cannot be read, or is damaged; the new file cannot be written; `progress` is cancelled.
+pub fn unpack(path: &Path, folder: &Path, progress: &Progress) -> Result<Option<File>> {
     let unread = |source| failed(path, false, 0, source);
     let file = File::open(path).map_err(unread)?;
     let (mut decoder, compressed) =
@@ -148,6 +148,7 @@ pub fn unpack(path: &Path, folder: &Path) -> Result<Option<File>> {
     let mut unpacked = tempfile::tempfile_in(folder).map_err(Error::writing(folder))?;
     let (mut buffer, mut at) = (vec![0; READ_BYTES], 0);
     loop {
+        progress.check()?;
         let read = match decoder.read(&mut buffer) {
             Ok(0) => return Ok(Some(unpacked)),
             Ok(read) => read,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use tokapi::sort::{Cpu, KeyType, Layout, Sort, SortOptions, Sorted, sort_file};
@@ -244,4 +245,48 @@ fn a_cancelled_engine_keeps_all_keys_and_sorts_them_later() {
     cpu.follow(&Progress::new());
     cpu.keys32(&mut keys).unwrap();
     assert!(keys == sorted);
+}
+
+#[test]
+fn an_engine_that_is_cancelled_at_any_moment_sorts_again() {
+    // Uniform, of few values, skewed, and descending.
+    let laws: [fn(u64) -> u64; 4] = [
+        |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50,
+        |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (n % 60),
+        |n| !n,
+    ];
+    let mut cpu = Cpu::new();
+    for law in laws {
+        let keys: Vec<u64> = (0..1 << 20).map(law).collect();
+        let payloads: Vec<u64> = (0..1 << 20).collect();
+        let mut sorted = keys.clone();
+        sorted.sort_unstable();
+        for step in 0..15 {
+            let progress = Progress::new();
+            cpu.follow(&progress);
+            let (mut some, mut others) = (keys.clone(), payloads.clone());
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::park_timeout(Duration::from_micros(step * step * 200));
+                    progress.cancel();
+                });
+                cpu.keys64(&mut some).unwrap();
+                some.copy_from_slice(&keys);
+                cpu.pairs64(&mut some, &mut others).unwrap();
+            });
+        }
+        cpu.follow(&Progress::new());
+        let (mut alone, mut with) = (keys.clone(), keys.clone());
+        let mut payloads = payloads;
+        cpu.keys64(&mut alone).unwrap();
+        cpu.pairs64(&mut with, &mut payloads).unwrap();
+        assert!(alone == sorted && with == sorted);
+        assert!(
+            payloads
+                .iter()
+                .zip(&with)
+                .all(|(&at, &key)| keys[at as usize] == key)
+        );
+    }
 }

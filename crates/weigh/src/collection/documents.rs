@@ -6,6 +6,9 @@ use std::hash::BuildHasher;
 
 use crate::formula::Bm25;
 use crate::formula::Statistics;
+use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
+use tokapi_storage::quicksort;
 use tokapi_storage::strings::Strings;
 
 /// Ids and lengths of all documents, in input order.
@@ -57,23 +60,27 @@ impl Documents {
     }
 
     /// Every document with the id of an earlier one, paired with the first document of that id, ascending.
-    pub(crate) fn repeated(&self) -> Vec<(u32, u32)> {
+    ///
+    /// # Errors
+    /// `progress` is cancelled.
+    pub(crate) fn repeated(&self, progress: &Progress) -> Result<Vec<(u32, u32)>> {
         if self.numbered {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let hasher = DefaultHashBuilder::default();
         let id = |document: u32| self.ids.get(document as usize);
         // Fewer than 2^32 documents: the local pass counted them.
         let mut hashed: Vec<(u64, u32)> = (0..self.len() as u32)
             .into_par_iter()
-            .map(|document| (hasher.hash_one(id(document)), document))
-            .collect();
-        hashed.par_sort_unstable();
+            .map(|document| {
+                progress.check()?;
+                Ok((hasher.hash_one(id(document)), document))
+            })
+            .collect::<Result<_>>()?;
+        quicksort::par_sort_by(&mut hashed, &Ord::cmp, progress)?;
         let mut repeated = Vec::new();
-        for group in hashed
-            .chunk_by(|a, b| a.0 == b.0)
-            .filter(|group| group.len() > 1)
-        {
+        for group in hashed.chunk_by(|a, b| a.0 == b.0) {
+            progress.check()?;
             for (place, &(_, document)) in group.iter().enumerate() {
                 let same = group[..place]
                     .iter()
@@ -81,21 +88,28 @@ impl Documents {
                 repeated.extend(same.map(|&(_, earlier)| (document, earlier)));
             }
         }
-        repeated.sort_unstable();
-        repeated
+        quicksort::sort_by(&mut repeated, &Ord::cmp, progress)?;
+        Ok(repeated)
     }
 
     /// Removes the documents numbered `gone`, ascending.
-    pub(crate) fn remove(&mut self, gone: &[u32]) {
-        let kept = |&document: &u32| gone.binary_search(&document).is_err();
-        let numbers = (0..self.len() as u32).filter(kept);
-        self.ids = numbers
-            .clone()
-            .map(|document| self.ids.get(document as usize))
-            .collect();
-        self.lengths = numbers
-            .map(|document| self.lengths[document as usize])
-            .collect();
+    ///
+    /// # Errors
+    /// `progress` is cancelled; all documents then stay.
+    pub(crate) fn remove(&mut self, gone: &[u32], progress: &Progress) -> Result<()> {
+        let count = self.len() - gone.len();
+        let mut ids = Strings::with_capacity(count, self.ids.byte_count());
+        let mut lengths = Vec::with_capacity(count);
+        let mut gone = gone.iter().peekable();
+        for (document, (id, &length)) in (0u32..).zip(self.ids.iter().zip(&self.lengths)) {
+            progress.check()?;
+            if gone.next_if_eq(&&document).is_none() {
+                ids.push(id);
+                lengths.push(length);
+            }
+        }
+        (self.ids, self.lengths) = (ids, lengths);
+        Ok(())
     }
 
     /// L of every document, the length norm.

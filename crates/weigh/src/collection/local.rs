@@ -16,6 +16,7 @@ use crate::invert::Inverted;
 use crate::lexicon::PartTerms;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::{StageTimes, Stages};
+use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 use tokapi_text::corpus::{Block, Chunk, Corpus};
 
@@ -56,7 +57,7 @@ impl LocalChunk {
 }
 
 /// Joins the documents of all chunks. Documents without an id get their number.
-pub(super) fn documents(chunks: &[LocalChunk]) -> Result<Documents> {
+pub(super) fn documents(chunks: &[LocalChunk], progress: &Progress) -> Result<Documents> {
     let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
     if u32::try_from(count).is_err() {
         return Err(Error::Limit(
@@ -71,6 +72,7 @@ pub(super) fn documents(chunks: &[LocalChunk]) -> Result<Documents> {
         some_numbered: false,
     };
     for chunk in chunks {
+        progress.check()?;
         for (id, &length) in chunk.ids.iter().zip(&chunk.inverted.lengths) {
             documents.push(documents.len(), id, length);
         }
@@ -162,16 +164,16 @@ pub(super) fn pass(
     };
     let mut local = Local::default();
     let write = |made: Made| match (made, &mut spill) {
-        (Made::Run(run, note), Some(spill)) => spill.write(run, note),
+        (Made::Run(run, note), Some(spill)) => spill.write(run, note, &progress),
         (Made::Inverted(chunk), Some(spill)) if spill.stamp() != 0 => {
-            spill.write(chunk.encode(spill.stamp()), chunk.note)
+            spill.write(chunk.encode(spill.stamp()), chunk.note, &progress)
         }
         (Made::Inverted(chunk), Some(spill)) => {
             local.keep(chunk);
             if local.held_bytes > spill.held_bytes() {
                 stamp.store(spill.begin(chunk_bytes)?, Ordering::Relaxed);
                 for chunk in std::mem::take(&mut local.chunks) {
-                    spill.write(chunk.encode(spill.stamp()), chunk.note)?;
+                    spill.write(chunk.encode(spill.stamp()), chunk.note, &progress)?;
                 }
             }
             Ok(())
@@ -219,9 +221,13 @@ impl Local {
     }
 
     /// Removes the documents numbered `gone`, ascending.
-    pub(super) fn remove(&mut self, gone: &[u32]) {
+    ///
+    /// # Errors
+    /// `progress` is cancelled.
+    pub(super) fn remove(&mut self, gone: &[u32], progress: &Progress) -> Result<()> {
         let mut first = 0;
         for chunk in &mut self.chunks {
+            progress.check()?;
             let count = chunk.ids.len() as u32;
             let from = gone.partition_point(|&document| document < first);
             let to = gone.partition_point(|&document| document < first + count);
@@ -229,5 +235,6 @@ impl Local {
             chunk.inverted.remove(&gone);
             first += count;
         }
+        Ok(())
     }
 }

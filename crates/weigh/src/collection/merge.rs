@@ -189,7 +189,7 @@ impl Collection {
     /// [`Error::Cancelled`].
     pub fn merge(self) -> Result<CollectionPostings> {
         let started = Instant::now();
-        let offsets = self.offsets();
+        let offsets = self.offsets()?;
         let count = offsets[offsets.len() - 1] as usize;
         let (mut documents, mut small) = (vec![0; count], vec![0; count]);
         let mut ranges = Vec::new();
@@ -230,9 +230,10 @@ impl Collection {
     }
 
     /// The first merged posting of every term; one entry more than there are terms.
-    fn offsets(&self) -> Vec<u64> {
+    fn offsets(&self) -> Result<Vec<u64>> {
         let mut offsets = vec![0; self.lexicon.terms.len() + 1];
         for part in &self.parts {
+            self.progress.check()?;
             for (term, &id) in part.term_ids.iter().enumerate() {
                 offsets[id as usize + 1] += part.postings.range(term).len() as u64;
             }
@@ -240,7 +241,7 @@ impl Collection {
         for term in 1..offsets.len() {
             offsets[term] += offsets[term - 1];
         }
-        offsets
+        Ok(offsets)
     }
 }
 

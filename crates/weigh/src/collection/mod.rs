@@ -89,9 +89,8 @@ impl Collection {
         options: &BuildOptions,
         progress: Progress,
     ) -> Result<Self> {
-        let mut documents = local::documents(&local.chunks)?;
-        progress.check()?;
-        let repeated = pool.install(|| documents.repeated());
+        let mut documents = local::documents(&local.chunks, &progress)?;
+        let repeated = pool.install(|| documents.repeated(&progress))?;
         for &(repeat, of) in &repeated {
             match on_error {
                 OnError::Stop => return Err(local.repeated_id(&documents, repeat, of)),
@@ -104,8 +103,8 @@ impl Collection {
         }
         if !repeated.is_empty() {
             let gone: Vec<u32> = repeated.iter().map(|&(repeat, _)| repeat).collect();
-            documents.remove(&gone);
-            local.remove(&gone);
+            documents.remove(&gone, &progress)?;
+            local.remove(&gone, &progress)?;
         }
         let started = Instant::now();
         let views: Vec<PartTerms<'_>> = local.chunks.iter().map(|chunk| chunk.terms()).collect();

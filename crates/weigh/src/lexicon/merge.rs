@@ -78,6 +78,7 @@ impl Lexicon {
         };
         let mut bases = Vec::with_capacity(buckets.len());
         for bucket in &buckets {
+            progress.check()?;
             // Fewer than 2^32 terms in all, as checked above.
             bases.push(lexicon.terms.len() as u32);
             lexicon.terms.append(&bucket.terms);
@@ -86,14 +87,15 @@ impl Lexicon {
         let ids = (0..parts.len())
             .into_par_iter()
             .map(|part| {
+                progress.check()?;
                 let mut ids = Vec::with_capacity(parts[part].terms.len());
                 for (bucket, base) in buckets.iter().zip(&bases) {
                     let range = bucket.ends[part]..bucket.ends[part + 1];
                     ids.extend(bucket.ids[range].iter().map(|id| base + id));
                 }
-                ids
+                Ok(ids)
             })
-            .collect();
+            .collect::<Result<_>>()?;
         Ok((lexicon, ids))
     }
 }

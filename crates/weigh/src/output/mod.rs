@@ -167,7 +167,7 @@ impl Output {
         );
         let started = Instant::now();
         // All files are whole and on disk before any gets its name. The requested one comes last.
-        staged.iter().try_for_each(Staged::sync)?;
+        staged.iter().try_for_each(|file| file.sync(&progress))?;
         global.output += started.elapsed();
         global.wall += started.elapsed();
         progress.check()?;

@@ -85,14 +85,14 @@ impl Index {
         };
         let progress = &options.progress;
         Index::write_new(analyzer, path, options.replaced, |folder, _| {
-            let mut reader = open(file, folder)?;
+            let mut reader = open(file, folder, progress)?;
             progress.begin(Stage::Reading, reader.size());
             let found = Scan::new(&mut reader, &memory, progress)?;
             let mut note = PartNote {
                 lengths_as_given: true,
                 ..PartNote::default()
             };
-            let documents = build::write_documents(folder, 0, &mut note, || {
+            let documents = build::write_documents(folder, 0, &mut note, progress, || {
                 let mut records = DocumentRecords::new(&reader, &found);
                 move || records.batch()
             })?;
@@ -111,8 +111,8 @@ impl Index {
 }
 
 /// Opens a file. A compressed file is decompressed to an unnamed file in `folder`.
-fn open(file: &Path, folder: &Path) -> Result<Reader> {
-    let opened = match corpus::unpack(file, folder)? {
+fn open(file: &Path, folder: &Path, progress: &Progress) -> Result<Reader> {
+    let opened = match corpus::unpack(file, folder, progress)? {
         Some(unpacked) => unpacked,
         None => File::open(file).map_err(|source| Error::Read {
             path: file.to_path_buf(),

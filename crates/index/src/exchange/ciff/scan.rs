@@ -11,6 +11,7 @@ use crate::build::BATCH_DOCUMENTS;
 use tokapi_storage::error::Result;
 use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
+use tokapi_storage::quicksort;
 use tokapi_storage::ranks::Ranks;
 use tokapi_storage::strings::Strings;
 use tokapi_weigh::collection::Documents;
@@ -82,7 +83,7 @@ impl Scan {
         if !empty.is_empty() {
             self.empty = Some(Ranks::new(&empty, self.documents as usize));
         }
-        hashes.sort_unstable();
+        quicksort::sort_by(&mut hashes, &Ord::cmp, &self.progress)?;
         let twice = hashes.windows(2).filter(|pair| pair[0] == pair[1]);
         let twice: Vec<u64> = twice.map(|pair| pair[0]).collect();
         match twice.is_empty() {
@@ -178,7 +179,8 @@ fn order(
         memory.check_per_document(needed, "sorting the terms of a CIFF file")?;
         reader.go_to(end);
     }
-    places.sort_unstable_by_key(|&(list, _)| terms.get(list));
+    let by_term = |a: &(usize, u64), b: &(usize, u64)| terms.get(a.0).cmp(terms.get(b.0));
+    quicksort::sort_by(&mut places, &by_term, progress)?;
     let twice = places
         .windows(2)
         .find(|pair| terms.get(pair[0].0) == terms.get(pair[1].0));

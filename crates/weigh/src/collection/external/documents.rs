@@ -3,9 +3,11 @@
 use crate::collection::Documents;
 use crate::collection::run::{DocumentFrame, Run};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 
 /// Lengths and ids of all documents.
+#[derive(Default)]
 pub(crate) struct DocumentTable {
     store: Store,
     /// Whether no document has an id of its own, so that numbers are the ids.
@@ -19,6 +21,15 @@ enum Store {
     Scratch { runs: Vec<Run>, frames: Vec<Frame> },
 }
 
+impl Default for Store {
+    fn default() -> Self {
+        Store::Memory {
+            lengths: Vec::new(),
+            ids: Strings::default(),
+        }
+    }
+}
+
 struct Frame {
     first: u64,
     run: usize,
@@ -29,8 +40,8 @@ impl DocumentTable {
     /// The documents of `runs`, in memory if they take at most `memory_bytes`.
     ///
     /// # Errors
-    /// A run cannot be read, or is damaged.
-    pub(crate) fn open(runs: &[Run], memory_bytes: u64) -> Result<Self> {
+    /// A run cannot be read, or is damaged; `progress` is cancelled.
+    pub(crate) fn open(runs: &[Run], memory_bytes: u64, progress: &Progress) -> Result<Self> {
         let numbered = !runs.iter().any(|run| run.has_ids);
         let documents: u64 = runs.iter().map(|run| run.documents).sum();
         let ids_bytes: u64 = match numbered {
@@ -39,12 +50,13 @@ impl DocumentTable {
         };
         if 4 * documents + ids_bytes > memory_bytes {
             log::info!("table of {documents} documents: on scratch");
-            return DocumentTable::on_scratch(runs, numbered);
+            return DocumentTable::on_scratch(runs, numbered, progress);
         }
         let (mut lengths, mut ids) = (Vec::new(), Strings::default());
         for run in runs {
             let mut frames = run.documents()?;
             while let Some((_, frame)) = frames.next()? {
+                progress.check()?;
                 lengths.extend_from_slice(&frame.lengths);
                 if !numbered {
                     ids.append(&frame.ids);
@@ -57,12 +69,13 @@ impl DocumentTable {
         })
     }
 
-    fn on_scratch(runs: &[Run], numbered: bool) -> Result<Self> {
+    fn on_scratch(runs: &[Run], numbered: bool, progress: &Progress) -> Result<Self> {
         let mut places = Vec::new();
         let mut first = 0;
         for (run, file) in runs.iter().enumerate() {
             let mut frames = file.documents()?;
             while let Some((at, frame)) = frames.next()? {
+                progress.check()?;
                 places.push(Frame { first, run, at });
                 first += frame.lengths.len() as u64;
             }

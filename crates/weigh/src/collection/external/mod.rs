@@ -79,7 +79,7 @@ impl External {
         spill.end()?;
         let (memory, runs, note, scratch) = spill.into_parts()?;
         let mut external = External {
-            documents: DocumentTable::open(&runs, memory.documents_bytes())?,
+            documents: DocumentTable::default(),
             statistics: Statistics::default(),
             firsts: Vec::new(),
             runs,
@@ -95,6 +95,7 @@ impl External {
             fallback: None,
             times: StageTimes::default(),
         };
+        external.open_documents()?;
         external.count();
         log::info!(
             "{} documents, total length {} terms",
@@ -102,6 +103,13 @@ impl External {
             external.statistics.total_length
         );
         Ok(external)
+    }
+
+    /// Opens the table of the documents of all runs.
+    fn open_documents(&mut self) -> Result<()> {
+        let memory_bytes = self.memory.documents_bytes();
+        self.documents = DocumentTable::open(&self.runs, memory_bytes, &self.progress)?;
+        Ok(())
     }
 
     /// Numbers and counts the documents.
@@ -148,15 +156,16 @@ impl External {
                 let mut loaded = run.load(1 << 20)?;
                 loaded.remove(&gone);
                 let stamp = self.scratch.stamp();
-                *run = loaded
-                    .encode(stamp)
-                    .write(&self.scratch, Some(&run.file.path))?;
+                *run = loaded.encode(stamp).write(
+                    &self.scratch,
+                    Some(&run.file.path),
+                    &self.progress,
+                )?;
             }
         }
         self.rewritten = true;
         self.count();
-        self.documents = DocumentTable::open(&self.runs, memory_bytes)?;
-        Ok(())
+        self.open_documents()
     }
 
     /// Merges runs until all of them can be merged by term within the memory. Afterwards they are too large for the
@@ -168,7 +177,7 @@ impl External {
         if self.runs.len() > self.memory.merged_runs() {
             self.reduce_runs()?;
             self.count();
-            self.documents = DocumentTable::open(&self.runs, self.memory.documents_bytes())?;
+            self.open_documents()?;
         }
         Ok(())
     }

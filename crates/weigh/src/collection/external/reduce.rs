@@ -54,7 +54,7 @@ impl External {
             first += run.documents as u32;
         }
         let file = self.scratch.create("run", Some(&runs[0].file.path))?;
-        let mut writer = RunWriter::new(file, runs)?;
+        let mut writer = RunWriter::new(file, runs, &self.progress)?;
         let mut buckets = Buckets::new(runs, self.memory.read_buffer_bytes(runs.len()))?;
         let worker = || {
             |bucket: Bucket| {
@@ -67,6 +67,6 @@ impl External {
         let next = || buckets.next_reported(&self.progress);
         let times = self.stages().run(next, worker, push)?;
         log::info!("merge of {} runs: {times}", runs.len());
-        writer.finish()
+        writer.finish(&self.progress)
     }
 }

@@ -6,6 +6,7 @@ use super::documents::DocumentTable;
 use crate::collection::run::Run;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
+use tokapi_storage::quicksort;
 
 /// Bytes of memory per document of a pass: its hash and its number.
 const DOCUMENT_BYTES: u64 = 16;
@@ -49,14 +50,15 @@ pub(crate) fn repeated(
                 }
             }
         }
-        hashed.sort_unstable();
+        quicksort::sort_by(&mut hashed, &Ord::cmp, progress)?;
         for group in hashed.chunk_by(|a, b| a.0 == b.0) {
+            progress.check()?;
             if group.len() > 1 {
                 same_ids(group, table, &mut repeated)?;
             }
         }
     }
-    repeated.sort_unstable();
+    quicksort::sort_by(&mut repeated, &Ord::cmp, progress)?;
     Ok(repeated)
 }
 

@@ -225,7 +225,7 @@ impl External {
             worker,
             |run| {
                 let read = self.runs[pruned.len()].file.path.clone();
-                pruned.push(run.write(&self.scratch, Some(&read))?);
+                pruned.push(run.write(&self.scratch, Some(&read), &self.progress)?);
                 Ok(())
             },
         )?;

@@ -6,6 +6,7 @@ use crate::collection::ChunkNote;
 use crate::collection::run::{EncodedRun, Run};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::{Job, Scratch, ScratchOptions};
 use tokapi_text::corpus::{Block, Corpus, Skipped};
 
@@ -137,11 +138,16 @@ impl Spill {
     }
 
     /// Writes a chunk to scratch.
-    pub(crate) fn write(&mut self, run: EncodedRun, note: ChunkNote) -> Result<()> {
+    pub(crate) fn write(
+        &mut self,
+        run: EncodedRun,
+        note: ChunkNote,
+        progress: &Progress,
+    ) -> Result<()> {
         let Some(scratch) = &mut self.scratch else {
             return Ok(());
         };
-        let run = run.write(scratch, None)?;
+        let run = run.write(scratch, None, progress)?;
         self.documents += run.documents;
         if u32::try_from(self.documents).is_err() {
             return Err(Error::Limit(

@@ -21,6 +21,7 @@ use crate::invert::Inverted;
 use crate::postings::Postings;
 use block::Encoder;
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::Scratch;
 use tokapi_storage::scratch::frames;
 use tokapi_storage::scratch::frames::{FrameFile, FrameReader, HEADER_BYTES};
@@ -94,8 +95,16 @@ impl EncodedRun {
     }
 
     /// Writes the run to scratch, if possible to another disk than `read`, and waits until it is on disk.
-    pub(crate) fn write(self, scratch: &Scratch, read: Option<&Path>) -> Result<Run> {
-        let file = scratch.write("run", &self.bytes, read)?;
+    ///
+    /// # Errors
+    /// Scratch cannot be written; `progress` is cancelled.
+    pub(crate) fn write(
+        self,
+        scratch: &Scratch,
+        read: Option<&Path>,
+        progress: &Progress,
+    ) -> Result<Run> {
+        let file = scratch.write("run", &self.bytes, read, progress)?;
         Ok(Run {
             file,
             blocks_at: self.blocks_at,

@@ -3,6 +3,7 @@
 use super::block::Encoder;
 use super::{Run, documents};
 use tokapi_storage::error::Result;
+use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::frames::{FrameWriter, HEADER_BYTES};
 
 /// Encoded blocks.
@@ -48,8 +49,8 @@ impl RunWriter {
     /// Begins a run with the documents of `runs`.
     ///
     /// # Errors
-    /// A run cannot be read; the new one cannot be written.
-    pub(crate) fn new(mut frames: FrameWriter, runs: &[Run]) -> Result<Self> {
+    /// A run cannot be read; the new one cannot be written; `progress` is cancelled.
+    pub(crate) fn new(mut frames: FrameWriter, runs: &[Run], progress: &Progress) -> Result<Self> {
         let mut files = Vec::new();
         let mut first = 0;
         for run in runs {
@@ -66,6 +67,7 @@ impl RunWriter {
             let mut from = run.file.read(HEADER_BYTES, run.blocks_at, 256 << 10);
             from.next()?;
             while let Some(frame) = from.next()? {
+                progress.check()?;
                 frames.push(|bytes| bytes.extend_from_slice(frame))?;
             }
         }
@@ -95,10 +97,10 @@ impl RunWriter {
     /// Finishes the run, and waits until it is on disk.
     ///
     /// # Errors
-    /// Scratch cannot be written.
-    pub(crate) fn finish(self) -> Result<Run> {
+    /// Scratch cannot be written; `progress` is cancelled.
+    pub(crate) fn finish(self, progress: &Progress) -> Result<Run> {
         Ok(Run {
-            file: self.frames.finish_on_disk()?,
+            file: self.frames.finish_on_disk(progress)?,
             ..self.run
         })
     }
