@@ -44,7 +44,9 @@ pub fn has_ended(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"));
     stat.map_or(true, |stat| {
         let behind_name = stat.rsplit_once(") ").map_or("", |(_, behind)| behind);
-        behind_name.starts_with('Z')
+        // The first thread may end before the others, which keep pipes open.
+        let threads = fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+        behind_name.starts_with('Z') && threads <= 1
     })
 }
 
