@@ -81,7 +81,7 @@ pub use input::{Input, PortableInput, Reader};
 pub use items::{Item, ItemReader, ItemSplit, Items};
 pub use job::{Emitter, Job, Record, Room, prefix};
 pub use lines::{Line, LineReader, Lines};
-pub use output::TextWriter;
+pub use output::{Recorded, TextWriter, Written};
 pub use portable::{ListJob, Portable, Runner, TextJob};
 pub use processes::{ProcessOptions, Processes, Registry, WorkerCommand, end_workers, work};
 pub use records::{RecordIter, Records};

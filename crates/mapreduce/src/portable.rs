@@ -8,13 +8,11 @@ use serde::de::DeserializeOwned;
 use super::functors::Functors;
 use super::input::PortableInput;
 use super::job::{Job, Room};
-use super::output::record;
-use super::records::Records;
+use super::output::{Recorded, Written, record};
 use super::report::Report;
 use super::threads::Threads;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
-use tokapi_storage::whole::Staged;
 
 /// A job that other processes can rebuild from its serialized form, once for map tasks and once
 /// for reduce tasks. The form includes the results of [`Job::all_mapped`].
@@ -65,28 +63,22 @@ pub trait Runner {
     /// # Errors
     /// The input cannot be read; a function of the job panicked; scratch files or the output cannot
     /// be written.
-    fn text<J: TextJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        path: &Path,
-    ) -> Result<(Staged, Report)>;
-
-    /// Runs `job` on `input`, and returns its outputs, in order.
-    ///
-    /// # Errors
-    /// As [`Runner::text`].
-    fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)>;
+    fn text<J: TextJob>(&self, job: &mut J, input: J::Input, path: &Path) -> Result<Written>;
 
     /// Runs `job` on `input`, and returns its outputs in key order; they may exceed the memory.
     ///
     /// # Errors
     /// As [`Runner::text`].
-    fn records<J: ListJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-    ) -> Result<(Records<J::Owned>, Report)>;
+    fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>>;
+
+    /// Runs `job` on `input`, and returns its outputs in key order.
+    ///
+    /// # Errors
+    /// As [`Runner::text`].
+    fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
+        let (records, report) = self.records(job, input)?;
+        Ok((records.iter().collect::<Result<_>>()?, report))
+    }
 }
 
 impl Runner for Threads {
@@ -102,24 +94,11 @@ impl Runner for Threads {
         &self.progress
     }
 
-    fn text<J: TextJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        path: &Path,
-    ) -> Result<(Staged, Report)> {
+    fn text<J: TextJob>(&self, job: &mut J, input: J::Input, path: &Path) -> Result<Written> {
         self.write(job, input, path, J::format)
     }
 
-    fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
-        self.collect(job, input, J::own)
-    }
-
-    fn records<J: ListJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-    ) -> Result<(Records<J::Owned>, Report)> {
+    fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>> {
         record(&self.in_key_order(), job, input, J::own)
     }
 }
