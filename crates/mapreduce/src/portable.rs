@@ -21,16 +21,19 @@ pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
     const NAME: &'static str;
 
     /// Its functions on a device, if it has any. Their results equal those of `map`.
-    fn functors() -> Option<Functors<Self>> {
-        None
-    }
+    const FUNCTORS: Option<Functors<Self>> = None;
+}
+
+/// An output that is text.
+pub trait Text {
+    /// Appends its lines to `text`.
+    fn push(&self, text: &mut Vec<u8>);
 }
 
 /// A job whose outputs are text.
-pub trait TextJob: Portable {
-    /// Appends an output to `text`.
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>);
-}
+pub trait TextJob: Portable + for<'a> Job<Output<'a>: Text> {}
+
+impl<J: Portable + for<'a> Job<Output<'a>: Text>> TextJob for J {}
 
 /// A job whose outputs are collected in a list.
 pub trait ListJob: Portable {
@@ -52,7 +55,7 @@ pub trait Runner {
     /// Reports on the jobs, and can cancel them.
     fn progress(&self) -> &Progress;
 
-    /// Whether it runs only jobs with [functions for a device](Portable::functors).
+    /// Whether it runs only jobs with [functions for a device](Portable::FUNCTORS).
     fn needs_functors(&self) -> bool {
         false
     }
@@ -95,7 +98,7 @@ impl Runner for Threads {
     }
 
     fn text<J: TextJob>(&self, job: &mut J, input: J::Input, path: &Path) -> Result<Written> {
-        self.write(job, input, path, J::format)
+        self.write(job, input, path, |output, text| output.push(text))
     }
 
     fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>> {

@@ -17,7 +17,7 @@ use tokapi_kernels::{Algorithm, Build, Mapper, MapperOptions};
 use super::input::Input;
 use super::job::{Emitter, Room};
 use super::output::{Recorded, Written, record, write};
-use super::portable::{ListJob, Portable, Runner, TextJob};
+use super::portable::{ListJob, Portable, Runner, Text, TextJob};
 use super::run::Run;
 use super::threads::map::{MapSink, map_splits};
 use super::threads::{RunJob, Threads};
@@ -84,7 +84,7 @@ impl<J: Portable> RunJob<J> for Gpu {
     }
 
     fn map(&self, job: &mut J, input: J::Input, sink: &mut MapSink) -> Result<Vec<Run>> {
-        let functors = J::functors().ok_or_else(|| {
+        let functors = J::FUNCTORS.ok_or_else(|| {
             let name = J::NAME;
             Error::Usage(format!(
                 "{name} has no functions for a device; run it on threads"
@@ -139,7 +139,7 @@ impl Runner for Gpu {
     }
 
     fn text<J: TextJob>(&self, job: &mut J, input: J::Input, path: &Path) -> Result<Written> {
-        write(self, job, input, path, J::format)
+        write(self, job, input, path, |output, text| output.push(text))
     }
 
     fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>> {

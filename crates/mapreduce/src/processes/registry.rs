@@ -11,7 +11,7 @@ use super::super::cuts::{Cut, Partitions};
 use super::super::input::PortableInput;
 use super::super::job::{Emitter, Job};
 use super::super::merge::merge_runs;
-use super::super::portable::{ListJob, Portable, TextJob};
+use super::super::portable::{ListJob, Portable, Text, TextJob};
 use super::super::reduce::{Counts, reduce_range};
 use super::super::run::{Run, RunWriter};
 use super::super::spill::Spill;
@@ -86,7 +86,7 @@ impl Registry {
     pub fn text<J: TextJob + 'static>(mut self) -> Self {
         self.jobs.insert(J::NAME, |task, into, kept, pulse| {
             let store = |output: J::Output<'_>, bytes: &mut Vec<u8>| {
-                J::format(output, bytes);
+                output.push(bytes);
                 Ok(())
             };
             do_task::<J>(task, into, kept, pulse, store)
