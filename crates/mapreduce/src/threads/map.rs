@@ -161,7 +161,10 @@ impl Threads {
         watch: &impl Watch,
     ) -> Result<()> {
         let mapped = guarded(watch, || job.map(record, emitter));
-        let Some(what) = mapped.err().or_else(|| emitter.take_rejected()) else {
+        let panicked = mapped
+            .err()
+            .map(|panic| format!("the map function failed: {panic}"));
+        let Some(what) = panicked.or_else(|| emitter.take_rejected()) else {
             return emitter.end_record();
         };
         let input = record.to_string();
