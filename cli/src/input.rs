@@ -1,5 +1,6 @@
 //! The options by which every verb reads documents and cuts terms.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -230,9 +231,27 @@ impl Args {
         self.paths(outputs, &corpus).check()?;
         let progress = corpus.progress();
         let options = self.engine.options(threads, corpus.total_bytes())?;
-        show(&progress, || build(corpus, options))
+        let formats = match self.reading.format {
+            Some(_) => BTreeMap::new(),
+            None => by_format(&corpus),
+        };
+        let built = show(&progress, || build(corpus, options))
             .map_err(suggest_skipping)
-            .map_err(storage::suggest_resuming)
+            .map_err(storage::suggest_resuming)?;
+        if formats.len() > 1 {
+            let formats: Vec<String> = formats
+                .iter()
+                .map(|(format, files)| match &files[..] {
+                    [file] => format!("{format} ({})", file.display()),
+                    files => format!("{format} ({} files)", files.len()),
+                })
+                .collect();
+            note(&format!(
+                "tokapi: the inputs have several formats: {}\n",
+                formats.join(", ")
+            ));
+        }
+        Ok(built)
     }
 
     /// All files that are read to make `outputs` of `corpus`, and the outputs.
@@ -375,6 +394,18 @@ impl Reading {
                 .max_length(self.max_length),
         )
     }
+}
+
+/// The files whose names tell their formats, by format.
+fn by_format(corpus: &Corpus) -> BTreeMap<String, Vec<PathBuf>> {
+    let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for input in corpus.inputs() {
+        if let Some(format) = Format::of_name(&input.path) {
+            let name = format!("{format:?}").to_lowercase();
+            files.entry(name).or_default().push(input.path.clone());
+        }
+    }
+    files
 }
 
 /// The beginning of an input.
