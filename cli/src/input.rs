@@ -1,6 +1,5 @@
 //! The options by which every verb reads documents and cuts terms.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -14,7 +13,7 @@ use tokapi_text::analyze::STEMMERS;
 use tokapi_text::corpus::DEFAULT_CHUNK_BYTES;
 
 use crate::engine;
-use crate::format::FormatName;
+use crate::format::{FormatName, several};
 use crate::progress::show;
 use crate::size;
 use crate::storage;
@@ -232,23 +231,15 @@ impl Args {
         let progress = corpus.progress();
         let options = self.engine.options(threads, corpus.total_bytes())?;
         let formats = match self.reading.format {
-            Some(_) => BTreeMap::new(),
-            None => by_format(&corpus),
+            Some(_) => None,
+            None => several(&corpus),
         };
         let built = show(&progress, || build(corpus, options))
             .map_err(suggest_skipping)
             .map_err(storage::suggest_resuming)?;
-        if formats.len() > 1 {
-            let formats: Vec<String> = formats
-                .iter()
-                .map(|(format, files)| match &files[..] {
-                    [file] => format!("{format} ({})", file.display()),
-                    files => format!("{format} ({} files)", files.len()),
-                })
-                .collect();
+        if let Some(formats) = formats {
             note(&format!(
-                "tokapi: the inputs have several formats: {}\n",
-                formats.join(", ")
+                "tokapi: the inputs have several formats: {formats}\n"
             ));
         }
         Ok(built)
@@ -394,18 +385,6 @@ impl Reading {
                 .max_length(self.max_length),
         )
     }
-}
-
-/// The files whose names tell their formats, by format.
-fn by_format(corpus: &Corpus) -> BTreeMap<String, Vec<PathBuf>> {
-    let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for input in corpus.inputs() {
-        if let Some(format) = Format::of_name(&input.path) {
-            let name = format!("{format:?}").to_lowercase();
-            files.entry(name).or_default().push(input.path.clone());
-        }
-    }
-    files
 }
 
 /// The beginning of an input.
