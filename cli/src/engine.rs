@@ -9,6 +9,7 @@ use tokapi::{BuildOptions, Dictionary, Engine, Error};
 pub use tokapi_weigh::gpu::without_cuda;
 use tokapi_weigh::gpu::{GpuOptions, Method};
 
+use crate::gpu;
 use crate::size;
 use crate::summary::note;
 
@@ -32,14 +33,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "exact", help_heading = "Engine")]
     unknown: UnknownName,
 
-    /// The number of the GPU, as `tokapi devices` lists them
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value_t = 0,
-        help_heading = "Engine"
-    )]
-    device: u32,
+    #[command(flatten)]
+    gpu: gpu::Args,
 
     /// The most memory to use on the GPU [default: all that is free]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Engine")]
@@ -166,7 +161,7 @@ impl Args {
         probe()?;
         let dictionary = self.dictionary.as_ref().map(Dictionary::open).transpose()?;
         let options = GpuOptions::default()
-            .device(self.device)
+            .device(self.gpu.device)
             .method(match self.method {
                 MethodName::Hash => Method::Hash,
                 MethodName::Pp => Method::Pp,

@@ -1,6 +1,9 @@
-//! The names of the formats of documents.
+//! The names of the formats of documents, and the formats of an input.
 
-use tokapi::Format;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tokapi::{Corpus, Format};
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum FormatName {
@@ -35,4 +38,20 @@ impl From<FormatName> for Format {
             FormatName::Terms => Format::Terms,
         }
     }
+}
+
+/// The formats that the names of the files tell, each with its file or the number of its files, if there are several.
+pub fn several(corpus: &Corpus) -> Option<String> {
+    let mut by_format: BTreeMap<String, Vec<&Path>> = BTreeMap::new();
+    for input in corpus.inputs() {
+        if let Some(format) = Format::of_name(&input.path) {
+            let name = format!("{format:?}").to_lowercase();
+            by_format.entry(name).or_default().push(&input.path);
+        }
+    }
+    let named = by_format.iter().map(|(format, files)| match &files[..] {
+        [file] => format!("{format} ({})", file.display()),
+        files => format!("{format} ({} files)", files.len()),
+    });
+    (by_format.len() > 1).then(|| named.collect::<Vec<_>>().join(", "))
 }

@@ -220,8 +220,9 @@ impl Target {
             true => Replaced::lock(&args.output)?,
             false => None,
         };
-        if replaced.is_none() {
-            Index::check_new(&args.output).map_err(suggest_overwriting)?;
+        match replaced {
+            Some(_) => note_dropped(args),
+            None => Index::check_new(&args.output).map_err(suggest_overwriting)?,
         }
         Ok(Target::New(replaced))
     }
@@ -320,6 +321,38 @@ impl Target {
             format!("added {}{repeats}:", counted(documents, "document")),
             json!({ "added": documents, "repeated": again }),
         ))
+    }
+}
+
+/// Names the content that the index in the place of the new one keeps, and the new one will not.
+fn note_dropped(args: &Args) {
+    // An index that cannot be read is replaced too.
+    let Ok(index) = Index::open(&args.output) else {
+        return;
+    };
+    let has = index.keep();
+    let is_dropped = |field: &&String| !args.field.contains(field);
+    let fields: Vec<String> = has.fields.iter().filter(is_dropped).cloned().collect();
+    let (text, positions) = (has.text && !args.store, has.positions && !args.positions);
+    let mut options = Vec::new();
+    if text {
+        options.push("--store".to_owned());
+    }
+    if !fields.is_empty() {
+        options.push(format!("--field {}", fields.join(",")));
+    }
+    if positions {
+        options.push("--positions".to_owned());
+    }
+    let dropped = Keep::default()
+        .text(text)
+        .fields(fields)
+        .positions(positions);
+    if !dropped.is_nothing() {
+        note(&format!(
+            "tokapi: the old index keeps {dropped}, and the new one does not: {} keeps them\n",
+            options.join(" ")
+        ));
     }
 }
 

@@ -13,7 +13,7 @@ use tokapi_text::analyze::STEMMERS;
 use tokapi_text::corpus::DEFAULT_CHUNK_BYTES;
 
 use crate::engine;
-use crate::format::FormatName;
+use crate::format::{FormatName, several};
 use crate::progress::show;
 use crate::size;
 use crate::storage;
@@ -230,9 +230,19 @@ impl Args {
         self.paths(outputs, &corpus).check()?;
         let progress = corpus.progress();
         let options = self.engine.options(threads, corpus.total_bytes())?;
-        show(&progress, || build(corpus, options))
+        let formats = match self.reading.format {
+            Some(_) => None,
+            None => several(&corpus),
+        };
+        let built = show(&progress, || build(corpus, options))
             .map_err(suggest_skipping)
-            .map_err(storage::suggest_resuming)
+            .map_err(storage::suggest_resuming)?;
+        if let Some(formats) = formats {
+            note(&format!(
+                "tokapi: the inputs have several formats: {formats}\n"
+            ));
+        }
+        Ok(built)
     }
 
     /// All files that are read to make `outputs` of `corpus`, and the outputs.

@@ -10,6 +10,7 @@ mod export;
 mod format;
 mod formula;
 mod generate;
+mod gpu;
 mod hits;
 mod index;
 mod input;

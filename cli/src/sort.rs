@@ -11,6 +11,7 @@ use tokapi_sort::{Algorithm, Reference};
 use tokapi_storage::apart::Paths;
 use tokapi_storage::whole::Staged;
 
+use crate::gpu;
 use crate::progress::show_bytes;
 use crate::size;
 use crate::storage;
@@ -53,14 +54,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "radix", help_heading = "Engine")]
     algorithm: AlgorithmName,
 
-    /// The number of the GPU, as `tokapi devices` lists them
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value_t = 0,
-        help_heading = "Engine"
-    )]
-    device: u32,
+    #[command(flatten)]
+    gpu: gpu::Args,
 
     /// How much is sorted at a time if not all fits into memory [default: as much as fits]
     #[arg(
@@ -261,14 +256,14 @@ impl Args {
 
     #[cfg(not(feature = "cuda"))]
     fn gpu(&self) -> Result<Engines, Error> {
-        let _ = self.device;
+        let _ = self.gpu.device;
         Err(crate::engine::without_cuda())
     }
 
     #[cfg(feature = "cuda")]
     fn gpu(&self) -> Result<Engines, Error> {
         let algorithm = self.algorithm();
-        let gpu = tokapi_sort::Gpu::new(tokapi_kernels::Build::Cuda, self.device, algorithm)?;
+        let gpu = tokapi_sort::Gpu::new(tokapi_kernels::Build::Cuda, self.gpu.device, algorithm)?;
         Ok(Box::new(move || Ok(Box::new(gpu.clone()))))
     }
 }

@@ -19,6 +19,7 @@ use tokapi_storage::apart::Paths;
 use tokapi_storage::whole::Staged;
 
 use crate::formula;
+use crate::gpu;
 use crate::queries::{self, NumberedQuery};
 use crate::summary::{note, print};
 use answer::Asked;
@@ -103,14 +104,8 @@ pub struct Args {
     )]
     engine: EngineName,
 
-    /// The number of the GPU, as `tokapi devices` lists them
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value_t = 0,
-        help_heading = "Engine"
-    )]
-    device: u32,
+    #[command(flatten)]
+    gpu: gpu::Args,
 
     /// Score all matching documents, without any shortcut: for comparison
     #[arg(long, help_heading = "Engine")]
@@ -266,7 +261,7 @@ impl Search<'_> {
             .lanes(LANES.min(ahead))
             .queue(ahead);
         let search = self.options.clone();
-        engine.in_order(self.index, self.args.device, queries, search, &options)
+        engine.in_order(self.index, self.args.gpu.device, queries, search, &options)
     }
 
     /// Answers one query.

@@ -99,6 +99,26 @@ fn the_format_is_wrong() {
 }
 
 #[test]
+fn several_formats_in_a_folder_are_named() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("docs")).unwrap();
+    for name in ["a.jsonl", "b.jsonl.gz", "queries.tsv"] {
+        folder.put(&format!("docs/{name}"), "");
+    }
+    let said = |args: &[&str]| {
+        let run = folder.run(&[&["weigh", "--to", "none", "--json"], args].concat());
+        assert!(run.status.success(), "{run:?}");
+        String::from_utf8(run.stderr).unwrap()
+    };
+    assert_eq!(
+        said(&["docs"]),
+        "tokapi: the inputs have several formats: jsonl (2 files), tsv (docs/queries.tsv)\n"
+    );
+    assert_eq!(said(&["docs/*.jsonl*"]), "");
+    assert_eq!(said(&["docs", "--format", "terms"]), "");
+}
+
+#[test]
 fn tables_and_arrays_are_read_as_jsonl_is() {
     let folder = Folder::new();
     folder.put("clean.jsonl", around("jsonl", b""));

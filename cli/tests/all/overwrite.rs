@@ -62,6 +62,35 @@ fn an_index_is_replaced_and_those_who_have_it_open_go_on() {
 }
 
 #[test]
+fn content_that_the_new_index_does_not_keep_is_named() {
+    let folder = Folder::new();
+    folder.put(
+        "docs.jsonl",
+        r#"{"id":"a","contents":"x","lang":"en","year":1}"#,
+    );
+    let index = "index docs.jsonl -o index";
+    ok(&folder, &format!("{index} --store --field lang,year"));
+    for (options, said) in [
+        ("--store --field year,lang --positions", ""),
+        (
+            "--field year",
+            "tokapi: the old index keeps texts and the fields lang and positions, and the new one does not: \
+             --store --field lang --positions keeps them\n",
+        ),
+        (
+            "",
+            "tokapi: the old index keeps the fields year, and the new one does not: --field year keeps them\n",
+        ),
+        ("", ""),
+    ] {
+        let args = format!("{index} --overwrite --json {options}");
+        let run = folder.run(&args.split_whitespace().collect::<Vec<_>>());
+        assert!(run.status.success(), "{args}: {run:?}");
+        assert_eq!(String::from_utf8_lossy(&run.stderr), said, "{args}");
+    }
+}
+
+#[test]
 fn what_is_not_an_index_is_not_overwritten() {
     let folder = Folder::new();
     documents(&folder, "new.tsv", "new", 7);

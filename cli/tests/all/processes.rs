@@ -278,12 +278,15 @@ fn bad_records_are_named_or_skipped() {
     one_line(
         &run,
         1,
-        &["edges, line `c`", "two names", "--on-error skip"],
+        &["edges, line 2 `c`", "two names", "--on-error skip"],
     );
     assert_eq!(folder.written(), [""; 0]);
     let run = folder.run(&words(&format!("{job} --on-error skip")));
     let told = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success() && told.contains("line `c`"), "{told}");
+    assert!(
+        run.status.success() && told.contains("line 2 `c`"),
+        "{told}"
+    );
     folder.put("bad.jsonl", "{\"id\":\"a\",\"contents\":\"x\"}\n{\"id\":\n");
     let job = "mapreduce wordcount bad.jsonl -o out/p --runner processes";
     one_line(

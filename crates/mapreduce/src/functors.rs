@@ -4,8 +4,9 @@
 //! its values, which are words. A job defines the bytes of its records, and the meaning of keys
 //! and words. Its own `reduce` makes the outputs of all chunks.
 
-use super::documents::{Document, DocumentPlace};
+use super::documents::{Document, DocumentPlace, Documents};
 use super::job::{Job, Record};
+use super::lines::{Line, Lines};
 
 /// The map function; implemented in `kernels/cpp/functors.hpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,16 +57,35 @@ pub struct Functors<J: Job> {
     /// The reduce function within a chunk.
     pub reduce: ReduceFunction,
     /// Appends a record in the form that `map` expects, and notes it as the job's own `map` does.
-    pub record: fn(&J, Record<'_, J>, &mut Vec<u8>, &mut J::Note),
+    pub record: RecordOf<J>,
     /// The key of a group.
-    pub key: for<'a> fn(DeviceKey<'a>) -> J::Key<'a>,
-    /// Returns the values of a word, or the reason why it is invalid.
-    pub values: ValuesOf<J>,
+    pub key: KeyOf<J>,
+    /// The value of a word.
+    pub value: ValueOf<J>,
 }
 
-/// Passes on the values of a word, each with the number of its consecutive occurrences.
-pub type ValuesOf<J> =
-    fn(&J, DeviceValue<'_>, &mut dyn FnMut(<J as Job>::Value, u64)) -> Result<(), &'static str>;
+/// Appends a record, and notes it.
+pub type RecordOf<J> = fn(&J, Record<'_, J>, &mut Vec<u8>, &mut <J as Job>::Note);
+
+/// The key of a group.
+pub type KeyOf<J> = for<'a> fn(DeviceKey<'a>) -> <J as Job>::Key<'a>;
+
+/// The value of a word, with the number of its consecutive occurrences; or the reason why the word
+/// is invalid.
+pub type ValueOf<J> = fn(&J, DeviceValue<'_>) -> Result<(<J as Job>::Value, u64), &'static str>;
+
+impl<J: for<'a> Job<Key<'a> = &'a str, Value = u64>> Functors<J> {
+    /// The functions of a job that counts keys.
+    pub(super) const fn counts(map: MapFunction, record: RecordOf<J>) -> Self {
+        Functors {
+            map,
+            reduce: ReduceFunction::Count,
+            record,
+            key: |key| key.text,
+            value: |_, count| Ok((count.word, 1)),
+        }
+    }
+}
 
 /// A key from the device.
 #[derive(Debug, Clone, Copy)]
@@ -105,6 +125,11 @@ impl<'a> DeviceValue<'a> {
         }
     }
 
+    /// A document, and the number of its occurrences: a value of [`ReduceFunction::Runs`].
+    pub fn run(&self) -> (DocumentPlace, u32) {
+        (self.place((self.word >> 32) as u32), self.word as u32)
+    }
+
     /// The words about a record.
     pub fn note(&self, record: u32) -> &'a [u64] {
         &self.notes[record as usize * self.note_words..][..self.note_words]
@@ -127,13 +152,46 @@ pub(super) fn slice(bytes: &[u8], slice: u64) -> Result<&str, &'static str> {
     text.ok_or("the device gave a text that is none")
 }
 
-/// Appends the terms of a document, each followed by a blank.
-pub(super) fn push_terms(document: &Document<'_>, bytes: &mut Vec<u8>) -> u32 {
-    let mut terms = 0;
-    for term in document.terms() {
+impl<J: for<'a> Job<Key<'a> = &'a str>> Functors<J> {
+    /// The functions of a job that keeps all values of its keys.
+    pub(super) const fn groups(map: MapFunction, record: RecordOf<J>, value: ValueOf<J>) -> Self {
+        Functors {
+            map,
+            reduce: ReduceFunction::Nothing,
+            record,
+            key: |key| key.text,
+            value,
+        }
+    }
+}
+
+/// Appends the text of a line.
+pub(super) fn push_line<J: Job<Input = Lines>>(
+    _: &J,
+    line: Line<'_>,
+    bytes: &mut Vec<u8>,
+    _: &mut J::Note,
+) {
+    bytes.extend_from_slice(line.text.as_bytes());
+}
+
+/// Appends the terms of a document.
+pub(super) fn push_document<J: Job<Input = Documents>>(
+    _: &J,
+    document: Document<'_>,
+    bytes: &mut Vec<u8>,
+    _: &mut J::Note,
+) {
+    push_terms(document.terms(), bytes);
+}
+
+/// Appends terms, each followed by a blank. Returns their number.
+pub(super) fn push_terms<'a>(terms: impl IntoIterator<Item = &'a str>, bytes: &mut Vec<u8>) -> u32 {
+    let mut count = 0;
+    for term in terms {
         bytes.extend_from_slice(term.as_bytes());
         bytes.push(b' ');
-        terms += 1;
+        count += 1;
     }
-    terms
+    count
 }

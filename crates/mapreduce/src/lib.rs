@@ -74,15 +74,17 @@ mod watch;
 
 pub use cuts::Partitions;
 pub use documents::{Document, DocumentPlace, DocumentReader, Documents};
-pub use functors::{DeviceKey, DeviceValue, Functors, MapFunction, ReduceFunction, ValuesOf};
+pub use functors::{
+    DeviceKey, DeviceValue, Functors, KeyOf, MapFunction, RecordOf, ReduceFunction, ValueOf,
+};
 #[cfg(feature = "kernels")]
 pub use gpu::Gpu;
 pub use input::{Input, PortableInput, Reader};
 pub use items::{Item, ItemReader, ItemSplit, Items};
 pub use job::{Emitter, Job, Record, Room, prefix};
 pub use lines::{Line, LineReader, Lines};
-pub use output::TextWriter;
-pub use portable::{ListJob, Portable, Runner, TextJob};
+pub use output::{Recorded, TextWriter, Written};
+pub use portable::{ListJob, Portable, Runner, Text, TextJob};
 pub use processes::{ProcessOptions, Processes, Registry, WorkerCommand, end_workers, work};
 pub use records::{RecordIter, Records};
 pub use report::Report;

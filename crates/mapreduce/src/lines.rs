@@ -14,12 +14,15 @@ pub struct Line<'a> {
     /// The text of the line.
     pub text: &'a str,
     file: &'a Path,
+    /// Counts its number in the file.
+    number: &'a dyn Fn() -> u64,
 }
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown: String = self.text.chars().take(60).collect();
-        write!(f, "{}, line `{shown}`", self.file.display())
+        let (file, number) = (self.file.display(), (self.number)());
+        write!(f, "{file}, line {number} `{shown}`")
     }
 }
 
@@ -120,7 +123,7 @@ impl Reader for LineReader {
         mut block: Block,
         each: &mut impl FnMut(Line<'_>) -> Result<()>,
     ) -> Result<Skipped> {
-        block.lines(|text, file| each(Line { text, file }))
+        block.lines(|text, file, number| each(Line { text, file, number }))
     }
 }
 

@@ -11,7 +11,7 @@ use super::job::Job;
 use super::records::{RecordWriter, Records};
 use super::report::Report;
 use super::spill::Spill;
-use super::threads::Threads;
+use super::threads::{RunJob, Threads};
 use tokapi_storage::compress::{Compression, Effort};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::whole::Staged;
@@ -22,58 +22,11 @@ const MOST_HELD_BYTES: u64 = 16 << 20;
 /// Text in a piece of a compressed file; the compressed bytes depend on this size.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// A runner for one kind of jobs.
-pub(super) trait RunJob<J: Job> {
-    /// Runs `job` on `input`; see [`Threads::run`].
-    fn run_job<P: Send>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        part: impl Fn() -> P + Sync,
-        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
-        take: impl FnMut(P) -> Result<()>,
-    ) -> Result<Report>;
+/// A file of outputs, complete but not committed, and the report of its job.
+pub type Written = (Staged, Report);
 
-    /// The resources of reducing: threads, memory, scratch files.
-    fn threads(&self) -> &Threads;
-}
-
-impl<J: Job> RunJob<J> for Threads {
-    fn run_job<P: Send>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        part: impl Fn() -> P + Sync,
-        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
-        take: impl FnMut(P) -> Result<()>,
-    ) -> Result<Report> {
-        self.run(job, input, part, push, take)
-    }
-
-    fn threads(&self) -> &Threads {
-        self
-    }
-}
-
-/// Runs a job, and returns `own` of every output in one list.
-pub(super) fn collect<J: Job, T: Send>(
-    runner: &impl RunJob<J>,
-    job: &mut J,
-    input: J::Input,
-    own: impl Fn(J::Output<'_>) -> T + Sync,
-) -> Result<(Vec<T>, Report)> {
-    let mut all = Vec::new();
-    let push = |part: &mut Vec<T>, output: J::Output<'_>| {
-        part.push(own(output));
-        Ok(())
-    };
-    let take = |mut part: Vec<T>| {
-        all.append(&mut part);
-        Ok(())
-    };
-    let report = runner.run_job(job, input, Vec::new, push, take)?;
-    Ok((all, report))
-}
+/// Outputs in key order, and the report of their job.
+pub type Recorded<T> = (Records<T>, Report);
 
 /// Runs a job, and stores `own` of every output in memory or on scratch.
 pub(super) fn record<J: Job, T: Serialize>(
@@ -81,7 +34,7 @@ pub(super) fn record<J: Job, T: Serialize>(
     job: &mut J,
     input: J::Input,
     own: impl Fn(J::Output<'_>) -> T + Sync,
-) -> Result<(Records<T>, Report)> {
+) -> Result<Recorded<T>> {
     let mut all = Records::default();
     let room = runner.threads().room();
     let spill = Spill::new(room.memory_bytes / 4, &room.scratch);
@@ -103,7 +56,7 @@ pub(super) fn write<J: Job>(
     input: J::Input,
     path: &Path,
     format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
-) -> Result<(Staged, Report)> {
+) -> Result<Written> {
     let mut writer = TextWriter::create(path)?;
     let threads = runner.threads();
     let scratch = &threads.scratch;
@@ -132,7 +85,16 @@ impl Threads {
         input: J::Input,
         own: impl Fn(J::Output<'_>) -> T + Sync,
     ) -> Result<(Vec<T>, Report)> {
-        collect(self, job, input, own)
+        let mut all = Vec::new();
+        let push = |part: &mut Vec<T>, output: J::Output<'_>| {
+            part.push(own(output));
+            Ok(())
+        };
+        let report = self.run(job, input, Vec::new, push, |mut part| {
+            all.append(&mut part);
+            Ok(())
+        })?;
+        Ok((all, report))
     }
 
     /// Runs `job` on `input`, and writes `format` of every output to `path`, compressed as the
@@ -146,7 +108,7 @@ impl Threads {
         input: J::Input,
         path: &Path,
         format: impl Fn(J::Output<'_>, &mut Vec<u8>) + Sync,
-    ) -> Result<(Staged, Report)> {
+    ) -> Result<Written> {
         write(self, job, input, path, format)
     }
 }

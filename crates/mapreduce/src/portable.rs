@@ -8,13 +8,11 @@ use serde::de::DeserializeOwned;
 use super::functors::Functors;
 use super::input::PortableInput;
 use super::job::{Job, Room};
-use super::output::record;
-use super::records::Records;
+use super::output::{Recorded, Written, record};
 use super::report::Report;
 use super::threads::Threads;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
-use tokapi_storage::whole::Staged;
 
 /// A job that other processes can rebuild from its serialized form, once for map tasks and once
 /// for reduce tasks. The form includes the results of [`Job::all_mapped`].
@@ -23,16 +21,19 @@ pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
     const NAME: &'static str;
 
     /// Its functions on a device, if it has any. Their results equal those of `map`.
-    fn functors() -> Option<Functors<Self>> {
-        None
-    }
+    const FUNCTORS: Option<Functors<Self>> = None;
+}
+
+/// An output that is text.
+pub trait Text {
+    /// Appends its lines to `text`.
+    fn push(&self, text: &mut Vec<u8>);
 }
 
 /// A job whose outputs are text.
-pub trait TextJob: Portable {
-    /// Appends an output to `text`.
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>);
-}
+pub trait TextJob: Portable + for<'a> Job<Output<'a>: Text> {}
+
+impl<J: Portable + for<'a> Job<Output<'a>: Text>> TextJob for J {}
 
 /// A job whose outputs are collected in a list.
 pub trait ListJob: Portable {
@@ -54,7 +55,7 @@ pub trait Runner {
     /// Reports on the jobs, and can cancel them.
     fn progress(&self) -> &Progress;
 
-    /// Whether it runs only jobs with [functions for a device](Portable::functors).
+    /// Whether it runs only jobs with [functions for a device](Portable::FUNCTORS).
     fn needs_functors(&self) -> bool {
         false
     }
@@ -65,28 +66,22 @@ pub trait Runner {
     /// # Errors
     /// The input cannot be read; a function of the job panicked; scratch files or the output cannot
     /// be written.
-    fn text<J: TextJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        path: &Path,
-    ) -> Result<(Staged, Report)>;
-
-    /// Runs `job` on `input`, and returns its outputs, in order.
-    ///
-    /// # Errors
-    /// As [`Runner::text`].
-    fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)>;
+    fn text<J: TextJob>(&self, job: &mut J, input: J::Input, path: &Path) -> Result<Written>;
 
     /// Runs `job` on `input`, and returns its outputs in key order; they may exceed the memory.
     ///
     /// # Errors
     /// As [`Runner::text`].
-    fn records<J: ListJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-    ) -> Result<(Records<J::Owned>, Report)>;
+    fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>>;
+
+    /// Runs `job` on `input`, and returns its outputs in key order.
+    ///
+    /// # Errors
+    /// As [`Runner::text`].
+    fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
+        let (records, report) = self.records(job, input)?;
+        Ok((records.iter().collect::<Result<_>>()?, report))
+    }
 }
 
 impl Runner for Threads {
@@ -102,24 +97,11 @@ impl Runner for Threads {
         &self.progress
     }
 
-    fn text<J: TextJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        path: &Path,
-    ) -> Result<(Staged, Report)> {
-        self.write(job, input, path, J::format)
+    fn text<J: TextJob>(&self, job: &mut J, input: J::Input, path: &Path) -> Result<Written> {
+        self.write(job, input, path, |output, text| output.push(text))
     }
 
-    fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
-        self.collect(job, input, J::own)
-    }
-
-    fn records<J: ListJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-    ) -> Result<(Records<J::Owned>, Report)> {
+    fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>> {
         record(&self.in_key_order(), job, input, J::own)
     }
 }

@@ -92,12 +92,12 @@ pub enum Error {
     /// The caller ended the operation ([`Progress::cancel`](crate::progress::Progress::cancel)).
     #[error("cancelled; nothing was written")]
     Cancelled,
-    /// The map function of a job panicked.
-    #[error("{input}: the map function failed: {what}")]
+    /// The map function of a job rejected a record, or panicked.
+    #[error("{input}: {what}")]
     Map {
         /// The record.
         input: String,
-        /// The message of the panic.
+        /// The reason.
         what: String,
     },
     /// The reduce function of a job panicked.

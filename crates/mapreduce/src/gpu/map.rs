@@ -9,7 +9,7 @@ use super::super::input::{Input, Reader};
 use super::super::job::{Emitter, Job};
 use super::super::portable::Portable;
 use super::super::run::Run;
-use super::super::threads::{Mapped, Numbered};
+use super::super::threads::map::{Mapped, Numbered};
 use super::task::Task;
 use super::write::{Chunk, has_text_keys};
 use tokapi_storage::error::{Error, Result};

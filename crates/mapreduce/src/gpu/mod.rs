@@ -14,21 +14,17 @@ use std::sync::Mutex;
 
 use tokapi_kernels::{Algorithm, Build, Mapper, MapperOptions};
 
-use super::functors::Functors;
 use super::input::Input;
 use super::job::{Emitter, Room};
-use super::output::{RunJob, collect, record, write};
-use super::portable::{ListJob, Portable, Runner, TextJob};
-use super::records::Records;
-use super::report::Report;
+use super::output::{Recorded, Written, record, write};
+use super::portable::{ListJob, Portable, Runner, Text, TextJob};
 use super::run::Run;
-use super::spill::Spill;
-use super::threads::{Threads, map_splits};
+use super::threads::map::{MapSink, map_splits};
+use super::threads::{RunJob, Threads};
 use map::MapWorker;
 use task::Task;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
-use tokapi_storage::whole::Staged;
 
 /// Maximum number of splits on the device at once.
 const WORKERS: usize = 16;
@@ -80,15 +76,21 @@ impl Gpu {
         let mapper = |_| Ok(Mapper::new(self.build, &options)?);
         (0..workers).map(mapper).collect()
     }
+}
 
-    fn map<J: Portable>(
-        &self,
-        job: &mut J,
-        functors: &Functors<J>,
-        input: J::Input,
-        spill: &Spill,
-        report: &mut Report,
-    ) -> Result<Vec<Run>> {
+impl<J: Portable> RunJob<J> for Gpu {
+    fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    fn map(&self, job: &mut J, input: J::Input, sink: &mut MapSink) -> Result<Vec<Run>> {
+        let functors = J::FUNCTORS.ok_or_else(|| {
+            let name = J::NAME;
+            Error::Usage(format!(
+                "{name} has no functions for a device; run it on threads"
+            ))
+        })?;
+        let MapSink { spill, report } = sink;
         let workers: Vec<Mutex<MapWorker<J>>> = self
             .mappers()?
             .into_iter()
@@ -105,7 +107,7 @@ impl Gpu {
         let task = Task {
             threads: &self.threads,
             job: &*job,
-            functors,
+            functors: &functors,
             spill,
         };
         let map = |worker: &mut MapWorker<J>, number, split| task.map_split(worker, number, split);
@@ -116,32 +118,6 @@ impl Gpu {
         let runs = report.take_runs(runs);
         job.all_mapped(&notes, &self.threads.room())?;
         Ok(runs)
-    }
-}
-
-impl<J: Portable> RunJob<J> for Gpu {
-    fn run_job<P: Send>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        part: impl Fn() -> P + Sync,
-        push: impl Fn(&mut P, J::Output<'_>) -> Result<()> + Sync,
-        take: impl FnMut(P) -> Result<()>,
-    ) -> Result<Report> {
-        let functors = J::functors().ok_or_else(|| {
-            let name = J::NAME;
-            Error::Usage(format!(
-                "{name} has no functions for a device; run it on threads"
-            ))
-        })?;
-        let map = |job: &mut J, spill: &Spill, report: &mut Report| {
-            self.map(job, &functors, input, spill, report)
-        };
-        self.threads.run_with(job, map, part, push, take)
-    }
-
-    fn threads(&self) -> &Threads {
-        &self.threads
     }
 }
 
@@ -162,24 +138,11 @@ impl Runner for Gpu {
         true
     }
 
-    fn text<J: TextJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-        path: &Path,
-    ) -> Result<(Staged, Report)> {
-        write(self, job, input, path, J::format)
+    fn text<J: TextJob>(&self, job: &mut J, input: J::Input, path: &Path) -> Result<Written> {
+        write(self, job, input, path, |output, text| output.push(text))
     }
 
-    fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
-        collect(self, job, input, J::own)
-    }
-
-    fn records<J: ListJob>(
-        &self,
-        job: &mut J,
-        input: J::Input,
-    ) -> Result<(Records<J::Owned>, Report)> {
+    fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>> {
         let runner = Gpu {
             threads: self.threads.in_key_order(),
             ..self.clone()

@@ -105,17 +105,11 @@ impl<J: Portable> Task<'_, J> {
         let is_one = self.functors.reduce == ReduceFunction::Count && !self.threads.combine;
         for &word in chunk.words(group) {
             let word = if is_one { 1 } else { word };
-            (self.functors.values)(
-                self.job,
-                chunk.value(key.text, word),
-                &mut |value, times| {
-                    values.push((value, times));
-                },
-            )
-            .map_err(|what| Error::Map {
+            let value = (self.functors.value)(self.job, chunk.value(key.text, word));
+            values.push(value.map_err(|what| Error::Map {
                 input: format!("key `{}`", key.text),
                 what: what.into(),
-            })?;
+            })?);
         }
         bytes.clear();
         codec::encode(&(self.functors.key)(key), bytes)?;

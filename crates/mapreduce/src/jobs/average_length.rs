@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::functors::push_terms;
+use super::super::functors::push_document;
 use super::super::{
     Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, ReduceFunction,
-    TextJob,
+    Text,
 };
-use super::tsv::{Tsv, decimal, number, tab};
+use super::tsv::{decimal, number, tab};
 use tokapi_storage::error::Result;
 
 /// The average length of documents, in terms. Its combiner does the work of reduce early, because
@@ -48,7 +48,7 @@ impl Lengths {
 }
 
 /// Documents, terms, average.
-impl Tsv for Lengths {
+impl Text for Lengths {
     fn push(&self, text: &mut Vec<u8>) {
         number(self.documents, text);
         tab(text);
@@ -93,25 +93,12 @@ impl Job for AverageLength {
 impl Portable for AverageLength {
     const NAME: &'static str = "average-length";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Lengths,
-            reduce: ReduceFunction::Sum,
-            record: |_, document, bytes, _| {
-                push_terms(&document, bytes);
-            },
-            key: |_| (),
-            values: |_, sums, each| {
-                // A chunk has fewer than 2^32 of both.
-                each((sums.word >> 32, sums.word & u64::from(u32::MAX)), 1);
-                Ok(())
-            },
-        })
-    }
-}
-
-impl TextJob for AverageLength {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        output.push(text);
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(Functors {
+        map: MapFunction::Lengths,
+        reduce: ReduceFunction::Sum,
+        record: push_document,
+        key: |_| (),
+        // A chunk has fewer than 2^32 of both.
+        value: |_, sums| Ok(((sums.word >> 32, sums.word & u64::from(u32::MAX)), 1)),
+    });
 }

@@ -5,15 +5,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::functors::push_terms;
 use super::super::records::RecordWriter;
 use super::super::spill::Spill;
 use super::super::{
-    Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Portable, Records,
-    ReduceFunction, Room, TextJob, prefix,
+    Document, DocumentPlace, Documents, Emitter, Functors, Job, Portable, Records, Room, prefix,
 };
-use super::table::{DocumentNotes, DocumentTable};
-use super::tsv::Tsv;
+use super::table::{DocumentNotes, DocumentTable, term_runs};
 use super::weighed::{Weighed, Weigher};
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::{OnError, Skipped};
@@ -41,7 +38,6 @@ use tokapi_weigh::formula::Bm25;
 /// ```
 #[derive(Serialize, Deserialize)]
 pub struct WeighOnePass {
-    on_error: OnError,
     weigher: Weigher,
     /// The storage for the postings of a very frequent term, and their memory limit.
     #[serde(with = "tokapi_storage::paths")]
@@ -56,11 +52,9 @@ const MOST_POSTINGS: usize = 1 << 18;
 impl WeighOnePass {
     /// A job that weighs by `bm25`. If errors are skipped, documents with a repeated id are left
     /// out.
-    /// out.
     pub fn new(bm25: Bm25, on_error: OnError) -> Self {
         WeighOnePass {
-            on_error,
-            weigher: Weigher::new(bm25, DocumentTable::default()),
+            weigher: Weigher::new(bm25, DocumentTable::new(on_error)),
             scratch: PathBuf::new(),
             held_bytes: 0,
         }
@@ -116,11 +110,9 @@ impl Job for WeighOnePass {
     }
 
     fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
-        let table = DocumentTable::new(notes, self.on_error, room)?;
-        self.weigher = Weigher::new(self.weigher.bm25(), table);
         self.scratch = room.scratch.clone();
         self.held_bytes = room.memory_bytes / 16;
-        Ok(())
+        self.weigher.table.fill(notes, room)
     }
 
     fn reduce(
@@ -169,23 +161,8 @@ impl Job for WeighOnePass {
 impl Portable for WeighOnePass {
     const NAME: &'static str = "bm25";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Terms,
-            reduce: ReduceFunction::Runs,
-            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
-            key: |key| key.text,
-            values: |_, posting, each| {
-                let place = posting.place((posting.word >> 32) as u32);
-                each(place, posting.word & u64::from(u32::MAX));
-                Ok(())
-            },
-        })
-    }
-}
-
-impl TextJob for WeighOnePass {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        output.push(text);
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(term_runs(
+        |key| key.text,
+        |_, posting| Ok((posting.run().0, posting.run().1.into())),
+    ));
 }

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::functors::push_terms;
 use super::super::{
-    Document, Documents, Emitter, Functors, Job, MapFunction, Order, Portable, ReduceFunction,
-    TextJob, prefix,
+    Document, Documents, Emitter, Functors, Job, MapFunction, Order, Portable, prefix,
 };
-use super::tsv::Tsv;
 use tokapi_storage::error::Result;
 
 /// Pr[t1 | t2]: the share of the documents with t2 that have t1 too.
@@ -101,27 +100,11 @@ fn distinct<'a>(document: &Document<'a>) -> Vec<&'a str> {
 impl Portable for Cooccurrence {
     const NAME: &'static str = "cooccurrence";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Cooccurrences,
-            reduce: ReduceFunction::Nothing,
-            record: |_, document, bytes, ()| {
-                for term in distinct(&document) {
-                    bytes.extend_from_slice(term.as_bytes());
-                    bytes.push(b' ');
-                }
-            },
-            key: |key| key.text,
-            values: |_, other, each| {
-                each(other.text()?.map(Box::from), 1);
-                Ok(())
-            },
-        })
-    }
-}
-
-impl TextJob for Cooccurrence {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        output.push(text);
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(Functors::<Self>::groups(
+        MapFunction::Cooccurrences,
+        |_, document, bytes, ()| {
+            push_terms(distinct(&document), bytes);
+        },
+        |_, other| Ok((other.text()?.map(Box::from), 1)),
+    ));
 }

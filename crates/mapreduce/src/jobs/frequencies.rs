@@ -177,8 +177,7 @@ mod tests {
 
     #[test]
     fn dfs_are_found_in_memory_and_in_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("terms.tsv");
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         for count in [0, 1, 2000, 30_000] {
             let mut text = String::new();
             for n in 0..count {

@@ -3,13 +3,11 @@
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
-use super::super::functors::push_terms;
 use super::super::{
-    Document, DocumentPlace, Documents, Emitter, Functors, Job, MapFunction, Order, Portable,
-    Records, ReduceFunction, Room, TextJob, prefix,
+    Document, DocumentPlace, Documents, Emitter, Functors, Job, Order, Portable, Records, Room,
+    prefix,
 };
-use super::table::{DocumentNotes, DocumentTable};
-use super::tsv::Tsv;
+use super::table::{DocumentNotes, DocumentTable, term_runs};
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::{OnError, Skipped};
 
@@ -37,7 +35,6 @@ const FETCHED: usize = 1 << 12;
 /// ```
 #[derive(Serialize, Deserialize)]
 pub struct InvertedIndex {
-    on_error: OnError,
     table: DocumentTable,
 }
 
@@ -45,8 +42,7 @@ impl InvertedIndex {
     /// The job. If errors are skipped, documents with a repeated id are left out.
     pub fn new(on_error: OnError) -> Self {
         InvertedIndex {
-            on_error,
-            table: DocumentTable::default(),
+            table: DocumentTable::new(on_error),
         }
     }
 
@@ -79,8 +75,7 @@ impl Job for InvertedIndex {
     }
 
     fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
-        self.table = DocumentTable::new(notes, self.on_error, room)?;
-        Ok(())
+        self.table.fill(notes, room)
     }
 
     fn reduce(
@@ -128,23 +123,8 @@ impl Job for InvertedIndex {
 impl Portable for InvertedIndex {
     const NAME: &'static str = "inverted-index";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Terms,
-            reduce: ReduceFunction::Runs,
-            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
-            key: |key| key.text,
-            values: |_, posting, each| {
-                let place = posting.place((posting.word >> 32) as u32);
-                each((place, posting.word as u32), 1);
-                Ok(())
-            },
-        })
-    }
-}
-
-impl TextJob for InvertedIndex {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        output.push(text);
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(term_runs(
+        |key| key.text,
+        |_, posting| Ok((posting.run(), 1)),
+    ));
 }

@@ -29,8 +29,7 @@ pub use pagerank::{PageRank, Ranks};
 pub use sort::SortLines;
 pub use standard::{JobInput, StandardJob};
 pub use table::DocumentNotes;
-pub use tsv::Tsv;
-pub use two_pass::{DocumentFrequencies, GlobalPass, LocalPass, LocalPosting};
+pub use two_pass::{DocumentFrequencies, DocumentFrequency, GlobalPass, LocalPass, LocalPosting};
 pub use weighed::Weighed;
 pub use wordcount::WordCount;
 

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::functors::push_line;
 use super::super::{
-    Combine, Emitter, Functors, Job, Line, Lines, MapFunction, Portable, ReduceFunction, TextJob,
-    prefix,
+    Combine, Emitter, Functors, Job, Line, Lines, MapFunction, Portable, Text, prefix,
 };
 use tokapi_storage::error::Result;
 
@@ -61,23 +61,14 @@ impl Job for SortLines {
 impl Portable for SortLines {
     const NAME: &'static str = "sort";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Whole,
-            reduce: ReduceFunction::Count,
-            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
-            key: |key| key.text,
-            values: |_, count, each| {
-                each(count.word, 1);
-                Ok(())
-            },
-        })
-    }
+    const FUNCTORS: Option<Functors<Self>> =
+        Some(Functors::<Self>::counts(MapFunction::Whole, push_line));
 }
 
-impl TextJob for SortLines {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        text.extend_from_slice(output.as_bytes());
+/// The line as it is.
+impl Text for &str {
+    fn push(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.as_bytes());
         text.push(b'\n');
     }
 }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{
-    AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, Tsv, WeighOnePass,
+    AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, WeighOnePass,
     WordCount, open_global, write_local,
 };
 #[cfg(feature = "kernels")]
 use crate::gpu::Gpu;
-use crate::{Documents, Lines, Processes, Report, Runner, TextJob, TextWriter, Threads};
+use crate::{Documents, Lines, Processes, Report, Runner, Text, TextJob, TextWriter, Threads};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::whole::{Staged, StagedFolder};
 use tokapi_text::analyze::Analyzer;
@@ -178,7 +178,7 @@ fn write<J: TextJob>(
 /// Writes the rows that `fill` pushes.
 fn rows(
     output: &Path,
-    fill: impl FnOnce(&mut dyn FnMut(&dyn Tsv) -> Result<()>) -> Result<Report>,
+    fill: impl FnOnce(&mut dyn FnMut(&dyn Text) -> Result<()>) -> Result<Report>,
 ) -> Result<Report> {
     let mut writer = TextWriter::create(output)?;
     let mut text = Vec::new();

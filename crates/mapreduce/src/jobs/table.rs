@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Document, DocumentPlace, Records, Room, codec};
+use super::super::functors::push_terms;
+use super::super::{
+    Document, DocumentPlace, Documents, Functors, Job, KeyOf, MapFunction, Records, ReduceFunction,
+    Room, ValueOf, codec,
+};
 use super::store::{DocumentStore, DocumentWriter};
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
@@ -52,12 +56,38 @@ impl DocumentNotes {
     }
 }
 
+/// Appends the terms of a document, and notes it.
+pub(super) fn push_noted<J: Job<Input = Documents, Note = DocumentNotes>>(
+    _: &J,
+    document: Document<'_>,
+    bytes: &mut Vec<u8>,
+    note: &mut DocumentNotes,
+) {
+    note.push(&document, push_terms(document.terms(), bytes));
+}
+
+/// The functions of a job whose values are the documents of a term, in runs of one document.
+pub(super) const fn term_runs<J: Job<Input = Documents, Note = DocumentNotes>>(
+    key: KeyOf<J>,
+    value: ValueOf<J>,
+) -> Functors<J> {
+    Functors {
+        map: MapFunction::Terms,
+        reduce: ReduceFunction::Runs,
+        record: push_noted,
+        key,
+        value,
+    }
+}
+
 /// Bytes of memory a document takes in a pass over ids: its hash and its number.
 const HASHED_BYTES: u64 = 16;
 
 /// All documents, by number.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct DocumentTable {
+    /// The treatment of two documents with the same id.
+    on_error: OnError,
     /// The store, by number in the input; documents that are left out are included.
     store: DocumentStore,
     /// The number in the input of every split's first document.
@@ -70,16 +100,20 @@ pub(crate) struct DocumentTable {
 }
 
 impl DocumentTable {
+    /// An empty table.
+    pub(crate) fn new(on_error: OnError) -> Self {
+        DocumentTable {
+            on_error,
+            ..DocumentTable::default()
+        }
+    }
+
     /// Combines the notes of all splits, in memory or on scratch.
     ///
     /// # Errors
     /// Two documents have the same id and errors are not skipped; there are 2^32 documents;
     /// scratch files cannot be read or written.
-    pub(crate) fn new(
-        notes: &Records<DocumentNotes>,
-        on_error: OnError,
-        room: &Room,
-    ) -> Result<Self> {
+    pub(crate) fn fill(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
         let mut documents = DocumentTableWriter::new(room);
         let (mut firsts, mut any_id) = (Vec::new(), false);
         for note in notes {
@@ -91,17 +125,20 @@ impl DocumentTable {
                 documents.push(id.as_bytes(), length)?;
             }
         }
-        let mut table = documents.finish()?;
-        table.firsts = firsts;
-        let place = match table.in_memory() {
+        *self = DocumentTable {
+            on_error: self.on_error,
+            firsts,
+            ..documents.finish()?
+        };
+        let place = match self.in_memory() {
             Some(_) => "in memory",
             None => "on scratch",
         };
-        log::info!("documents: {}, {place}", table.store.len());
-        if any_id {
-            table.leave_out_repeated(notes, on_error, room)?;
+        log::info!("documents: {}, {place}", self.store.len());
+        match any_id {
+            true => self.leave_out_repeated(notes, room),
+            false => Ok(()),
         }
-        Ok(table)
     }
 
     /// Documents in memory, accessible by number but not by place.
@@ -118,12 +155,7 @@ impl DocumentTable {
         }
     }
 
-    fn leave_out_repeated(
-        &mut self,
-        notes: &Records<DocumentNotes>,
-        on_error: OnError,
-        room: &Room,
-    ) -> Result<()> {
+    fn leave_out_repeated(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
         for (repeat, of) in self.repeated(room.memory_bytes / 2, &room.progress)? {
             let (mut id, mut terms) = (String::new(), 0);
             self.store.fetch([repeat], |found, length| {
@@ -135,7 +167,7 @@ impl DocumentTable {
                 Ok(file) => repeated_id(file, &id, repeat, of),
                 Err(unreadable) => unreadable,
             };
-            match on_error {
+            match self.on_error {
                 OnError::Stop => return Err(error()),
                 OnError::Skip => self.skipped.add(error),
             }

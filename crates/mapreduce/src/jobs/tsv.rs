@@ -1,12 +1,7 @@
-//! Outputs of jobs as tab-separated text.
+//! Outputs of jobs as tab-separated text. Tabs, line ends and backslashes in a field are escaped.
 
+use super::super::Text;
 use tokapi_weigh::output::push_field;
-
-/// An output that is lines of fields.
-pub trait Tsv {
-    /// Adds the lines to `text`. Tabs, line ends and backslashes in a field are escaped.
-    fn push(&self, text: &mut Vec<u8>);
-}
 
 /// Ends a field that another follows.
 pub(super) fn tab(text: &mut Vec<u8>) {
@@ -24,7 +19,7 @@ pub(super) fn decimal(number: impl zmij::Float, text: &mut Vec<u8>) {
 }
 
 /// A term and its count.
-impl Tsv for (&str, u64) {
+impl Text for (&str, u64) {
     fn push(&self, text: &mut Vec<u8>) {
         push_field(text, self.0.as_bytes());
         tab(text);
@@ -34,7 +29,7 @@ impl Tsv for (&str, u64) {
 }
 
 /// t2, t1, Pr[t1 | t2].
-impl Tsv for (&str, &str, f64) {
+impl Text for (&str, &str, f64) {
     fn push(&self, text: &mut Vec<u8>) {
         push_field(text, self.0.as_bytes());
         tab(text);
@@ -46,7 +41,7 @@ impl Tsv for (&str, &str, f64) {
 }
 
 /// Term, document, tf.
-impl Tsv for (&str, &[u8], u32) {
+impl Text for (&str, &[u8], u32) {
     fn push(&self, text: &mut Vec<u8>) {
         push_field(text, self.0.as_bytes());
         tab(text);
@@ -58,7 +53,7 @@ impl Tsv for (&str, &[u8], u32) {
 }
 
 /// A name and its rank.
-impl Tsv for (&[u8], f64) {
+impl Text for (&[u8], f64) {
     fn push(&self, text: &mut Vec<u8>) {
         push_field(text, self.0);
         tab(text);

@@ -6,14 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::functors::push_terms;
+use super::super::functors::push_line;
 use super::super::{
     Combine, Document, Documents, Emitter, Functors, Job, Line, Lines, MapFunction, Portable,
-    Records, ReduceFunction, Room, TextJob, prefix,
+    Records, Room, Text, prefix,
 };
 use super::frequencies::FrequencyTable;
-use super::table::{DocumentNotes, DocumentTable};
-use super::tsv::{Tsv, number, tab};
+use super::table::{DocumentNotes, DocumentTable, term_runs};
+use super::tsv::{number, tab};
 use super::weighed::{Weighed, Weigher};
 use tokapi_storage::error::Result;
 use tokapi_text::corpus::{OnError, Skipped};
@@ -22,7 +22,6 @@ use tokapi_weigh::formula::Bm25;
 /// The local pass: the term lists of every chunk.
 #[derive(Serialize, Deserialize)]
 pub struct LocalPass {
-    on_error: OnError,
     table: DocumentTable,
 }
 
@@ -43,8 +42,7 @@ impl LocalPass {
     /// The job. If errors are skipped, documents with a repeated id are left out.
     pub fn new(on_error: OnError) -> Self {
         LocalPass {
-            on_error,
-            table: DocumentTable::default(),
+            table: DocumentTable::new(on_error),
         }
     }
 
@@ -64,7 +62,7 @@ impl LocalPass {
 }
 
 /// Term, document's number, tf. The term is unescaped: it has neither tabs nor line ends.
-impl Tsv for LocalPosting<'_> {
+impl Text for LocalPosting<'_> {
     fn push(&self, text: &mut Vec<u8>) {
         text.extend_from_slice(self.term.as_bytes());
         tab(text);
@@ -94,8 +92,7 @@ impl Job for LocalPass {
     }
 
     fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
-        self.table = DocumentTable::new(notes, self.on_error, room)?;
-        Ok(())
+        self.table.fill(notes, room)
     }
 
     fn reduce(
@@ -140,6 +137,25 @@ impl Job for LocalPass {
     }
 }
 
+/// A row of the df table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentFrequency<'a> {
+    /// The term.
+    pub term: &'a str,
+    /// The number of documents that have it.
+    pub df: u64,
+}
+
+/// Term, df. The term stays as it is on the lines of the lists.
+impl Text for DocumentFrequency<'_> {
+    fn push(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.term.as_bytes());
+        tab(text);
+        number(self.df, text);
+        text.push(b'\n');
+    }
+}
+
 /// The df table, from lines `term<TAB>...`, one for every posting of a list.
 #[derive(Serialize, Deserialize)]
 pub struct DocumentFrequencies;
@@ -149,7 +165,7 @@ impl Job for DocumentFrequencies {
     type Key<'a> = &'a str;
     type Value = u64;
     type Note = ();
-    type Output<'a> = (&'a str, u64);
+    type Output<'a> = DocumentFrequency<'a>;
 
     fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
         let term = line.text.split('\t').next().unwrap_or_default();
@@ -160,9 +176,10 @@ impl Job for DocumentFrequencies {
         &self,
         term: &str,
         dfs: impl Iterator<Item = u64>,
-        write: &mut impl FnMut((&str, u64)),
+        write: &mut impl FnMut(DocumentFrequency<'_>),
     ) -> Result<()> {
-        write((term, dfs.sum()));
+        let df = dfs.sum();
+        write(DocumentFrequency { term, df });
         Ok(())
     }
 
@@ -263,78 +280,34 @@ impl Job for GlobalPass {
 impl Portable for LocalPass {
     const NAME: &'static str = "bm25-local";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Terms,
-            reduce: ReduceFunction::Runs,
-            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
-            key: |key| (key.split, key.text),
-            values: |_, posting, each| {
-                let place = posting.place((posting.word >> 32) as u32);
-                each(place.index, posting.word & u64::from(u32::MAX));
-                Ok(())
-            },
-        })
-    }
-}
-
-impl TextJob for LocalPass {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        output.push(text);
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(term_runs(
+        |key| (key.split, key.text),
+        |_, posting| Ok((posting.run().0.index, posting.run().1.into())),
+    ));
 }
 
 impl Portable for DocumentFrequencies {
     const NAME: &'static str = "document-frequencies";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::FirstField,
-            reduce: ReduceFunction::Count,
-            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
-            key: |key| key.text,
-            values: |_, count, each| {
-                each(count.word, 1);
-                Ok(())
-            },
-        })
-    }
-}
-
-impl TextJob for DocumentFrequencies {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        let (term, df) = output;
-        text.extend_from_slice(term.as_bytes());
-        text.extend_from_slice(format!("\t{df}\n").as_bytes());
-    }
+    const FUNCTORS: Option<Functors<Self>> =
+        Some(Functors::<Self>::counts(MapFunction::FirstField, push_line));
 }
 
 impl Portable for GlobalPass {
     const NAME: &'static str = "bm25-global";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Postings,
-            reduce: ReduceFunction::Nothing,
-            record: |_, line, bytes, ()| bytes.extend_from_slice(line.text.as_bytes()),
-            key: |key| key.text,
-            values: |job, posting, each| {
-                // A chunk has fewer than 2^32 records.
-                let found = posting.note(posting.word as u32)[0];
-                let (document, tf) = ((found >> 32) as u32, found as u32);
-                let df = job.dfs.get(posting.key).map_err(|_| UNREADABLE)?;
-                if df.is_none() || document as usize >= job.weigher.table.len() {
-                    return Err(WRONG);
-                }
-                each((document, tf), 1);
-                Ok(())
-            },
-        })
-    }
-}
-
-impl TextJob for GlobalPass {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        output.push(text);
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(Functors::<Self>::groups(
+        MapFunction::Postings,
+        push_line,
+        |job, posting| {
+            // A chunk has fewer than 2^32 records.
+            let found = posting.note(posting.word as u32)[0];
+            let (document, tf) = ((found >> 32) as u32, found as u32);
+            let df = job.dfs.get(posting.key).map_err(|_| UNREADABLE)?;
+            if df.is_none() || document as usize >= job.weigher.table.len() {
+                return Err(WRONG);
+            }
+            Ok(((document, tf), 1))
+        },
+    ));
 }

@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::Text;
 use super::table::DocumentTable;
-use super::tsv::{Tsv, decimal, number, tab};
+use super::tsv::{decimal, number, tab};
 use tokapi_storage::error::Result;
 use tokapi_storage::strings::Strings;
 use tokapi_weigh::formula::{Bm25, Statistics};
@@ -55,7 +56,7 @@ impl<'a> Weighed<'a> {
 }
 
 /// The format of `tokapi weigh`: term, document, tf and weight, one line a posting.
-impl Tsv for Weighed<'_> {
+impl Text for Weighed<'_> {
     fn push(&self, text: &mut Vec<u8>) {
         let mut prefix = Vec::new();
         push_field(&mut prefix, self.term.as_bytes());
@@ -89,11 +90,6 @@ impl Weigher {
             table,
             norms: OnceLock::new(),
         }
-    }
-
-    /// The formula.
-    pub(super) fn bm25(&self) -> Bm25 {
-        self.bm25
     }
 
     /// Weighs postings of a term with this `df`, and passes them to `write`. Documents are given

@@ -2,12 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::functors::push_terms;
+use super::super::functors::push_document;
 use super::super::{
-    Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, ReduceFunction,
-    TextJob, prefix,
+    Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, prefix,
 };
-use super::tsv::Tsv;
 use tokapi_storage::error::Result;
 
 /// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).
@@ -65,24 +63,6 @@ impl Job for WordCount {
 impl Portable for WordCount {
     const NAME: &'static str = "wordcount";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Terms,
-            reduce: ReduceFunction::Count,
-            record: |_, document, bytes, _| {
-                push_terms(&document, bytes);
-            },
-            key: |key| key.text,
-            values: |_, count, each| {
-                each(count.word, 1);
-                Ok(())
-            },
-        })
-    }
-}
-
-impl TextJob for WordCount {
-    fn format(output: Self::Output<'_>, text: &mut Vec<u8>) {
-        output.push(text);
-    }
+    const FUNCTORS: Option<Functors<Self>> =
+        Some(Functors::<Self>::counts(MapFunction::Terms, push_document));
 }

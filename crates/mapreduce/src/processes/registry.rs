@@ -11,11 +11,12 @@ use super::super::cuts::{Cut, Partitions};
 use super::super::input::PortableInput;
 use super::super::job::{Emitter, Job};
 use super::super::merge::merge_runs;
-use super::super::portable::{ListJob, Portable, TextJob};
+use super::super::portable::{ListJob, Portable, Text, TextJob};
 use super::super::reduce::{Counts, reduce_range};
 use super::super::run::{Run, RunWriter};
 use super::super::spill::Spill;
-use super::super::threads::{Threads, Worker};
+use super::super::threads::Threads;
+use super::super::threads::map::Worker;
 use super::protocol::{Task, Work};
 use super::pulse::Pulse;
 use super::stored::{self, OutputWriter};
@@ -85,7 +86,7 @@ impl Registry {
     pub fn text<J: TextJob + 'static>(mut self) -> Self {
         self.jobs.insert(J::NAME, |task, into, kept, pulse| {
             let store = |output: J::Output<'_>, bytes: &mut Vec<u8>| {
-                J::format(output, bytes);
+                output.push(bytes);
                 Ok(())
             };
             do_task::<J>(task, into, kept, pulse, store)

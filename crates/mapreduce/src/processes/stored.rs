@@ -93,8 +93,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_damage_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let values: Vec<u32> = (0..1 << 20).collect();
         write(&path, &values).unwrap();
         assert!(read::<Vec<u32>>(&path).unwrap() == values);

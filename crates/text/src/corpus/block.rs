@@ -115,11 +115,15 @@ impl Block {
         Ok(skipped)
     }
 
-    /// Passes every non-empty line of the records, unchanged, and its file to `each`. Returns the skipped lines.
+    /// Passes every non-empty line of the records, unchanged, its file, and a function that counts its number, to `each`.
+    /// Returns the skipped lines.
     ///
     /// # Errors
     /// An error of `each`; a line is not text, and errors stop; a file cannot be read.
-    pub fn lines(&mut self, mut each: impl FnMut(&str, &Path) -> Result<()>) -> Result<Skipped> {
+    pub fn lines(
+        &mut self,
+        mut each: impl FnMut(&str, &Path, &dyn Fn() -> u64) -> Result<()>,
+    ) -> Result<Skipped> {
         self.load()?;
         let mut skipped = Skipped::default();
         let records = &mut self.records;
@@ -131,7 +135,7 @@ impl Block {
                 let at = std::mem::replace(&mut start, end + 1);
                 match (std::str::from_utf8(line), records.options.on_error) {
                     (Ok(""), _) => {}
-                    (Ok(text), _) => each(text, &segment.origin.path)?,
+                    (Ok(text), _) => each(text, &segment.origin.path, &|| segment.line(bytes, at))?,
                     (Err(_), OnError::Stop) => {
                         return Err(segment.error_at(bytes, at, NOT_UTF8));
                     }

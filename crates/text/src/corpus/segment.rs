@@ -75,8 +75,12 @@ impl Segment {
 
     /// The error for fault `what` at byte `at` of this segment's `bytes`.
     pub(super) fn error_at(&self, bytes: &[u8], at: usize, what: impl Into<String>) -> Error {
-        let line = self.first() + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64;
-        self.error(Position::Line(line), what)
+        self.error(Position::Line(self.line(bytes, at)), what)
+    }
+
+    /// The number of the line at byte `at` of this segment's `bytes`.
+    pub(super) fn line(&self, bytes: &[u8], at: usize) -> u64 {
+        self.first() + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64
     }
 
     /// The error for fault `what` at `position`.

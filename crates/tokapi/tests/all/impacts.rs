@@ -1,8 +1,8 @@
 //! Laws of an index of impacts: every weight is the nearest of 255, every way to search gives what adding
 //! all of them up gives, and what cannot be done with it is refused.
 
-use crate::files::{data, files, real};
-use crate::random::{Random, Shape, corpus, query, shapes, text};
+use crate::files::{data, real};
+use crate::random::{Random, corpus, query, shapes, text};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -113,42 +113,6 @@ proptest! {
             }
         }
     }
-}
-
-#[test]
-fn bytes_depend_neither_on_memory_nor_on_threads() {
-    let shape = Shape {
-        documents: 60_000,
-        terms: 3000,
-        length: 60,
-        seed: 7,
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let (analyzer, text) = (Analyzer::default(), text(&shape));
-    let path = folder.path().join("index");
-    let mut same = Vec::new();
-    for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
-        let storage =
-            Storage::new(Memory::new(500_000_000).unwrap().holding(held)).output(path.clone());
-        let options = BuildOptions::default().threads(threads);
-        let corpus = corpus(folder.path(), &text);
-        let stored = Stored::build(corpus, &options.clone().analyzer(&analyzer), &storage).unwrap();
-        Index::build_with(
-            stored,
-            &path,
-            IndexOptions {
-                impacts: Some(Bm25::default()),
-                ..Default::default()
-            },
-        )
-        .unwrap();
-        let checked = Index::open(&path).unwrap().check().unwrap();
-        // More than one share, so that lists go on from one to the next.
-        assert!(checked.postings > 1 << 20, "{checked:?}");
-        same.push(files(&path));
-        std::fs::remove_dir_all(&path).unwrap();
-    }
-    assert!(same.iter().all(|files| *files == same[0]));
 }
 
 #[test]

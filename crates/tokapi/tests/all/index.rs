@@ -193,27 +193,28 @@ fn bytes_depend_neither_on_memory_nor_on_threads() {
     };
     let folder = tempfile::tempdir().unwrap();
     let (analyzer, text) = (Analyzer::default(), text(&shape));
-    let mut same = Vec::new();
-    for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
-        let storage = Storage::new(Memory::new(500_000_000).unwrap().holding(held))
-            .output(folder.path().join("index"));
-        let options = BuildOptions::default().threads(threads);
-        let stored = Stored::build(
-            corpus(folder.path(), &text),
-            &options.clone().analyzer(&analyzer),
-            &storage,
-        )
-        .unwrap();
-        assert_eq!(stored.is_on_scratch(), held == 0);
-        let path = folder.path().join("index");
-        Index::build(stored, &path).unwrap();
-        let checked = Index::open(&path).unwrap().check().unwrap();
-        // More than one share, so that lists go on from one to the next.
-        assert!(checked.postings > 1 << 20, "{checked:?}");
-        same.push(files(&path));
-        std::fs::remove_dir_all(&path).unwrap();
+    let path = folder.path().join("index");
+    for impacts in [None, Some(Bm25::default())] {
+        let mut same = Vec::new();
+        for (threads, held) in [(1, u64::MAX), (3, u64::MAX), (2, 0)] {
+            let memory = Memory::new(500_000_000).unwrap().holding(held);
+            let storage = Storage::new(memory).output(path.clone());
+            let options = BuildOptions::default().threads(threads).analyzer(&analyzer);
+            let stored = Stored::build(corpus(folder.path(), &text), &options, &storage).unwrap();
+            assert_eq!(stored.is_on_scratch(), held == 0);
+            let options = IndexOptions {
+                impacts,
+                ..Default::default()
+            };
+            Index::build_with(stored, &path, options).unwrap();
+            let checked = Index::open(&path).unwrap().check().unwrap();
+            // More than one share, so that lists go on from one to the next.
+            assert!(checked.postings > 1 << 20, "{checked:?}");
+            same.push(files(&path));
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+        assert!(same.iter().all(|files| *files == same[0]));
     }
-    assert!(same.iter().all(|files| *files == same[0]));
 }
 
 /// Every query of a reference run: the same documents, but for ties, and the same scores.

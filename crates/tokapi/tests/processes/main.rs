@@ -237,7 +237,7 @@ fn what_fails_again_and_again_stops_the_job_and_is_named() {
         ("aborts", ["memory", "4 times"]),
         ("hangs", ["memory", "silent"]),
         ("aborts when reduced", ["partition 1 of 1", "SIGABRT"]),
-        ("panics", ["line `panics`", "this line is no good"]),
+        ("panics", ["line 2 `panics`", "this line is no good"]),
         ("cannot be reduced", ["cannot be reduced", "no such key"]),
     ] {
         let error = scratch.count(&runner, &format!("a\n{line}\n")).unwrap_err();

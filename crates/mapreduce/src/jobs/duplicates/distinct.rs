@@ -57,23 +57,18 @@ fn place(word: u64) -> DocumentPlace {
 impl Portable for Distinct {
     const NAME: &'static str = "duplicates-distinct";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Words,
-            reduce: ReduceFunction::First,
-            record: |_, pair, bytes, ()| {
-                let &(place, of, agree) = pair.item;
-                for word in [word(place), word(of), agree.into()] {
-                    bytes.extend_from_slice(&word.to_le_bytes());
-                }
-            },
-            key: |key| (place(key.words[0]), place(key.words[1])),
-            values: |_, agree, each| {
-                each(agree.word as u32, 1);
-                Ok(())
-            },
-        })
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(Functors {
+        map: MapFunction::Words,
+        reduce: ReduceFunction::First,
+        record: |_, pair, bytes, ()| {
+            let &(place, of, agree) = pair.item;
+            for word in [word(place), word(of), agree.into()] {
+                bytes.extend_from_slice(&word.to_le_bytes());
+            }
+        },
+        key: |key| (place(key.words[0]), place(key.words[1])),
+        value: |_, agree| Ok((agree.word as u32, 1)),
+    });
 }
 
 impl ListJob for Distinct {

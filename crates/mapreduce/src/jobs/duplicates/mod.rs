@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::super::functors::push_terms;
 use super::super::{
     Document, DocumentPlace, Documents, Emitter, Functors, Items, Job, ListJob, MapFunction,
-    Portable, Records, ReduceFunction, Report, Room, Runner, prefix,
+    Portable, Records, ReduceFunction, Report, Room, Runner, Text, prefix,
 };
-use super::table::{DocumentNotes, DocumentSet, DocumentTable};
-use super::tsv::{Tsv, decimal, tab};
+use super::table::{DocumentNotes, DocumentSet, DocumentTable, push_noted};
+use super::tsv::{decimal, tab};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::strings::Strings;
 use tokapi_text::corpus::OnError;
@@ -70,7 +70,7 @@ pub struct Duplicate {
 }
 
 /// Document, the earlier one, `identical` or `near`, similarity.
-impl Tsv for Duplicate {
+impl Text for Duplicate {
     fn push(&self, text: &mut Vec<u8>) {
         push_field(text, &self.id);
         tab(text);
@@ -144,8 +144,7 @@ impl Duplicates {
             )));
         }
         let mut identical = Identical {
-            on_error: self.on_error,
-            table: DocumentTable::default(),
+            table: DocumentTable::new(self.on_error),
         };
         let (mut pairs, mut report) = runner.records(&mut identical, documents()?)?;
         let table = identical.table;
@@ -218,7 +217,6 @@ fn similarity(agree: u32) -> f64 {
 /// Groups documents by all their terms: exact, independent of hashes.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Identical {
-    on_error: OnError,
     table: DocumentTable,
 }
 
@@ -243,8 +241,7 @@ impl Job for Identical {
     }
 
     fn all_mapped(&mut self, notes: &Records<DocumentNotes>, room: &Room) -> Result<()> {
-        self.table = DocumentTable::new(notes, self.on_error, room)?;
-        Ok(())
+        self.table.fill(notes, room)
     }
 
     fn reduce(
@@ -345,19 +342,12 @@ fn signature(terms: &[&str]) -> Option<Signature> {
 impl Portable for Identical {
     const NAME: &'static str = "duplicates-identical";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Whole,
-            reduce: ReduceFunction::Nothing,
-            record: |_, document, bytes, note| note.push(&document, push_terms(&document, bytes)),
-            key: |key| key.text,
-            values: |_, record, each| {
-                // A chunk has fewer than 2^32 records.
-                each(record.place(record.word as u32), 1);
-                Ok(())
-            },
-        })
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(Functors::<Self>::groups(
+        MapFunction::Whole,
+        push_noted,
+        // A chunk has fewer than 2^32 records.
+        |_, record| Ok((record.place(record.word as u32), 1)),
+    ));
 }
 
 impl ListJob for Identical {
@@ -371,30 +361,27 @@ impl ListJob for Identical {
 impl Portable for Near {
     const NAME: &'static str = "duplicates-near";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Bands,
-            reduce: ReduceFunction::Nothing,
-            record: |job, document, bytes, ()| {
-                if !job.copies.contains(document.place) {
-                    push_terms(&document, bytes);
-                }
-            },
-            key: |key| {
-                let halves = |word: u64| [(word >> 32) as u32, word as u32];
-                let [number, a] = halves(key.words[0]);
-                let [b, c] = halves(key.words[1]);
-                (number, [a, b, c, halves(key.value)[0]])
-            },
-            values: |_, band, each| {
-                let record = band.word as u32;
-                let hashes = band.note(record).iter();
-                let signature = hashes.flat_map(|&two| [two as u32, (two >> 32) as u32]);
-                each((band.place(record), signature.collect()), 1);
-                Ok(())
-            },
-        })
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(Functors {
+        map: MapFunction::Bands,
+        reduce: ReduceFunction::Nothing,
+        record: |job, document, bytes, ()| {
+            if !job.copies.contains(document.place) {
+                push_terms(document.terms(), bytes);
+            }
+        },
+        key: |key| {
+            let halves = |word: u64| [(word >> 32) as u32, word as u32];
+            let [number, a] = halves(key.words[0]);
+            let [b, c] = halves(key.words[1]);
+            (number, [a, b, c, halves(key.value)[0]])
+        },
+        value: |_, band| {
+            let record = band.word as u32;
+            let hashes = band.note(record).iter();
+            let signature = hashes.flat_map(|&two| [two as u32, (two >> 32) as u32]);
+            Ok(((band.place(record), signature.collect()), 1))
+        },
+    });
 }
 
 impl ListJob for Near {

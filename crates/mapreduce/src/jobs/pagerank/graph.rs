@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::super::functors::push_line;
 use super::super::super::records::{Cursor, RecordWriter};
 use super::super::super::spill::Spill;
 use super::super::super::{
-    Emitter, Functors, Items, Job, Line, Lines, ListJob, MapFunction, Portable, Records,
-    ReduceFunction, Room, prefix,
+    Emitter, Functors, Items, Job, Line, Lines, ListJob, MapFunction, Portable, Records, Room,
+    prefix,
 };
 use super::super::names::{Names, NamesWriter};
 use super::ranks::StoredRanks;
@@ -212,7 +213,10 @@ impl Job for Links {
                 emit.pair(to, None);
             }
             (None, None, None) => {}
-            _ => emit.reject("an edge is two names on a line"),
+            _ => {
+                let count = line.text.split_whitespace().count();
+                emit.reject(format!("an edge is two names on a line, not {count}"));
+            }
         }
     }
 
@@ -241,18 +245,11 @@ impl Job for Links {
 impl Portable for Links {
     const NAME: &'static str = "pagerank-links";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Edges,
-            reduce: ReduceFunction::Nothing,
-            record: |_, line, bytes, _| bytes.extend_from_slice(line.text.as_bytes()),
-            key: |key| key.text,
-            values: |_, target, each| {
-                each(target.text()?.map(Box::from), 1);
-                Ok(())
-            },
-        })
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(Functors::<Self>::groups(
+        MapFunction::Edges,
+        push_line,
+        |_, target| Ok((target.text()?.map(Box::from), 1)),
+    ));
 }
 
 impl ListJob for Links {

@@ -111,28 +111,23 @@ impl Job for Iteration {
 impl Portable for Iteration {
     const NAME: &'static str = "pagerank-iteration";
 
-    fn functors() -> Option<Functors<Self>> {
-        Some(Functors {
-            map: MapFunction::Ranks,
-            reduce: ReduceFunction::Sum,
-            record: |_, node, bytes, dangling| {
-                let Node { rank, targets } = node.item;
-                bytes.extend_from_slice(&(node.number as u64).to_le_bytes());
-                bytes.extend_from_slice(&rank.to_le_bytes());
-                for target in targets {
-                    bytes.extend_from_slice(&target.to_le_bytes());
-                }
-                if targets.is_empty() {
-                    *dangling += rank;
-                }
-            },
-            key: |key| key.words[0] as u32,
-            values: |_, count, each| {
-                each(count.word, 1);
-                Ok(())
-            },
-        })
-    }
+    const FUNCTORS: Option<Functors<Self>> = Some(Functors {
+        map: MapFunction::Ranks,
+        reduce: ReduceFunction::Sum,
+        record: |_, node, bytes, dangling| {
+            let Node { rank, targets } = node.item;
+            bytes.extend_from_slice(&(node.number as u64).to_le_bytes());
+            bytes.extend_from_slice(&rank.to_le_bytes());
+            for target in targets {
+                bytes.extend_from_slice(&target.to_le_bytes());
+            }
+            if targets.is_empty() {
+                *dangling += rank;
+            }
+        },
+        key: |key| key.words[0] as u32,
+        value: |_, count| Ok((count.word, 1)),
+    });
 }
 
 impl ListJob for Iteration {

@@ -405,7 +405,7 @@ fn a_map_that_panics_stops_the_job_or_is_left_out_without_a_trace() {
         let mut runner = Threads::default();
         let error = runner.collect(&mut Fragile { combine }, Lines::of_text(text, 2), own);
         let error = error.unwrap_err().to_string();
-        assert!(error.contains("memory, line `new b bad a`"), "{error}");
+        assert!(error.contains("memory, line 2 `new b bad a`"), "{error}");
         assert!(error.contains("no such word"), "{error}");
         runner.skip_bad = true;
         let (counts, report) = runner

@@ -81,10 +81,12 @@ fn it_ends_when_nothing_changes_and_names_what_is_no_edge() {
     let ring = Lines::of_text("a b\nb c\nc a\na b", 1);
     let (ranks, _) = PageRank::default().run(&Threads::default(), ring).unwrap();
     assert_eq!(ranks.iterations, 1);
-    for wrong in ["a", "a b c"] {
-        let error = PageRank::default().run(&Threads::default(), Lines::of_text(wrong, 1));
-        let error = error.unwrap_err();
-        assert!(matches!(error, Error::Map { .. }), "{error}");
+    for (wrong, names) in [("a", 1), ("a b c", 3)] {
+        let lines = Lines::of_text(&format!("a b\n# c\n\n{wrong}\nb a\n"), 2);
+        let error = PageRank::default().run(&Threads::default(), lines);
+        let expected =
+            format!("memory, line 4 `{wrong}`: an edge is two names on a line, not {names}");
+        assert_eq!(error.unwrap_err().to_string(), expected);
     }
     let strange = PageRank {
         damping: 1.5,

@@ -6,7 +6,8 @@ use tokapi::OnError;
 use tokapi::mapreduce::{Lines, Threads};
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Error};
 use tokapi_mapreduce::jobs::{
-    DocumentFrequencies, GlobalPass, LocalPass, LocalPosting, WeighOnePass, Weighed,
+    DocumentFrequencies, DocumentFrequency, GlobalPass, LocalPass, LocalPosting, WeighOnePass,
+    Weighed,
 };
 
 use super::input::{CHUNKS, corpora, documents, runners};
@@ -59,7 +60,7 @@ fn two_passes(runner: &Threads, corpus: Corpus, bm25: Bm25) -> Vec<Row> {
     };
     let (lists, _) = runner.collect(&mut local, documents(corpus), line).unwrap();
     let lists = lists.concat();
-    let own_df = |(term, df): (&str, u64)| (term.into(), df);
+    let own_df = |row: DocumentFrequency<'_>| (row.term.into(), row.df);
     let (dfs, _) = runner
         .collect(&mut DocumentFrequencies, Lines::of_text(&lists, 2), own_df)
         .unwrap();
