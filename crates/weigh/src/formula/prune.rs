@@ -13,17 +13,7 @@ pub struct Prune {
 }
 
 impl Prune {
-    /// Sets [`top`](Self::top).
-    pub fn top(mut self, top: impl Into<Option<usize>>) -> Self {
-        self.top = top.into();
-        self
-    }
-
-    /// Sets [`min_weight`](Self::min_weight).
-    pub fn min_weight(mut self, min_weight: impl Into<Option<f32>>) -> Self {
-        self.min_weight = min_weight.into();
-        self
-    }
+    tokapi_storage::setters! { top: impl Into<Option<usize>>, min_weight: impl Into<Option<f32>> }
 
     /// Whether everything is kept.
     pub fn keeps_all(&self) -> bool {
