@@ -83,6 +83,7 @@ pub(crate) struct Text {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Inverted {
     pub terms: u64,
     pub postings: u64,
@@ -98,6 +99,7 @@ pub(crate) struct Inverted {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Collected {
     pub total_length: u64,
     pub parts: u64,
@@ -116,6 +118,7 @@ pub(crate) struct Formula {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Lexicon {
     pub terms: u64,
     pub term_bytes: *const u8,
@@ -126,6 +129,7 @@ pub(crate) struct Lexicon {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub struct Part {
     pub postings: u64,
     pub segments: u64,
@@ -232,6 +236,7 @@ pub(crate) struct Batch {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Matches {
     pub starts: *const u32,
     pub counts: *const u32,
@@ -240,6 +245,7 @@ pub(crate) struct Matches {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Ranked {
     pub keys: *const u64,
     pub counts: *const u32,
@@ -265,6 +271,7 @@ pub(crate) struct Records {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Groups {
     pub pairs: u64,
     pub groups: u64,
@@ -276,23 +283,6 @@ pub(crate) struct Groups {
     pub note_words: u64,
     pub left: *const u32,
     pub left_count: u64,
-}
-
-impl Default for Groups {
-    fn default() -> Self {
-        Groups {
-            pairs: 0,
-            groups: 0,
-            values: 0,
-            keys: std::ptr::null(),
-            value_starts: std::ptr::null(),
-            value_list: std::ptr::null(),
-            notes: std::ptr::null(),
-            note_words: 0,
-            left: std::ptr::null(),
-            left_count: 0,
-        }
-    }
 }
 
 /// Milliseconds of each stage of mapping and reducing, if stages were timed.

@@ -1,8 +1,7 @@
 //! MapReduce on one device: it maps chunks of records to pairs, and reduces them to groups by key.
 
-use std::ptr::NonNull;
-
-use crate::{Algorithm, Build, MapperTimes, Result, boundary, check, slice};
+use crate::owned::{Owned, filled, made};
+use crate::{Algorithm, Build, MapperTimes, Result, boundary, slice};
 
 /// The map function; see `cpp/functors.hpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,13 +66,9 @@ pub struct MapperOptions {
 /// Maps and reduces on one device, and reuses its memory between calls. Several mappers, each on
 /// its own thread, overlap.
 pub struct Mapper {
-    build: Build,
-    raw: NonNull<boundary::Mapper>,
+    raw: Owned<boundary::Mapper>,
     sort: Algorithm,
 }
-
-// SAFETY: the mapper owns all its state, and CUDA's calls work on any thread.
-unsafe impl Send for Mapper {}
 
 /// The groups of a chunk, in the order of their keys.
 #[derive(Debug, Clone, Copy)]
@@ -105,14 +100,13 @@ impl Mapper {
             memory_bytes: options.memory_bytes,
             fail_after: options.fail_after.map_or(0, |calls| calls + 1),
         };
-        let mut raw = std::ptr::null_mut();
-        check(|error| {
+        let api = build.api();
+        let raw = made(|raw, error| {
             // SAFETY: the options are read during the call only.
-            unsafe { (build.api().mapper)(&raw const raw_options, &raw mut raw, error) }
+            unsafe { (api.mapper)(&raw const raw_options, raw, error) }
         })?;
         Ok(Mapper {
-            build,
-            raw: NonNull::new(raw).expect("a status of OK comes with a mapper"),
+            raw: Owned::new(build, raw, api.drop_mapper),
             sort: options.sort,
         })
     }
@@ -154,17 +148,9 @@ impl Mapper {
             starts: starts.as_ptr(),
             count: starts.len() as u64 - 1,
         };
-        let mut groups = boundary::Groups::default();
-        check(|error| {
+        let groups: boundary::Groups = filled(|groups, error| {
             // SAFETY: the records are borrowed for the duration of the call.
-            unsafe {
-                (self.build.api().map)(
-                    self.raw.as_ptr(),
-                    &raw const records,
-                    &raw mut groups,
-                    error,
-                )
-            }
+            unsafe { (self.raw.api().map)(self.raw.as_ptr(), &raw const records, groups, error) }
         })?;
         // SAFETY: the boundary returns arrays of these lengths, valid until the next call, which
         // the borrow of `self` prevents.
@@ -182,17 +168,7 @@ impl Mapper {
 
     /// Milliseconds of the last call's stages, if they were timed.
     pub fn times(&self) -> MapperTimes {
-        let mut times = MapperTimes::default();
-        // SAFETY: `times` outlives the call.
-        unsafe { (self.build.api().mapper_times)(self.raw.as_ptr(), &raw mut times) };
-        times
-    }
-}
-
-impl Drop for Mapper {
-    fn drop(&mut self) {
-        // SAFETY: created by the same build, and dropped once.
-        unsafe { (self.build.api().drop_mapper)(self.raw.as_ptr()) };
+        self.raw.times(self.raw.api().mapper_times)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Sorting on one device: records in host memory, in place.
 
-use std::ptr::NonNull;
-
-use crate::{Build, Pinned, Record, Result, SortTimes, boundary, check};
+use crate::owned::{Owned, check, made};
+use crate::{Build, Pinned, Record, Result, SortTimes, boundary};
 
 /// The sort algorithm; all give the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,12 +48,8 @@ impl Default for SorterOptions {
 /// Sorts on one device, stably, and reuses its memory between calls. Several sorters, each on its
 /// own thread, use the link in both directions at once.
 pub struct Sorter {
-    build: Build,
-    raw: NonNull<boundary::Sorter>,
+    raw: Owned<boundary::Sorter>,
 }
-
-// SAFETY: the sorter owns all its state, and CUDA's calls work on any thread.
-unsafe impl Send for Sorter {}
 
 impl Sorter {
     /// A sorter on a device.
@@ -73,14 +68,13 @@ impl Sorter {
             piece_bytes: options.piece_bytes,
             fail_after: options.fail_after.map_or(0, |calls| calls + 1),
         };
-        let mut raw = std::ptr::null_mut();
-        check(|error| {
+        let api = build.api();
+        let raw = made(|raw, error| {
             // SAFETY: the options are read during the call only.
-            unsafe { (build.api().sorter)(&raw const raw_options, &raw mut raw, error) }
+            unsafe { (api.sorter)(&raw const raw_options, raw, error) }
         })?;
         Ok(Sorter {
-            build,
-            raw: NonNull::new(raw).expect("a status of OK comes with a sorter"),
+            raw: Owned::new(build, raw, api.drop_sorter),
         })
     }
 
@@ -128,7 +122,7 @@ impl Sorter {
         check(|error| {
             // SAFETY: the records are borrowed mutably for the duration of the call; no copy runs
             // after it.
-            unsafe { (self.build.api().sort)(self.raw.as_ptr(), &raw const sorting, error) }
+            unsafe { (self.raw.api().sort)(self.raw.as_ptr(), &raw const sorting, error) }
         })
     }
 
@@ -136,21 +130,11 @@ impl Sorter {
     /// created, within the limit of the options.
     pub fn most_records<R: Record>(&self, algorithm: Algorithm) -> u64 {
         // SAFETY: plain numbers.
-        unsafe { (self.build.api().most_records)(self.raw.as_ptr(), R::KIND, algorithm as u32) }
+        unsafe { (self.raw.api().most_records)(self.raw.as_ptr(), R::KIND, algorithm as u32) }
     }
 
     /// Milliseconds of the last call's stages, if they were timed.
     pub fn times(&self) -> SortTimes {
-        let mut times = SortTimes::default();
-        // SAFETY: `times` outlives the call.
-        unsafe { (self.build.api().sort_times)(self.raw.as_ptr(), &raw mut times) };
-        times
-    }
-}
-
-impl Drop for Sorter {
-    fn drop(&mut self) {
-        // SAFETY: created by the same build, and dropped once.
-        unsafe { (self.build.api().drop_sorter)(self.raw.as_ptr()) };
+        self.raw.times(self.raw.api().sort_times)
     }
 }
