@@ -41,13 +41,21 @@ pub(crate) struct Bandwidth {
 }
 
 #[repr(C)]
-pub(crate) struct Trie {
+pub(crate) struct Dictionary {
     pub nodes: *const u64,
     pub labels: *const u64,
     pub leaves: *const u64,
     pub tails: *const u8,
     pub shortcuts: *const u32,
     pub codes: *const u8,
+    pub node_count: u64,
+    pub shortcut_depth: u64,
+    pub alphabet_size: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Trie {
+    pub arrays: Dictionary,
     pub node_words: u64,
     pub label_words: u64,
     pub leaf_words: u64,
@@ -55,9 +63,6 @@ pub(crate) struct Trie {
     pub shortcut_count: u64,
     pub code_count: u64,
     pub terms: u64,
-    pub node_count: u64,
-    pub shortcut_depth: u64,
-    pub alphabet_size: u64,
 }
 
 #[repr(C)]
@@ -313,7 +318,7 @@ type Status = i32;
 
 #[repr(C)]
 pub(crate) struct Api {
-    pub sizes: [u64; 27],
+    pub sizes: [u64; 28],
     pub count: unsafe extern "C" fn(*mut u32, *mut ErrorText) -> Status,
     pub describe: unsafe extern "C" fn(u32, *mut Device, *mut ErrorText) -> Status,
     pub bandwidth: unsafe extern "C" fn(u32, u64, *mut Bandwidth, *mut ErrorText) -> Status,

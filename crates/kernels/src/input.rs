@@ -63,12 +63,17 @@ impl<'a> Trie<'a> {
     pub(crate) fn raw(&self) -> boundary::Trie {
         let Trie(arrays) = self;
         boundary::Trie {
-            nodes: arrays.nodes.as_ptr(),
-            labels: arrays.labels.as_ptr(),
-            leaves: arrays.leaves.as_ptr(),
-            tails: arrays.tails.as_ptr(),
-            shortcuts: arrays.shortcuts.as_ptr(),
-            codes: arrays.codes.as_ptr(),
+            arrays: boundary::Dictionary {
+                nodes: arrays.nodes.as_ptr(),
+                labels: arrays.labels.as_ptr(),
+                leaves: arrays.leaves.as_ptr(),
+                tails: arrays.tails.as_ptr(),
+                shortcuts: arrays.shortcuts.as_ptr(),
+                codes: arrays.codes.as_ptr(),
+                node_count: arrays.node_count,
+                shortcut_depth: arrays.shortcut_depth,
+                alphabet_size: arrays.alphabet_size,
+            },
             node_words: arrays.nodes.len() as u64,
             label_words: arrays.labels.len() as u64,
             leaf_words: arrays.leaves.len() as u64,
@@ -76,9 +81,6 @@ impl<'a> Trie<'a> {
             shortcut_count: arrays.shortcuts.len() as u64,
             code_count: arrays.codes.len() as u64,
             terms: arrays.terms,
-            node_count: arrays.node_count,
-            shortcut_depth: arrays.shortcut_depth,
-            alphabet_size: arrays.alphabet_size,
         }
     }
 }

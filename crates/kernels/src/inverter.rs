@@ -1,7 +1,7 @@
 //! An engine on one device. It inverts chunks to postings, and weighs collections.
 
 use crate::input::last;
-use crate::owned::{Owned, check, filled, made};
+use crate::owned::{Owned, check, filled};
 use crate::{
     Build, Collected, Formula, Inverted, Lexicon, Method, Options, Part, Result, Text, Times, Trie,
     boundary, slice,
@@ -58,12 +58,12 @@ impl Inverter {
         let trie = trie.map(Trie::raw);
         let trie = trie.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let api = build.api();
-        let raw = made(|raw, error| {
+        let raw = Owned::make(build, api.drop, |raw, error| {
             // SAFETY: options and trie are read during the call only.
             unsafe { (api.inverter)(&raw const raw_options, trie, raw, error) }
         })?;
         Ok(Inverter {
-            raw: Owned::new(build, raw, api.drop),
+            raw,
             resident: None,
         })
     }

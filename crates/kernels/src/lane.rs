@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::owned::{Owned, filled, made};
+use crate::owned::{Owned, filled};
 use crate::{Batch, DeviceLists, Error, Result, boundary, slice};
 
 /// Maximum number of documents that a lane ranks for a query.
@@ -47,15 +47,12 @@ impl Lane {
     /// The device failed.
     pub fn new(lists: Arc<DeviceLists>, fail_after: Option<u64>) -> Result<Self> {
         let api = lists.raw.api();
-        let raw = made(|raw, error| {
+        let raw = Owned::make(lists.raw.build, api.drop_lane, |raw, error| {
             let fail_after = fail_after.map_or(0, |batches| batches + 1);
             // SAFETY: the lane holds the lists, so they outlive it.
             unsafe { (api.lane)(lists.raw.as_ptr(), fail_after, raw, error) }
         })?;
-        Ok(Lane {
-            raw: Owned::new(lists.raw.build, raw, api.drop_lane),
-            lists,
-        })
+        Ok(Lane { raw, lists })
     }
 
     /// The lists.

@@ -2,7 +2,7 @@
 
 use std::sync::RwLock;
 
-use crate::owned::{Owned, check, made};
+use crate::owned::{Owned, check};
 use crate::{Build, Formula, Result, boundary};
 
 /// Lists on the device, weighed by a formula. [`Lane`](crate::Lane)s answer queries from them.
@@ -47,12 +47,12 @@ impl ListsBuilder {
         );
         let options = boundary::ListsOptions { device, postings };
         let api = build.api();
-        let raw = made(|raw, error| {
+        let raw = Owned::make(build, api.drop_lists, |raw, error| {
             // SAFETY: the options are read during the call only.
             unsafe { (api.lists)(&raw const options, raw, error) }
         })?;
         Ok(ListsBuilder {
-            raw: Owned::new(build, raw, api.drop_lists),
+            raw,
             lengths,
             starts: vec![0],
             filled: 0,

@@ -1,6 +1,6 @@
 //! MapReduce on one device: it maps chunks of records to pairs, and reduces them to groups by key.
 
-use crate::owned::{Owned, filled, made};
+use crate::owned::{Owned, filled};
 use crate::{Algorithm, Build, MapperTimes, Result, boundary, slice};
 
 /// The map function; see `cpp/functors.hpp`.
@@ -101,12 +101,12 @@ impl Mapper {
             fail_after: options.fail_after.map_or(0, |calls| calls + 1),
         };
         let api = build.api();
-        let raw = made(|raw, error| {
+        let raw = Owned::make(build, api.drop_mapper, |raw, error| {
             // SAFETY: the options are read during the call only.
             unsafe { (api.mapper)(&raw const raw_options, raw, error) }
         })?;
         Ok(Mapper {
-            raw: Owned::new(build, raw, api.drop_mapper),
+            raw,
             sort: options.sort,
         })
     }

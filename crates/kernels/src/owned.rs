@@ -47,9 +47,14 @@ unsafe impl<T> Send for Owned<T> {}
 unsafe impl Sync for Owned<boundary::DeviceLists> {}
 
 impl<T> Owned<T> {
-    /// Takes an object that `build` has made, and the function that drops it.
-    pub fn new(build: Build, raw: NonNull<T>, drop: unsafe extern "C" fn(*mut T)) -> Self {
-        Owned { build, raw, drop }
+    /// Calls a build, which makes an object; `drop` is its function that drops it.
+    pub fn make(
+        build: Build,
+        drop: unsafe extern "C" fn(*mut T),
+        call: impl FnOnce(*mut *mut T, *mut ErrorText) -> i32,
+    ) -> Result<Self> {
+        let raw = made(call)?;
+        Ok(Owned { build, raw, drop })
     }
 
     /// The functions of the build.

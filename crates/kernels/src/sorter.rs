@@ -1,6 +1,6 @@
 //! Sorting on one device: records in host memory, in place.
 
-use crate::owned::{Owned, check, made};
+use crate::owned::{Owned, check};
 use crate::{Build, Pinned, Record, Result, SortTimes, boundary};
 
 /// The sort algorithm; all give the same order.
@@ -69,13 +69,11 @@ impl Sorter {
             fail_after: options.fail_after.map_or(0, |calls| calls + 1),
         };
         let api = build.api();
-        let raw = made(|raw, error| {
+        let raw = Owned::make(build, api.drop_sorter, |raw, error| {
             // SAFETY: the options are read during the call only.
             unsafe { (api.sorter)(&raw const raw_options, raw, error) }
         })?;
-        Ok(Sorter {
-            raw: Owned::new(build, raw, api.drop_sorter),
-        })
+        Ok(Sorter { raw })
     }
 
     /// Sorts by key, stably. Records are copied through pinned memory by one thread;

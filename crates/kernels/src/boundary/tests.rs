@@ -108,6 +108,7 @@ fn both_compilers_agree_on_the_sizes() {
         size_of::<ErrorText>(),
         size_of::<Device>(),
         size_of::<Bandwidth>(),
+        size_of::<Dictionary>(),
         size_of::<Trie>(),
         size_of::<Options>(),
         size_of::<Text>(),
