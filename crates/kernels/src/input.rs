@@ -8,14 +8,14 @@ use crate::{Algorithm, boundary};
 pub enum Method {
     /// A hash table on the device compares terms as strings.
     #[default]
-    Hash = 0,
+    Hash,
     /// Data-parallel primitives sort occurrences as strings.
-    Pp = 1,
+    Pp,
     /// Data-parallel primitives with a dictionary: a succinct trie maps terms to integers.
-    Ppd = 2,
+    Ppd,
     /// MapReduce in the way of Mars, for comparison: documents are mapped to pairs, and pairs are
     /// sorted as strings.
-    Mars = 3,
+    Mars,
 }
 
 /// The characters that belong to terms. The space does not.
@@ -156,15 +156,15 @@ impl Text<'_> {
 #[repr(u32)]
 pub enum TfPart {
     /// tf / (tf + k1 L).
-    Saturated = 0,
+    Saturated,
     /// (k1 + 1) tf / (k1 L + tf).
-    Scaled = 1,
+    Scaled,
     /// (k1 + 1) (c + delta) / (k1 + c + delta), with c = tf / L.
-    Bm25L = 2,
+    Bm25L,
     /// (k1 + 1) tf / (k1 L + tf) + delta.
-    Bm25Plus = 3,
+    Bm25Plus,
     /// tf.
-    Plain = 4,
+    Plain,
 }
 
 /// A formula with its parameters.

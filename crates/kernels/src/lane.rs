@@ -14,9 +14,9 @@ pub const MOST_RANKED: usize = 1024;
 pub enum Scheme {
     /// One thread for every element of a shortest list, over all queries.
     #[default]
-    Para = 0,
+    Para,
     /// One block of threads for every query.
-    Part = 1,
+    Part,
 }
 
 /// Answers one batch at a time. Several lanes, each on its own thread, overlap copies and

@@ -8,27 +8,27 @@ use crate::{Algorithm, Build, MapperTimes, Result, boundary, slice};
 #[repr(u32)]
 pub enum MapFunction {
     /// (term, record) for every term; each term is followed by a blank.
-    Terms = 0,
+    Terms,
     /// (the whole record, record).
-    Whole = 1,
+    Whole,
     /// (0, 2^32 + the number of terms).
-    Lengths = 2,
+    Lengths,
     /// (term, none), and (term, other) for every other term of the record.
-    Cooccurrences = 3,
+    Cooccurrences,
     /// (first, second) and (second, none) for a line of two names; other lines are left to the
     /// host.
-    Edges = 4,
+    Edges,
     /// (the text before the first tab, record).
-    FirstField = 5,
+    FirstField,
     /// (term, record) for a line `term<TAB>document<TAB>tf`; the note is 2^32 document + tf. Other
     /// lines are left to the host.
-    Postings = 6,
+    Postings,
     /// The bands of a MinHash signature; the signature is the note.
-    Bands = 7,
+    Bands,
     /// (node, 0), and (other, share of the rank) for every other node that it links to.
-    Ranks = 8,
+    Ranks,
     /// A pair of three words, the first two of which are the key.
-    Words = 9,
+    Words,
 }
 
 /// The reduce function of a key's values.
@@ -36,15 +36,15 @@ pub enum MapFunction {
 #[repr(u32)]
 pub enum ReduceFunction {
     /// All of them.
-    Nothing = 0,
+    Nothing,
     /// Their number.
-    Count = 1,
+    Count,
     /// Their sum.
-    Sum = 2,
+    Sum,
     /// 2^32 value + the number of its occurrences.
-    Runs = 3,
+    Runs,
     /// The minimum.
-    First = 4,
+    First,
 }
 
 /// Options of a [`Mapper`].

@@ -9,11 +9,11 @@ use crate::{Build, Pinned, Record, Result, SortTimes, boundary};
 pub enum Algorithm {
     /// By radix, eight bits a pass.
     #[default]
-    Radix = 0,
+    Radix,
     /// Merge sort.
-    Merge = 1,
+    Merge,
     /// Batcher's bitonic network.
-    Bitonic = 2,
+    Bitonic,
 }
 
 /// Options of a [`Sorter`].
