@@ -146,7 +146,7 @@ tokapi_bandwidth measure(uint64_t bytes) {
 }
 
 const tokapi_api API = {
-    {sizeof(tokapi_error), sizeof(tokapi_device), sizeof(tokapi_bandwidth), sizeof(tokapi_trie),
+    {sizeof(tokapi_error), sizeof(tokapi_device), sizeof(tokapi_bandwidth), sizeof(tokapi_dictionary), sizeof(tokapi_trie),
      sizeof(tokapi_options), sizeof(tokapi_text), sizeof(tokapi_inverted), sizeof(tokapi_collected),
      sizeof(tokapi_formula), sizeof(tokapi_lexicon), sizeof(tokapi_part), sizeof(tokapi_times),
      sizeof(tokapi_sorter_options), sizeof(tokapi_sorting), sizeof(tokapi_sort_times),

@@ -44,14 +44,23 @@ typedef enum tokapi_method { TOKAPI_HASH = 0, TOKAPI_PP = 1, TOKAPI_PPD = 2, TOK
 
 typedef enum tokapi_algorithm { TOKAPI_RADIX = 0, TOKAPI_MERGE = 1, TOKAPI_BITONIC = 2 } tokapi_algorithm;
 
-// The arrays of a dictionary, in host memory: those of `tokapi::dictionary::Arrays`.
-typedef struct tokapi_trie {
+// The arrays of a dictionary: those of `tokapi_weigh::dictionary::Arrays`. `nodes` and `leaves` are best aligned to 32
+// bytes, the size of their blocks.
+typedef struct tokapi_dictionary {
   const uint64_t* nodes;
   const uint64_t* labels;
   const uint64_t* leaves;
   const uint8_t* tails;
   const uint32_t* shortcuts;
   const uint8_t* codes;
+  uint64_t node_count;
+  uint64_t shortcut_depth;
+  uint64_t alphabet_size;
+} tokapi_dictionary;
+
+// A dictionary in host memory, with the lengths of its arrays.
+typedef struct tokapi_trie {
+  tokapi_dictionary arrays;
   uint64_t node_words;
   uint64_t label_words;
   uint64_t leaf_words;
@@ -59,9 +68,6 @@ typedef struct tokapi_trie {
   uint64_t shortcut_count;
   uint64_t code_count;
   uint64_t terms;
-  uint64_t node_count;
-  uint64_t shortcut_depth;
-  uint64_t alphabet_size;
 } tokapi_trie;
 
 // How text becomes postings.
@@ -347,7 +353,7 @@ typedef struct tokapi_mapper tokapi_mapper;
 
 typedef struct tokapi_api {
   // The sizes of the structures above, in their order, by which both sides see that they agree.
-  uint64_t sizes[27];
+  uint64_t sizes[28];
   tokapi_status (*count)(uint32_t* devices, tokapi_error* error);
   tokapi_status (*describe)(uint32_t device, tokapi_device* described, tokapi_error* error);
   tokapi_status (*bandwidth)(uint32_t device, uint64_t bytes, tokapi_bandwidth* measured, tokapi_error* error);

@@ -18,19 +18,8 @@ namespace TOKAPI_BACKEND {
 // What `lookup` gives for a term that is not in the dictionary.
 constexpr uint32_t UNKNOWN_TERM = 0xFFFFFFFFu;
 
-// The arrays of a dictionary, where the code that walks them can read them. `nodes` and
-// `leaves` are best aligned to 32 bytes, the size of their blocks.
-struct Dictionary {
-  const uint64_t* nodes;
-  const uint64_t* labels;
-  const uint64_t* leaves;
-  const uint8_t* tails;
-  const uint32_t* shortcuts;
-  const uint8_t* codes;
-  uint64_t node_count;
-  uint64_t shortcut_depth;
-  uint64_t alphabet_size;
-};
+// The arrays of a dictionary, where the code that walks them can read them.
+using Dictionary = tokapi_dictionary;
 
 namespace dictionary {
 

@@ -60,15 +60,16 @@ class ByDictionary {
       upload(queue, buffer.reserve(count), from, count * sizeof *from);
       return buffer.data();
     };
-    dictionary_ = Dictionary{send(nodes_, trie.nodes, trie.node_words),
-                             send(labels_, trie.labels, trie.label_words),
-                             send(leaves_, trie.leaves, trie.leaf_words),
-                             send(tails_, trie.tails, trie.tail_bytes),
-                             send(shortcuts_, trie.shortcuts, trie.shortcut_count),
-                             send(codes_, trie.codes, trie.code_count),
-                             trie.node_count,
-                             trie.shortcut_depth,
-                             trie.alphabet_size};
+    const Dictionary& here = trie.arrays;
+    dictionary_ = Dictionary{send(nodes_, here.nodes, trie.node_words),
+                             send(labels_, here.labels, trie.label_words),
+                             send(leaves_, here.leaves, trie.leaf_words),
+                             send(tails_, here.tails, trie.tail_bytes),
+                             send(shortcuts_, here.shortcuts, trie.shortcut_count),
+                             send(codes_, here.codes, trie.code_count),
+                             here.node_count,
+                             here.shortcut_depth,
+                             here.alphabet_size};
     terms_ = trie.terms;
   }
   const Dictionary& view() const { return dictionary_; }

@@ -6,34 +6,19 @@
 #include <memory>
 #include <vector>
 
+#include "chunks.hpp"
 #include "functors.hpp"
+#include "stopwatch.hpp"
 #include "weigh.hpp"
 
 namespace tokapi {
 namespace TOKAPI_BACKEND {
 
-// Chunks whose text is on the device at once: one arrives, one is cut, one is computed on.
-constexpr uint64_t TEXTS = 3;
-
-// The first and the last chunk have about so much text: its upload takes as long as to start what
-// is done with it.
-constexpr uint64_t LEAST_CHUNK_BYTES = uint64_t(8) << 20;
-
 class Inverter {
  public:
-  // Where a chunk lies in the text, and how far it is.
-  struct Chunk {
-    uint64_t from = 0, documents = 0, base = 0, length = 0;
-    Event uploaded, cut, free;
-  };
-
-  Inverter(const tokapi_options& options, const tokapi_trie* trie) : options_(options), classes_(options) {
-    if (options.beyond_ascii) {
-      constexpr uint64_t WORDS = 0x110000 / 32;
-      upload(work_, beyond_ascii_.reserve(WORDS), options.beyond_ascii, WORDS * sizeof(uint32_t));
-      classes_.beyond_ascii = beyond_ascii_.data();
-      options_.beyond_ascii = nullptr;
-    }
+  Inverter(const tokapi_options& options, const tokapi_trie* trie)
+      : options_(options), chunks_(options), stopwatch_(options.timed != 0) {
+    options_.beyond_ascii = nullptr;
     if (trie) dictionary_.load(work_, *trie);
     work_.wait();
   }
@@ -42,7 +27,7 @@ class Inverter {
 
   // Waits until nothing is under way any more, whatever became of it.
   void wait_for_all() noexcept {
-    for (Queue* queue : {&up_, &cut_, &work_, &down_}) {
+    for (Queue* queue : {&chunks_.uploading(), &chunks_.cutting(), &work_, &down_}) {
       try {
         queue->wait();
       } catch (const Failure&) {
@@ -59,7 +44,7 @@ class Inverter {
     if (given.length) std::memcpy(text_here_.data(), given.bytes, given.length);
     upload_documents(text);
     upload_chunk(text, 0, text.documents);
-    cut_chunk(0);
+    chunks_.cut_chunk(0);
     Part& part = this->part(0);
     local(0, part, /*by_rank=*/true);
     work_.wait();
@@ -87,35 +72,35 @@ class Inverter {
   void collect(const tokapi_text& text, uint64_t chunk_bytes, tokapi_collected& collected) {
     begin(text);
     upload_documents(text);
-    std::vector<uint64_t> ends = chunk_ends(text, chunk_bytes);
+    std::vector<uint64_t> ends = Chunks::ends(text, chunk_bytes);
     uint64_t count = ends.size();
     auto first = [&](uint64_t chunk) { return chunk ? ends[chunk - 1] : 0; };
     for (uint64_t chunk = 0; chunk < count && chunk < TEXTS - 1; chunk++) {
       upload_chunk(text, first(chunk), ends[chunk], chunk);
     }
-    if (count) cut_chunk(0);
+    if (count) chunks_.cut_chunk(0);
     for (uint64_t chunk = 0; chunk < count; chunk++) {
       if (chunk + 2 < count) upload_chunk(text, first(chunk + 2), ends[chunk + 2], chunk + 2);
       // While this chunk is computed on, the next is cut.
-      if (chunk + 1 < count && !options_.timed) cut_chunk(chunk + 1);
+      if (chunk + 1 < count && !options_.timed) chunks_.cut_chunk(chunk + 1);
       local(chunk, part(chunk), /*by_rank=*/false);
       // The number of segments of the one before is known now.
       if (chunk > 0) download_segments(part(chunk - 1));
-      if (chunk + 1 < count && options_.timed) cut_chunk(chunk + 1);
+      if (chunk + 1 < count && options_.timed) chunks_.cut_chunk(chunk + 1);
     }
     part_count_ = count;
     extend_df();
     weighing_.find_df_values(work_, df_.data(), lexicon_.terms(), documents_);
     counted_.record(work_);
     weighing_.tell_df_values(work_);
-    time(work_, times_.df);
+    stopwatch_.add(work_, times_.df);
     if (count > 0) download_segments(part(count - 1));
     // The link is idle until the first weights are known: terms and df go down.
-    counted_.before(cut_);
-    lexicon_.spell(cut_, nullptr);
-    download(cut_, df_here_.reserve(lexicon_.terms()), df_.data(), lexicon_.terms() * 4);
-    download(cut_, lengths_here_.reserve(documents_), lengths_.data(), documents_ * 4);
-    time(cut_, times_.download);
+    counted_.before(chunks_.cutting());
+    lexicon_.spell(chunks_.cutting(), nullptr);
+    download(chunks_.cutting(), df_here_.reserve(lexicon_.terms()), df_.data(), lexicon_.terms() * 4);
+    download(chunks_.cutting(), lengths_here_.reserve(documents_), lengths_.data(), documents_ * 4);
+    stopwatch_.add(chunks_.cutting(), times_.download);
     collected = tokapi_collected{total_length_, part_count_, weighing_.values(), weighing_.value_count()};
   }
 
@@ -126,17 +111,17 @@ class Inverter {
     for (uint64_t chunk = 0; chunk < part_count_; chunk++) {
       Part& part = this->part(chunk);
       weighing_.weigh(work_, weigher, part);
-      time(work_, times_.weigh);
+      stopwatch_.add(work_, times_.weigh);
       part.computed.record(work_);
       part.computed.before(down_);
       download(down_, part.weights_here.reserve(part.postings), part.frequencies.data(), part.postings * 4);
-      time(down_, times_.download);
+      stopwatch_.add(down_, times_.download);
     }
-    lexicon_.sort(cut_);
-    time(cut_, times_.order);
-    download(cut_, order_here_.reserve(terms), lexicon_.order(), terms * 4);
-    time(cut_, times_.download);
-    cut_.wait();
+    lexicon_.sort(chunks_.cutting());
+    stopwatch_.add(chunks_.cutting(), times_.order);
+    download(chunks_.cutting(), order_here_.reserve(terms), lexicon_.order(), terms * 4);
+    stopwatch_.add(chunks_.cutting(), times_.download);
+    chunks_.cutting().wait();
     finish_download();
     lexicon = tokapi_lexicon{terms,          lexicon_.bytes_here(), lexicon_.offsets_here(),
                              df_here_.data(), order_here_.data(),    lengths_here_.data()};
@@ -159,8 +144,8 @@ class Inverter {
     begin(text);
     upload_documents(text);
     upload_chunk(text, 0, text.documents);
-    cut_chunk(0);
-    Cut& cut = cuts_[0];
+    chunks_.cut_chunk(0);
+    Cut& cut = chunks_.cut(0);
     chunks_[0].cut.before(work_);
     count = cut.finish(work_);
     work_.wait();
@@ -216,74 +201,30 @@ class Inverter {
     lexicon_.clear(work_);
     if (options_.method == TOKAPI_PPD) dictionary_.forget(work_);
     df_terms_ = 0;
-    started_ = std::chrono::steady_clock::now();
+    stopwatch_.start();
   }
 
   void upload_documents(const tokapi_text& text) {
     lengths_.reserve(text.documents);
-    upload(up_, document_starts_.reserve(text.documents), text.starts, text.documents * sizeof(uint64_t));
-  }
-
-  // Where chunks end: whole documents, at most `chunk_bytes`, one larger document excepted. The
-  // first chunks are ever larger, so that computing begins early, and the last ones ever smaller,
-  // so that little remains to be done when all has arrived.
-  std::vector<uint64_t> chunk_ends(const tokapi_text& text, uint64_t chunk_bytes) const {
-    std::vector<uint64_t> ends;
-    uint64_t from = 0;
-    while (from < text.documents) {
-      uint64_t begin = text.starts[from], left = text.length - begin;
-      uint64_t wanted = chunk_bytes;
-      if (left < 2 * chunk_bytes) wanted = left / 2 > LEAST_CHUNK_BYTES ? left / 2 : LEAST_CHUNK_BYTES;
-      uint64_t growing = ends.size() < 32 ? LEAST_CHUNK_BYTES << ends.size() : chunk_bytes;
-      if (wanted > growing) wanted = growing;
-      if (wanted > chunk_bytes) wanted = chunk_bytes;
-      // The last document that ends within.
-      uint64_t low = from + 1, high = text.documents;
-      while (low < high) {
-        uint64_t middle = low + (high - low + 1) / 2;
-        uint64_t end = middle < text.documents ? text.starts[middle] : text.length;
-        if (end - begin <= wanted) low = middle; else high = middle - 1;
-      }
-      ends.push_back(low);
-      from = low;
-    }
-    return ends;
+    chunks_.upload_documents(text);
   }
 
   void upload_chunk(const tokapi_text& text, uint64_t from, uint64_t to, uint64_t chunk = 0) {
-    Chunk& of = chunks_[chunk % TEXTS];
-    of.from = from;
-    of.documents = to - from;
-    of.base = from < text.documents ? text.starts[from] : 0;
-    uint64_t end = to < text.documents ? text.starts[to] : text.length;
-    of.length = of.documents ? end - of.base : 0;
-    if (of.length > 0xFFFF0000) throw Failure(TOKAPI_TOO_LARGE, "a chunk has 4 GiB of text or more");
-    uint8_t* bytes = cuts_[chunk % TEXTS].text().reserve(of.length + PADDING);
-    if (chunk >= TEXTS) of.free.before(up_);
-    upload(up_, bytes, text.bytes + of.base, of.length);
-    fill(up_, bytes + of.length, ' ', PADDING);
-    of.uploaded.record(up_);
-    time(up_, times_.upload);
-  }
-
-  void cut_chunk(uint64_t chunk) {
-    Chunk& of = chunks_[chunk % TEXTS];
-    of.uploaded.before(cut_);
-    cuts_[chunk % TEXTS].enqueue(cut_, classes_, of.length, document_starts_.data() + of.from, of.base, of.documents);
-    of.cut.record(cut_);
+    chunks_.upload_chunk(text, from, to, chunk);
+    stopwatch_.add(chunks_.uploading(), times_.upload);
   }
 
   // The local pass over one chunk.
   void local(uint64_t chunk, Part& part, bool by_rank) {
-    Chunk& of = chunks_[chunk % TEXTS];
-    Cut& cut = cuts_[chunk % TEXTS];
+    Chunk& of = chunks_[chunk];
+    Cut& cut = chunks_.cut(chunk);
     of.cut.before(work_);
     bool by_mars = options_.method == TOKAPI_MARS;
     uint64_t count = by_mars ? cut.count() : cut.finish(work_);
-    time(work_, times_.cut);
+    stopwatch_.add(work_, times_.cut);
     total_length_ += count;
     write_lengths(cut, of);
-    time(work_, times_.documents);
+    stopwatch_.add(work_, times_.documents);
     if (by_mars) return local_by_mars(of, cut, part, by_rank);
     Occurrences occurrences{cut.text().data(), cut.inside(), cut.starts(), cut.first(),
                             of.documents, static_cast<uint32_t>(of.from), options_.hash_mask};
@@ -295,25 +236,25 @@ class Inverter {
       if (by_rank && !settled(count)) continue;
       pairs = group(pairs, count, by_rank);
       counting_.find_postings(work_, pairs, count);
-      time(work_, times_.tf);
+      stopwatch_.add(work_, times_.tf);
       if (settled(count)) break;
     }
     of.free.record(work_);
     if (options_.method == TOKAPI_PPD) dictionary_.settle(work_);
     counting_.count_frequencies(work_, pairs, count, part);
-    time(work_, times_.tf);
+    stopwatch_.add(work_, times_.tf);
     download_documents(part);
     if (!by_rank) extend_df();
     counting_.count_documents(work_, part, lexicon_.terms(), by_rank ? nullptr : df_.data());
     part.computed.record(work_);
-    time(work_, times_.df);
+    stopwatch_.add(work_, times_.df);
   }
 
   // The same by MapReduce: a document is a record, (term, document) its pairs, and tf and df what they are
   // reduced to.
   void local_by_mars(Chunk& of, Cut& cut, Part& part, bool by_rank) {
     uint32_t* starts = record_starts_.reserve(of.documents + 1);
-    const uint64_t* document_starts = document_starts_.data() + of.from;
+    const uint64_t* document_starts = chunks_.document_starts(of);
     uint64_t documents = of.documents, base = of.base, length = of.length;
     for_each(work_, documents + 1, [=] TOKAPI_LAMBDA(uint64_t d) {
       starts[d] = static_cast<uint32_t>(d < documents ? document_starts[d] - base : length);
@@ -322,14 +263,14 @@ class Inverter {
     MapTerms<Inside> map{Inside{cut.inside()}};
     uint64_t count = mars_.count(work_, map, records);
     mars_.emit(work_, map, records, 0);
-    time(work_, times_.map);
+    stopwatch_.add(work_, times_.map);
     mars_.sort(work_, PairKind{true, false, false, 0}, records.bytes, options_.sort);
-    time(work_, times_.sort);
+    stopwatch_.add(work_, times_.sort);
     uint64_t terms = mars_.group(work_);
-    time(work_, times_.group);
+    stopwatch_.add(work_, times_.group);
     part.postings = mars_.reduce(work_, ReduceRuns{});
     take_reduced(of, part, terms);
-    time(work_, times_.tf);
+    stopwatch_.add(work_, times_.tf);
     // Every term by its number in the lexicon.
     const Emitted* pairs = mars_.pairs();
     const uint32_t* groups = mars_.group_starts();
@@ -343,7 +284,7 @@ class Inverter {
       });
     } while (!settled(count));
     of.free.record(work_);
-    time(work_, times_.identify);
+    stopwatch_.add(work_, times_.identify);
     download_documents(part);
     if (by_rank) {
       uint32_t* order = mars_order_.reserve(terms);
@@ -360,7 +301,7 @@ class Inverter {
     }
     *part.segments_here.reserve(1) = static_cast<uint32_t>(terms);
     part.computed.record(work_);
-    time(work_, times_.df);
+    stopwatch_.add(work_, times_.df);
   }
 
   // Postings from what was reduced to documents and frequencies.
@@ -391,8 +332,8 @@ class Inverter {
     switch (options_.method) {
       case TOKAPI_PP:
         if (!again) strings_.sort(work_, occurrences, count);
-        time(work_, times_.sort);
-        strings_.identify(work_, occurrences, count, lexicon_.table(), document_starts_.data() + of.from, of.base,
+        stopwatch_.add(work_, times_.sort);
+        strings_.identify(work_, occurrences, count, lexicon_.table(), chunks_.document_starts(of), of.base,
                           by_rank, tiles_, pairs);
         break;
       case TOKAPI_PPD:
@@ -402,7 +343,7 @@ class Inverter {
       default:
         identify_by_hash(work_, occurrences, count, lexicon_.table(), tiles_, pairs);
     }
-    time(work_, times_.identify);
+    stopwatch_.add(work_, times_.identify);
   }
 
   // Groups occurrences by term, after replacing ids by ranks if so asked.
@@ -418,10 +359,10 @@ class Inverter {
       for_each(work_, count, [=] TOKAPI_LAMBDA(uint64_t i) {
         pairs[i] = pair_of(ranks[id_of(pairs[i])], document_of(pairs[i]));
       });
-      time(work_, times_.order);
+      stopwatch_.add(work_, times_.order);
     }
     pairs = sort_keys(work_, pairs, other_pairs_.reserve(count), count, 32, 32 + lexicon_.id_bits());
-    time(work_, times_.sort);
+    stopwatch_.add(work_, times_.sort);
     return pairs;
   }
 
@@ -448,7 +389,7 @@ class Inverter {
     part.computed.record(work_);
     part.computed.before(down_);
     download(down_, part.documents_here.reserve(part.postings), part.documents.data(), part.postings * 4);
-    time(down_, times_.download);
+    stopwatch_.add(down_, times_.download);
   }
 
   // To be called when the queue has been waited for since the part was counted.
@@ -457,7 +398,7 @@ class Inverter {
     part.computed.before(down_);
     download(down_, part.segment_terms_here.reserve(segments), part.segment_terms.data(), segments * 4);
     download(down_, part.segment_starts_here.reserve(segments + 1), part.segment_starts.data(), (segments + 1) * 4);
-    time(down_, times_.download);
+    stopwatch_.add(down_, times_.download);
   }
 
   void finish_download() {
@@ -470,23 +411,11 @@ class Inverter {
     return *parts_[number];
   }
 
-  // Where stages are timed, waits for the queue and adds the time since the last call to `stage`.
-  void time(Queue& queue, double& stage) {
-    if (!options_.timed) return;
-    queue.wait();
-    auto now = std::chrono::steady_clock::now();
-    stage += std::chrono::duration<double, std::milli>(now - started_).count();
-    started_ = std::chrono::steady_clock::now();
-  }
-
  private:
   tokapi_options options_;
-  Classes classes_;
-  Queue up_, cut_, work_, down_;
-  Buffer<uint32_t> beyond_ascii_;
-  Chunk chunks_[TEXTS];
-  Cut cuts_[TEXTS];
-  Buffer<uint64_t> document_starts_, pairs_, other_pairs_;
+  Chunks chunks_;
+  Queue work_, down_;
+  Buffer<uint64_t> pairs_, other_pairs_;
   Lexicon lexicon_;
   ByDictionary dictionary_;
   ByStrings strings_;
@@ -503,7 +432,7 @@ class Inverter {
   const uint32_t* order_ = nullptr;
   uint64_t documents_ = 0, part_count_ = 0, total_length_ = 0, df_terms_ = 0, calls_ = 0;
   tokapi_times times_{};
-  std::chrono::steady_clock::time_point started_;
+  Stopwatch stopwatch_;
 };
 
 }  // namespace TOKAPI_BACKEND

@@ -1,17 +1,17 @@
 // Maps and reduces chunks of records, one at a time, by the functions that are asked for.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "functors.hpp"
+#include "stopwatch.hpp"
 
 namespace tokapi {
 namespace TOKAPI_BACKEND {
 
 class Mapper {
  public:
-  explicit Mapper(const tokapi_mapper_options& options) : options_(options) {}
+  explicit Mapper(const tokapi_mapper_options& options) : options_(options), stopwatch_(options.timed != 0) {}
   ~Mapper() { wait_for_all(); }
 
   // Waits until nothing is under way any more, whatever became of it.
@@ -26,7 +26,7 @@ class Mapper {
   void run(const tokapi_records& given, tokapi_groups& groups) {
     begin();
     Records records = bring_up(given);
-    time(times_.upload);
+    stopwatch_.add(queue_, times_.upload);
     switch (given.map) {
       case TOKAPI_MAP_TERMS: map(MapTerms<Blanks>{Blanks{records.bytes}}, TEXT, records, 0); break;
       case TOKAPI_MAP_WHOLE: map(MapWhole{}, TEXT, records, 0); break;
@@ -41,13 +41,13 @@ class Mapper {
       default: throw Failure(TOKAPI_DEVICE_FAILED, "there is no such map function");
     }
     mars_.sort(queue_, kind_, records.bytes, given.sort);
-    time(times_.sort);
+    stopwatch_.add(queue_, times_.sort);
     uint64_t group_count = mars_.group(queue_);
-    time(times_.group);
+    stopwatch_.add(queue_, times_.group);
     uint64_t values = reduce(given.reduce);
-    time(times_.reduce);
+    stopwatch_.add(queue_, times_.reduce);
     bring_down(group_count, values, records.count);
-    time(times_.download);
+    stopwatch_.add(queue_, times_.download);
     groups = tokapi_groups{pairs_,
                            group_count,
                            values,
@@ -75,7 +75,7 @@ class Mapper {
       throw Failure(TOKAPI_DEVICE_FAILED, "the device was lost (as the test asked)");
     }
     times_ = tokapi_mapper_times{};
-    started_ = std::chrono::steady_clock::now();
+    stopwatch_.start();
   }
 
   Records bring_up(const tokapi_records& given) {
@@ -92,13 +92,13 @@ class Mapper {
     kind_ = kind;
     note_words_ = note_words;
     pairs_ = mars_.count(queue_, map, records);
-    time(times_.count);
+    stopwatch_.add(queue_, times_.count);
     if (pairs_ >= ~uint32_t(0) || Mars::pair_bytes(pairs_) > options_.memory_bytes) {
       throw Failure(TOKAPI_TOO_LARGE, std::to_string(pairs_) + " pairs of " + std::to_string(records.count) +
                                           " records at once");
     }
     mars_.emit(queue_, map, records, note_words);
-    time(times_.emit);
+    stopwatch_.add(queue_, times_.emit);
   }
 
   uint64_t reduce(uint32_t how) {
@@ -132,15 +132,6 @@ class Mapper {
     queue_.wait();
   }
 
-  // Where stages are timed, waits for the queue and adds the time since the last call to `stage`.
-  void time(double& stage) {
-    if (!options_.timed) return;
-    queue_.wait();
-    auto now = std::chrono::steady_clock::now();
-    stage += std::chrono::duration<double, std::milli>(now - started_).count();
-    started_ = std::chrono::steady_clock::now();
-  }
-
  private:
   tokapi_mapper_options options_;
   Queue queue_;
@@ -154,7 +145,7 @@ class Mapper {
   Pinned<uint64_t> keys_here_, values_here_, notes_here_;
   Pinned<uint32_t> value_starts_here_, left_here_;
   tokapi_mapper_times times_{};
-  std::chrono::steady_clock::time_point started_;
+  Stopwatch stopwatch_;
 };
 
 }  // namespace TOKAPI_BACKEND

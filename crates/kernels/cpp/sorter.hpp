@@ -7,11 +7,11 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
 #include "records.hpp"
+#include "stopwatch.hpp"
 
 namespace tokapi {
 namespace TOKAPI_BACKEND {
@@ -32,7 +32,8 @@ class Sorter {
   };
 
   explicit Sorter(const tokapi_sorter_options& options)
-      : options_(options), stage_bytes_(std::min(options.piece_bytes, MOST_STAGE_BYTES)) {
+      : options_(options), stage_bytes_(std::min(options.piece_bytes, MOST_STAGE_BYTES)),
+        stopwatch_(options.timed != 0) {
     if (stage_bytes_ == 0) throw Failure(TOKAPI_DEVICE_FAILED, "pieces have no bytes");
     options_.memory_bytes = std::min(options.memory_bytes, free_memory(options.device));
   }
@@ -117,18 +118,18 @@ class Sorter {
       uint64_t count = ends[piece] - from;
       bring_up(sorting.pinned, items + from, here + from * sizeof(Item), count * sizeof(Item));
       uploaded_[piece].record(up_);
-      time(up_, times_.upload);
+      stopwatch_.add(up_, times_.upload);
       uploaded_[piece].before(work_);
       Item* piece_sorted = sort_piece(Kind{}, items + from, twice ? others + from : nullptr, count);
-      time(work_, times_.sort);
+      stopwatch_.add(work_, times_.sort);
       sorted = from ? merge_piece<Kind>(items, others, sorted, from, piece_sorted, count) : piece_sorted;
-      time(work_, times_.merge);
+      stopwatch_.add(work_, times_.merge);
       from = ends[piece];
     }
     sorted_.record(work_);
     sorted_.before(down_);
     bring_down(sorting.pinned, here, sorted, bytes);
-    time(down_, times_.download);
+    stopwatch_.add(down_, times_.download);
   }
 
   void begin(const tokapi_sorting& sorting) {
@@ -150,7 +151,7 @@ class Sorter {
     algorithm_ = sorting.algorithm;
     record_ = sorting.record;
     times_ = tokapi_sort_times{};
-    started_ = std::chrono::steady_clock::now();
+    stopwatch_.start();
   }
 
   std::vector<uint64_t> piece_ends(uint64_t count, uint64_t item_bytes) const {
@@ -229,15 +230,6 @@ class Sorter {
     }
   }
 
-  // Where stages are timed, waits for the queue and adds the time since the last call to `stage`.
-  void time(Queue& queue, double& stage) {
-    if (!options_.timed) return;
-    queue.wait();
-    auto now = std::chrono::steady_clock::now();
-    stage += std::chrono::duration<double, std::milli>(now - started_).count();
-    started_ = std::chrono::steady_clock::now();
-  }
-
  private:
   tokapi_sorter_options options_;
   uint64_t stage_bytes_;
@@ -248,7 +240,7 @@ class Sorter {
   uint64_t stage_ = 0, calls_ = 0;
   uint32_t algorithm_ = TOKAPI_RADIX, record_ = TOKAPI_KEYS32;
   tokapi_sort_times times_{};
-  std::chrono::steady_clock::time_point started_;
+  Stopwatch stopwatch_;
 };
 
 }  // namespace TOKAPI_BACKEND

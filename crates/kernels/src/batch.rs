@@ -7,11 +7,11 @@ use crate::{DeviceLists, boundary};
 #[repr(u32)]
 pub enum Occur {
     /// Every match has the term.
-    Must = 0,
+    Must,
     /// The term adds to the score.
-    Should = 1,
+    Should,
     /// No match has the term.
-    Not = 2,
+    Not,
 }
 
 /// A term of a query.

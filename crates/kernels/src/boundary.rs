@@ -41,13 +41,21 @@ pub(crate) struct Bandwidth {
 }
 
 #[repr(C)]
-pub(crate) struct Trie {
+pub(crate) struct Dictionary {
     pub nodes: *const u64,
     pub labels: *const u64,
     pub leaves: *const u64,
     pub tails: *const u8,
     pub shortcuts: *const u32,
     pub codes: *const u8,
+    pub node_count: u64,
+    pub shortcut_depth: u64,
+    pub alphabet_size: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Trie {
+    pub arrays: Dictionary,
     pub node_words: u64,
     pub label_words: u64,
     pub leaf_words: u64,
@@ -55,9 +63,6 @@ pub(crate) struct Trie {
     pub shortcut_count: u64,
     pub code_count: u64,
     pub terms: u64,
-    pub node_count: u64,
-    pub shortcut_depth: u64,
-    pub alphabet_size: u64,
 }
 
 #[repr(C)]
@@ -83,6 +88,7 @@ pub(crate) struct Text {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Inverted {
     pub terms: u64,
     pub postings: u64,
@@ -98,6 +104,7 @@ pub(crate) struct Inverted {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Collected {
     pub total_length: u64,
     pub parts: u64,
@@ -116,6 +123,7 @@ pub(crate) struct Formula {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Lexicon {
     pub terms: u64,
     pub term_bytes: *const u8,
@@ -126,6 +134,7 @@ pub(crate) struct Lexicon {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub struct Part {
     pub postings: u64,
     pub segments: u64,
@@ -232,6 +241,7 @@ pub(crate) struct Batch {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Matches {
     pub starts: *const u32,
     pub counts: *const u32,
@@ -240,6 +250,7 @@ pub(crate) struct Matches {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Ranked {
     pub keys: *const u64,
     pub counts: *const u32,
@@ -265,6 +276,7 @@ pub(crate) struct Records {
 }
 
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Groups {
     pub pairs: u64,
     pub groups: u64,
@@ -276,23 +288,6 @@ pub(crate) struct Groups {
     pub note_words: u64,
     pub left: *const u32,
     pub left_count: u64,
-}
-
-impl Default for Groups {
-    fn default() -> Self {
-        Groups {
-            pairs: 0,
-            groups: 0,
-            values: 0,
-            keys: std::ptr::null(),
-            value_starts: std::ptr::null(),
-            value_list: std::ptr::null(),
-            notes: std::ptr::null(),
-            note_words: 0,
-            left: std::ptr::null(),
-            left_count: 0,
-        }
-    }
 }
 
 /// Milliseconds of each stage of mapping and reducing, if stages were timed.
@@ -323,7 +318,7 @@ type Status = i32;
 
 #[repr(C)]
 pub(crate) struct Api {
-    pub sizes: [u64; 27],
+    pub sizes: [u64; 28],
     pub count: unsafe extern "C" fn(*mut u32, *mut ErrorText) -> Status,
     pub describe: unsafe extern "C" fn(u32, *mut Device, *mut ErrorText) -> Status,
     pub bandwidth: unsafe extern "C" fn(u32, u64, *mut Bandwidth, *mut ErrorText) -> Status,

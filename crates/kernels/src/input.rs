@@ -8,14 +8,14 @@ use crate::{Algorithm, boundary};
 pub enum Method {
     /// A hash table on the device compares terms as strings.
     #[default]
-    Hash = 0,
+    Hash,
     /// Data-parallel primitives sort occurrences as strings.
-    Pp = 1,
+    Pp,
     /// Data-parallel primitives with a dictionary: a succinct trie maps terms to integers.
-    Ppd = 2,
+    Ppd,
     /// MapReduce in the way of Mars, for comparison: documents are mapped to pairs, and pairs are
     /// sorted as strings.
-    Mars = 3,
+    Mars,
 }
 
 /// The characters that belong to terms. The space does not.
@@ -63,12 +63,17 @@ impl<'a> Trie<'a> {
     pub(crate) fn raw(&self) -> boundary::Trie {
         let Trie(arrays) = self;
         boundary::Trie {
-            nodes: arrays.nodes.as_ptr(),
-            labels: arrays.labels.as_ptr(),
-            leaves: arrays.leaves.as_ptr(),
-            tails: arrays.tails.as_ptr(),
-            shortcuts: arrays.shortcuts.as_ptr(),
-            codes: arrays.codes.as_ptr(),
+            arrays: boundary::Dictionary {
+                nodes: arrays.nodes.as_ptr(),
+                labels: arrays.labels.as_ptr(),
+                leaves: arrays.leaves.as_ptr(),
+                tails: arrays.tails.as_ptr(),
+                shortcuts: arrays.shortcuts.as_ptr(),
+                codes: arrays.codes.as_ptr(),
+                node_count: arrays.node_count,
+                shortcut_depth: arrays.shortcut_depth,
+                alphabet_size: arrays.alphabet_size,
+            },
             node_words: arrays.nodes.len() as u64,
             label_words: arrays.labels.len() as u64,
             leaf_words: arrays.leaves.len() as u64,
@@ -76,9 +81,6 @@ impl<'a> Trie<'a> {
             shortcut_count: arrays.shortcuts.len() as u64,
             code_count: arrays.codes.len() as u64,
             terms: arrays.terms,
-            node_count: arrays.node_count,
-            shortcut_depth: arrays.shortcut_depth,
-            alphabet_size: arrays.alphabet_size,
         }
     }
 }
@@ -154,15 +156,15 @@ impl Text<'_> {
 #[repr(u32)]
 pub enum TfPart {
     /// tf / (tf + k1 L).
-    Saturated = 0,
+    Saturated,
     /// (k1 + 1) tf / (k1 L + tf).
-    Scaled = 1,
+    Scaled,
     /// (k1 + 1) (c + delta) / (k1 + c + delta), with c = tf / L.
-    Bm25L = 2,
+    Bm25L,
     /// (k1 + 1) tf / (k1 L + tf) + delta.
-    Bm25Plus = 3,
+    Bm25Plus,
     /// tf.
-    Plain = 4,
+    Plain,
 }
 
 /// A formula with its parameters.

@@ -1,17 +1,15 @@
 //! An engine on one device. It inverts chunks to postings, and weighs collections.
 
-use std::ptr::NonNull;
-
 use crate::input::last;
+use crate::owned::{Owned, check, filled};
 use crate::{
     Build, Collected, Formula, Inverted, Lexicon, Method, Options, Part, Result, Text, Times, Trie,
-    boundary, check, slice,
+    boundary, slice,
 };
 
 /// An engine on one device. It reuses its memory between calls.
 pub struct Inverter {
-    build: Build,
-    raw: NonNull<boundary::Inverter>,
+    raw: Owned<boundary::Inverter>,
     /// The postings on the device that are not weighed yet.
     resident: Option<ResidentCounts>,
 }
@@ -22,9 +20,6 @@ struct ResidentCounts {
     parts: u64,
     df_values: usize,
 }
-
-// SAFETY: the inverter owns all its state, and CUDA's calls work on any thread.
-unsafe impl Send for Inverter {}
 
 impl Inverter {
     /// An engine on a device. `trie` is the dictionary of [`Method::Ppd`].
@@ -62,14 +57,13 @@ impl Inverter {
         );
         let trie = trie.map(Trie::raw);
         let trie = trie.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        let mut raw = std::ptr::null_mut();
-        check(|error| {
+        let api = build.api();
+        let raw = Owned::make(build, api.drop, |raw, error| {
             // SAFETY: options and trie are read during the call only.
-            unsafe { (build.api().inverter)(&raw const raw_options, trie, &raw mut raw, error) }
+            unsafe { (api.inverter)(&raw const raw_options, trie, raw, error) }
         })?;
         Ok(Inverter {
-            build,
-            raw: NonNull::new(raw).expect("a status of OK comes with an inverter"),
+            raw,
             resident: None,
         })
     }
@@ -81,29 +75,9 @@ impl Inverter {
     pub fn invert(&mut self, text: Text<'_>) -> Result<Inverted<'_>> {
         self.resident = None;
         let text = text.raw();
-        let mut inverted = boundary::Inverted {
-            terms: 0,
-            postings: 0,
-            term_bytes: std::ptr::null(),
-            term_offsets: std::ptr::null(),
-            offsets: std::ptr::null(),
-            documents: std::ptr::null(),
-            frequencies: std::ptr::null(),
-            large_places: std::ptr::null(),
-            large_frequencies: std::ptr::null(),
-            large_count: 0,
-            lengths: std::ptr::null(),
-        };
-        check(|error| {
+        let inverted: boundary::Inverted = filled(|inverted, error| {
             // SAFETY: the text is borrowed for the duration of the call.
-            unsafe {
-                (self.build.api().invert)(
-                    self.raw.as_ptr(),
-                    &raw const text,
-                    &raw mut inverted,
-                    error,
-                )
-            }
+            unsafe { (self.raw.api().invert)(self.raw.as_ptr(), &raw const text, inverted, error) }
         })?;
         // SAFETY: the boundary returns arrays of these lengths, valid until the next call, which
         // the borrow of `self` prevents.
@@ -130,23 +104,10 @@ impl Inverter {
     pub fn collect(&mut self, text: Text<'_>, chunk_bytes: u64) -> Result<Collected> {
         self.resident = None;
         let text = text.raw();
-        let mut collected = boundary::Collected {
-            total_length: 0,
-            parts: 0,
-            df_values: std::ptr::null(),
-            df_count: 0,
-        };
-        check(|error| {
+        let collected: boundary::Collected = filled(|collected, error| {
+            let (collect, inverter) = (self.raw.api().collect, self.raw.as_ptr());
             // SAFETY: the text is borrowed for the duration of the call.
-            unsafe {
-                (self.build.api().collect)(
-                    self.raw.as_ptr(),
-                    &raw const text,
-                    chunk_bytes,
-                    &raw mut collected,
-                    error,
-                )
-            }
+            unsafe { collect(inverter, &raw const text, chunk_bytes, collected, error) }
         })?;
         // SAFETY: an array of this length, valid until the next call.
         let df_values = unsafe { slice(collected.df_values, collected.df_count) }.to_vec();
@@ -175,38 +136,16 @@ impl Inverter {
             .expect("collected, and not weighed yet");
         assert_eq!(resident.df_values, formula.idf.len(), "an idf for every df");
         let raw_formula = formula.raw();
-        let mut lexicon = boundary::Lexicon {
-            terms: 0,
-            term_bytes: std::ptr::null(),
-            term_offsets: std::ptr::null(),
-            df: std::ptr::null(),
-            order: std::ptr::null(),
-            lengths: std::ptr::null(),
-        };
-        check(|error| {
+        let lexicon: boundary::Lexicon = filled(|lexicon, error| {
+            let (weigh, inverter) = (self.raw.api().weigh, self.raw.as_ptr());
             // SAFETY: the formula is read during the call only.
-            unsafe {
-                (self.build.api().weigh)(
-                    self.raw.as_ptr(),
-                    &raw const raw_formula,
-                    &raw mut lexicon,
-                    error,
-                )
-            }
+            unsafe { weigh(inverter, &raw const raw_formula, lexicon, error) }
         })?;
         let mut parts = Vec::new();
         for number in 0..resident.parts {
-            let mut part = boundary::Part {
-                postings: 0,
-                segments: 0,
-                segment_terms: std::ptr::null(),
-                segment_starts: std::ptr::null(),
-                documents: std::ptr::null(),
-                weights: std::ptr::null(),
-            };
-            check(|error| {
+            let part: boundary::Part = filled(|part, error| {
                 // SAFETY: the collection has this many parts.
-                unsafe { (self.build.api().part)(self.raw.as_ptr(), number, &raw mut part, error) }
+                unsafe { (self.raw.api().part)(self.raw.as_ptr(), number, part, error) }
             })?;
             // SAFETY: arrays of these lengths, valid until the next call, which the borrow of
             // `self` prevents.
@@ -245,7 +184,7 @@ impl Inverter {
         check(|error| {
             // SAFETY: the text is borrowed for the duration of the call.
             unsafe {
-                (self.build.api().lookup)(
+                (self.raw.api().lookup)(
                     self.raw.as_ptr(),
                     &raw const text,
                     repeat,
@@ -262,16 +201,6 @@ impl Inverter {
 
     /// Milliseconds of the last call's stages, if they were timed.
     pub fn times(&self) -> Times {
-        let mut times = Times::default();
-        // SAFETY: `times` outlives the call.
-        unsafe { (self.build.api().times)(self.raw.as_ptr(), &raw mut times) };
-        times
-    }
-}
-
-impl Drop for Inverter {
-    fn drop(&mut self) {
-        // SAFETY: created by the same build, and dropped once.
-        unsafe { (self.build.api().drop)(self.raw.as_ptr()) };
+        self.raw.times(self.raw.api().times)
     }
 }

@@ -1,9 +1,9 @@
 //! Answers to batches of queries.
 
-use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::{Batch, Build, DeviceLists, Error, Result, boundary, check, slice};
+use crate::owned::{Owned, filled};
+use crate::{Batch, DeviceLists, Error, Result, boundary, slice};
 
 /// Maximum number of documents that a lane ranks for a query.
 pub const MOST_RANKED: usize = 1024;
@@ -14,21 +14,17 @@ pub const MOST_RANKED: usize = 1024;
 pub enum Scheme {
     /// One thread for every element of a shortest list, over all queries.
     #[default]
-    Para = 0,
+    Para,
     /// One block of threads for every query.
-    Part = 1,
+    Part,
 }
 
 /// Answers one batch at a time. Several lanes, each on its own thread, overlap copies and
 /// computation.
 pub struct Lane {
+    raw: Owned<boundary::Lane>,
     lists: Arc<DeviceLists>,
-    build: Build,
-    raw: NonNull<boundary::Lane>,
 }
-
-// SAFETY: the lane owns all its state, and CUDA's calls work on any thread.
-unsafe impl Send for Lane {}
 
 /// The documents that match every query of a batch.
 pub struct Matches<'a> {
@@ -50,19 +46,13 @@ impl Lane {
     /// # Errors
     /// The device failed.
     pub fn new(lists: Arc<DeviceLists>, fail_after: Option<u64>) -> Result<Self> {
-        let build = lists.build;
-        let mut raw = std::ptr::null_mut();
-        check(|error| {
+        let api = lists.raw.api();
+        let raw = Owned::make(lists.raw.build, api.drop_lane, |raw, error| {
             let fail_after = fail_after.map_or(0, |batches| batches + 1);
-            let lists = lists.raw.lists.as_ptr();
             // SAFETY: the lane holds the lists, so they outlive it.
-            unsafe { (build.api().lane)(lists, fail_after, &raw mut raw, error) }
+            unsafe { (api.lane)(lists.raw.as_ptr(), fail_after, raw, error) }
         })?;
-        Ok(Lane {
-            lists,
-            build,
-            raw: NonNull::new(raw).expect("a status of OK comes with a lane"),
-        })
+        Ok(Lane { raw, lists })
     }
 
     /// The lists.
@@ -81,25 +71,11 @@ impl Lane {
     pub fn intersect(&mut self, batch: &Batch, scheme: Scheme) -> Result<Matches<'_>> {
         assert!(batch.have_must(), "a list to intersect");
         batch.check(&self.lists);
-        let mut matches = boundary::Matches {
-            starts: std::ptr::null(),
-            counts: std::ptr::null(),
-            documents: std::ptr::null(),
-            copied: 0,
-        };
         let raw = batch.raw();
-        check(|error| {
-            let lane = self.raw.as_ptr();
+        let matches: boundary::Matches = filled(|matches, error| {
+            let (intersect, lane) = (self.raw.api().intersect, self.raw.as_ptr());
             // SAFETY: the batch is read during the call only; its lists exist.
-            unsafe {
-                (self.build.api().intersect)(
-                    lane,
-                    &raw const raw,
-                    scheme as u32,
-                    &raw mut matches,
-                    error,
-                )
-            }
+            unsafe { intersect(lane, &raw const raw, scheme as u32, matches, error) }
         })?;
         // SAFETY: the lane owns arrays of these sizes. They stay valid until its next call, which
         // borrows it mutably.
@@ -127,18 +103,14 @@ impl Lane {
             let elements = batch.elements();
             return Err(Error::TooLarge(format!("a batch of {elements} postings")));
         }
-        let mut ranked = boundary::Ranked {
-            keys: std::ptr::null(),
-            counts: std::ptr::null(),
-        };
         let raw = batch.raw();
         let weights = self.lists.weights.read();
         let _weights = weights.unwrap_or_else(|error| error.into_inner());
-        check(|error| {
+        let ranked: boundary::Ranked = filled(|ranked, error| {
             let lane = self.raw.as_ptr();
             let k = u32::try_from(k).unwrap_or(u32::MAX);
             // SAFETY: the batch is read during the call only; its lists exist.
-            unsafe { (self.build.api().rank)(lane, &raw const raw, k, &raw mut ranked, error) }
+            unsafe { (self.raw.api().rank)(lane, &raw const raw, k, ranked, error) }
         })?;
         // SAFETY: as above.
         unsafe {
@@ -148,13 +120,6 @@ impl Lane {
                 counts: slice(ranked.counts, batch.len() as u64),
             })
         }
-    }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        // SAFETY: created by the same build, and dropped once.
-        unsafe { (self.build.api().drop_lane)(self.raw.as_ptr()) };
     }
 }
 

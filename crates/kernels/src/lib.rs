@@ -13,6 +13,7 @@ mod lane;
 mod lists;
 mod mapper;
 mod output;
+mod owned;
 mod pinned;
 mod record;
 mod sorter;
@@ -31,7 +32,8 @@ pub use sorter::{Algorithm, Sorter, SorterOptions};
 
 use std::ffi::{CStr, c_char};
 
-use boundary::{Api, ErrorText};
+use boundary::Api;
+use owned::{check, filled};
 
 /// A build of the kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,12 +125,10 @@ impl Build {
     /// # Errors
     /// There is no GPU or no driver, or the driver is too old.
     pub fn count(self) -> Result<u32> {
-        let mut count = 0;
-        check(|error| {
+        filled(|count, error| {
             // SAFETY: `count` outlives the call.
-            unsafe { (self.api().count)(&raw mut count, error) }
-        })?;
-        Ok(count)
+            unsafe { (self.api().count)(count, error) }
+        })
     }
 
     /// Queries one device; this starts it.
@@ -177,10 +177,9 @@ impl Build {
     /// # Errors
     /// The device does not exist, or has too little memory.
     pub fn bandwidth(self, device: u32, bytes: u64) -> Result<Bandwidth> {
-        let mut measured = boundary::Bandwidth::default();
-        check(|error| {
+        let measured: boundary::Bandwidth = filled(|measured, error| {
             // SAFETY: `measured` outlives the call.
-            unsafe { (self.api().bandwidth)(device, bytes, &raw mut measured, error) }
+            unsafe { (self.api().bandwidth)(device, bytes, measured, error) }
         })?;
         Ok(Bandwidth {
             up: measured.up,
@@ -200,22 +199,6 @@ impl Build {
         // SAFETY: plain numbers.
         unsafe { (self.api().peak_bytes)(text_bytes, method as u32) }
     }
-}
-
-/// Calls the boundary, and converts a status to an error.
-fn check(call: impl FnOnce(*mut ErrorText) -> i32) -> Result<()> {
-    let mut error = ErrorText { text: [0; 512] };
-    let status = call(&raw mut error);
-    if status == boundary::OK {
-        return Ok(());
-    }
-    let what = text(&error.text);
-    Err(match status {
-        boundary::NO_DEVICE => Error::NoDevice(what),
-        boundary::OUT_OF_MEMORY => Error::OutOfMemory(what),
-        boundary::TOO_LARGE => Error::TooLarge(what),
-        _ => Error::Failed(what),
-    })
 }
 
 /// A C string of the boundary; it always ends within its array.

@@ -1,14 +1,13 @@
 //! The postings lists of an index, on one device.
 
-use std::ptr::NonNull;
 use std::sync::RwLock;
 
-use crate::{Build, Formula, Result, boundary, check};
+use crate::owned::{Owned, check};
+use crate::{Build, Formula, Result, boundary};
 
 /// Lists on the device, weighed by a formula. [`Lane`](crate::Lane)s answer queries from them.
 pub struct DeviceLists {
-    pub(crate) raw: Raw,
-    pub(crate) build: Build,
+    pub(crate) raw: Owned<boundary::DeviceLists>,
     /// The length of every list.
     counts: Vec<u32>,
     /// Locked by readers of weights, and by their writer.
@@ -20,8 +19,7 @@ const GO_UP_TOGETHER: usize = 1 << 22;
 
 /// Lists being loaded to the device.
 pub struct ListsBuilder {
-    raw: Raw,
-    build: Build,
+    raw: Owned<boundary::DeviceLists>,
     lengths: Vec<u32>,
     /// The start of every list, including the current one.
     starts: Vec<u64>,
@@ -32,24 +30,6 @@ pub struct ListsBuilder {
     frequencies: Vec<u8>,
     large_places: Vec<u64>,
     large_frequencies: Vec<u32>,
-}
-
-/// The lists of the build, dropped once.
-pub(crate) struct Raw {
-    build: Build,
-    pub lists: NonNull<boundary::DeviceLists>,
-}
-
-// SAFETY: the lists own all their state, and CUDA's calls work on any thread.
-unsafe impl Send for Raw {}
-// SAFETY: shared data is only read, except for weights, which have a lock.
-unsafe impl Sync for Raw {}
-
-impl Drop for Raw {
-    fn drop(&mut self) {
-        // SAFETY: created by the same build, and dropped once.
-        unsafe { (self.build.api().drop_lists)(self.lists.as_ptr()) };
-    }
 }
 
 impl ListsBuilder {
@@ -66,15 +46,13 @@ impl ListsBuilder {
             "fewer than 2^32 documents"
         );
         let options = boundary::ListsOptions { device, postings };
-        let mut raw = std::ptr::null_mut();
-        check(|error| {
+        let api = build.api();
+        let raw = Owned::make(build, api.drop_lists, |raw, error| {
             // SAFETY: the options are read during the call only.
-            unsafe { (build.api().lists)(&raw const options, &raw mut raw, error) }
+            unsafe { (api.lists)(&raw const options, raw, error) }
         })?;
-        let lists = NonNull::new(raw).expect("a status of OK comes with lists");
         Ok(ListsBuilder {
-            raw: Raw { build, lists },
-            build,
+            raw,
             lengths,
             starts: vec![0],
             filled: 0,
@@ -123,9 +101,9 @@ impl ListsBuilder {
             count: self.documents.len() as u64,
         };
         check(|error| {
-            let lists = self.raw.lists.as_ptr();
+            let lists = self.raw.as_ptr();
             // SAFETY: the postings are read during the call only.
-            unsafe { (self.build.api().add_postings)(lists, &raw const postings, error) }
+            unsafe { (self.raw.api().add_postings)(lists, &raw const postings, error) }
         })?;
         self.documents.clear();
         self.frequencies.clear();
@@ -161,13 +139,12 @@ impl ListsBuilder {
             large_count: self.large_places.len() as u64,
         };
         check(|error| {
-            let raw = self.raw.lists.as_ptr();
+            let raw = self.raw.as_ptr();
             // SAFETY: the descriptions are read during the call only; documents have been checked.
-            unsafe { (self.build.api().finish_lists)(raw, &raw const lists, error) }
+            unsafe { (self.raw.api().finish_lists)(raw, &raw const lists, error) }
         })?;
         Ok(DeviceLists {
             raw: self.raw,
-            build: self.build,
             counts,
             weights: RwLock::new(()),
         })
@@ -208,10 +185,10 @@ impl DeviceLists {
             .write()
             .unwrap_or_else(|error| error.into_inner());
         check(|error| {
-            let lists = self.raw.lists.as_ptr();
+            let lists = self.raw.as_ptr();
             // SAFETY: the formula is read during the call only, and the lock excludes other users
             // of the weights.
-            unsafe { (self.build.api().weigh_lists)(lists, &raw const raw, error) }
+            unsafe { (self.raw.api().weigh_lists)(lists, &raw const raw, error) }
         })
     }
 }

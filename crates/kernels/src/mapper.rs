@@ -1,35 +1,34 @@
 //! MapReduce on one device: it maps chunks of records to pairs, and reduces them to groups by key.
 
-use std::ptr::NonNull;
-
-use crate::{Algorithm, Build, MapperTimes, Result, boundary, check, slice};
+use crate::owned::{Owned, filled};
+use crate::{Algorithm, Build, MapperTimes, Result, boundary, slice};
 
 /// The map function; see `cpp/functors.hpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MapFunction {
     /// (term, record) for every term; each term is followed by a blank.
-    Terms = 0,
+    Terms,
     /// (the whole record, record).
-    Whole = 1,
+    Whole,
     /// (0, 2^32 + the number of terms).
-    Lengths = 2,
+    Lengths,
     /// (term, none), and (term, other) for every other term of the record.
-    Cooccurrences = 3,
+    Cooccurrences,
     /// (first, second) and (second, none) for a line of two names; other lines are left to the
     /// host.
-    Edges = 4,
+    Edges,
     /// (the text before the first tab, record).
-    FirstField = 5,
+    FirstField,
     /// (term, record) for a line `term<TAB>document<TAB>tf`; the note is 2^32 document + tf. Other
     /// lines are left to the host.
-    Postings = 6,
+    Postings,
     /// The bands of a MinHash signature; the signature is the note.
-    Bands = 7,
+    Bands,
     /// (node, 0), and (other, share of the rank) for every other node that it links to.
-    Ranks = 8,
+    Ranks,
     /// A pair of three words, the first two of which are the key.
-    Words = 9,
+    Words,
 }
 
 /// The reduce function of a key's values.
@@ -37,15 +36,15 @@ pub enum MapFunction {
 #[repr(u32)]
 pub enum ReduceFunction {
     /// All of them.
-    Nothing = 0,
+    Nothing,
     /// Their number.
-    Count = 1,
+    Count,
     /// Their sum.
-    Sum = 2,
+    Sum,
     /// 2^32 value + the number of its occurrences.
-    Runs = 3,
+    Runs,
     /// The minimum.
-    First = 4,
+    First,
 }
 
 /// Options of a [`Mapper`].
@@ -67,13 +66,9 @@ pub struct MapperOptions {
 /// Maps and reduces on one device, and reuses its memory between calls. Several mappers, each on
 /// its own thread, overlap.
 pub struct Mapper {
-    build: Build,
-    raw: NonNull<boundary::Mapper>,
+    raw: Owned<boundary::Mapper>,
     sort: Algorithm,
 }
-
-// SAFETY: the mapper owns all its state, and CUDA's calls work on any thread.
-unsafe impl Send for Mapper {}
 
 /// The groups of a chunk, in the order of their keys.
 #[derive(Debug, Clone, Copy)]
@@ -105,14 +100,13 @@ impl Mapper {
             memory_bytes: options.memory_bytes,
             fail_after: options.fail_after.map_or(0, |calls| calls + 1),
         };
-        let mut raw = std::ptr::null_mut();
-        check(|error| {
+        let api = build.api();
+        let raw = Owned::make(build, api.drop_mapper, |raw, error| {
             // SAFETY: the options are read during the call only.
-            unsafe { (build.api().mapper)(&raw const raw_options, &raw mut raw, error) }
+            unsafe { (api.mapper)(&raw const raw_options, raw, error) }
         })?;
         Ok(Mapper {
-            build,
-            raw: NonNull::new(raw).expect("a status of OK comes with a mapper"),
+            raw,
             sort: options.sort,
         })
     }
@@ -154,17 +148,9 @@ impl Mapper {
             starts: starts.as_ptr(),
             count: starts.len() as u64 - 1,
         };
-        let mut groups = boundary::Groups::default();
-        check(|error| {
+        let groups: boundary::Groups = filled(|groups, error| {
             // SAFETY: the records are borrowed for the duration of the call.
-            unsafe {
-                (self.build.api().map)(
-                    self.raw.as_ptr(),
-                    &raw const records,
-                    &raw mut groups,
-                    error,
-                )
-            }
+            unsafe { (self.raw.api().map)(self.raw.as_ptr(), &raw const records, groups, error) }
         })?;
         // SAFETY: the boundary returns arrays of these lengths, valid until the next call, which
         // the borrow of `self` prevents.
@@ -182,17 +168,7 @@ impl Mapper {
 
     /// Milliseconds of the last call's stages, if they were timed.
     pub fn times(&self) -> MapperTimes {
-        let mut times = MapperTimes::default();
-        // SAFETY: `times` outlives the call.
-        unsafe { (self.build.api().mapper_times)(self.raw.as_ptr(), &raw mut times) };
-        times
-    }
-}
-
-impl Drop for Mapper {
-    fn drop(&mut self) {
-        // SAFETY: created by the same build, and dropped once.
-        unsafe { (self.build.api().drop_mapper)(self.raw.as_ptr()) };
+        self.raw.times(self.raw.api().mapper_times)
     }
 }
 

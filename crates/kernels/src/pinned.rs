@@ -3,7 +3,8 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::{Build, Record, Result, check};
+use crate::owned::made;
+use crate::{Build, Record, Result};
 
 /// Bytes in pinned memory.
 pub struct Pinned {
@@ -23,12 +24,11 @@ impl Pinned {
     /// # Errors
     /// There is no GPU, or no memory.
     pub fn new(build: Build, length: usize) -> Result<Self> {
-        let mut memory = std::ptr::null_mut();
-        check(|error| {
+        let memory = made(|memory, error| {
             // SAFETY: `memory` outlives the call.
-            unsafe { (build.api().pinned)(length.max(1) as u64, &raw mut memory, error) }
+            unsafe { (build.api().pinned)(length.max(1) as u64, memory, error) }
         })?;
-        let memory = NonNull::new(memory.cast::<u8>()).expect("a status of OK comes with memory");
+        let memory = memory.cast::<u8>();
         // SAFETY: there are at least `length` bytes.
         unsafe { memory.write_bytes(0, length) };
         Ok(Pinned {

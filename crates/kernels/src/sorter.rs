@@ -1,8 +1,7 @@
 //! Sorting on one device: records in host memory, in place.
 
-use std::ptr::NonNull;
-
-use crate::{Build, Pinned, Record, Result, SortTimes, boundary, check};
+use crate::owned::{Owned, check};
+use crate::{Build, Pinned, Record, Result, SortTimes, boundary};
 
 /// The sort algorithm; all give the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,11 +9,11 @@ use crate::{Build, Pinned, Record, Result, SortTimes, boundary, check};
 pub enum Algorithm {
     /// By radix, eight bits a pass.
     #[default]
-    Radix = 0,
+    Radix,
     /// Merge sort.
-    Merge = 1,
+    Merge,
     /// Batcher's bitonic network.
-    Bitonic = 2,
+    Bitonic,
 }
 
 /// Options of a [`Sorter`].
@@ -49,12 +48,8 @@ impl Default for SorterOptions {
 /// Sorts on one device, stably, and reuses its memory between calls. Several sorters, each on its
 /// own thread, use the link in both directions at once.
 pub struct Sorter {
-    build: Build,
-    raw: NonNull<boundary::Sorter>,
+    raw: Owned<boundary::Sorter>,
 }
-
-// SAFETY: the sorter owns all its state, and CUDA's calls work on any thread.
-unsafe impl Send for Sorter {}
 
 impl Sorter {
     /// A sorter on a device.
@@ -73,15 +68,12 @@ impl Sorter {
             piece_bytes: options.piece_bytes,
             fail_after: options.fail_after.map_or(0, |calls| calls + 1),
         };
-        let mut raw = std::ptr::null_mut();
-        check(|error| {
+        let api = build.api();
+        let raw = Owned::make(build, api.drop_sorter, |raw, error| {
             // SAFETY: the options are read during the call only.
-            unsafe { (build.api().sorter)(&raw const raw_options, &raw mut raw, error) }
+            unsafe { (api.sorter)(&raw const raw_options, raw, error) }
         })?;
-        Ok(Sorter {
-            build,
-            raw: NonNull::new(raw).expect("a status of OK comes with a sorter"),
-        })
+        Ok(Sorter { raw })
     }
 
     /// Sorts by key, stably. Records are copied through pinned memory by one thread;
@@ -128,7 +120,7 @@ impl Sorter {
         check(|error| {
             // SAFETY: the records are borrowed mutably for the duration of the call; no copy runs
             // after it.
-            unsafe { (self.build.api().sort)(self.raw.as_ptr(), &raw const sorting, error) }
+            unsafe { (self.raw.api().sort)(self.raw.as_ptr(), &raw const sorting, error) }
         })
     }
 
@@ -136,21 +128,11 @@ impl Sorter {
     /// created, within the limit of the options.
     pub fn most_records<R: Record>(&self, algorithm: Algorithm) -> u64 {
         // SAFETY: plain numbers.
-        unsafe { (self.build.api().most_records)(self.raw.as_ptr(), R::KIND, algorithm as u32) }
+        unsafe { (self.raw.api().most_records)(self.raw.as_ptr(), R::KIND, algorithm as u32) }
     }
 
     /// Milliseconds of the last call's stages, if they were timed.
     pub fn times(&self) -> SortTimes {
-        let mut times = SortTimes::default();
-        // SAFETY: `times` outlives the call.
-        unsafe { (self.build.api().sort_times)(self.raw.as_ptr(), &raw mut times) };
-        times
-    }
-}
-
-impl Drop for Sorter {
-    fn drop(&mut self) {
-        // SAFETY: created by the same build, and dropped once.
-        unsafe { (self.build.api().drop_sorter)(self.raw.as_ptr()) };
+        self.raw.times(self.raw.api().sort_times)
     }
 }

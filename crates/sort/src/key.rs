@@ -5,6 +5,8 @@
 //! comes before 0, and a NaN is ordered by its bits, beyond the infinity of its sign. The conversion is one to one:
 //! [`restore32`](KeyType::restore32) restores every bit.
 
+use std::ops::{BitOr, BitXorAssign};
+
 /// The type of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -86,16 +88,7 @@ impl KeyType {
     /// For a type of 64 bits.
     pub fn order32(self, keys: &mut [u32]) {
         assert_eq!(self.word_bytes(), 4, "keys of 32 bits");
-        const SIGN: u32 = 1 << 31;
-        // One loop each, without branches, so that many keys are converted at once.
-        match self.kind() {
-            Kind::Unsigned => {}
-            Kind::Signed => keys.iter_mut().for_each(|key| *key ^= SIGN),
-            Kind::Float => keys.iter_mut().for_each(|key| {
-                let negative = ((*key as i32) >> 31) as u32;
-                *key ^= negative | SIGN;
-            }),
-        }
+        self.flip(keys, 1 << 31, |key| ((key as i32) >> 31) as u32);
     }
 
     /// Converts words from [`order32`](Self::order32) back to the bits of keys.
@@ -104,15 +97,7 @@ impl KeyType {
     /// For a type of 64 bits.
     pub fn restore32(self, words: &mut [u32]) {
         assert_eq!(self.word_bytes(), 4, "keys of 32 bits");
-        const SIGN: u32 = 1 << 31;
-        match self.kind() {
-            Kind::Unsigned => {}
-            Kind::Signed => words.iter_mut().for_each(|word| *word ^= SIGN),
-            Kind::Float => words.iter_mut().for_each(|word| {
-                let negative = !((*word as i32) >> 31) as u32;
-                *word ^= negative | SIGN;
-            }),
-        }
+        self.flip(words, 1 << 31, |word| !((word as i32) >> 31) as u32);
     }
 
     /// As [`order32`](Self::order32), for 64 bits.
@@ -121,15 +106,7 @@ impl KeyType {
     /// For a type of 32 bits.
     pub fn order64(self, keys: &mut [u64]) {
         assert_eq!(self.word_bytes(), 8, "keys of 64 bits");
-        const SIGN: u64 = 1 << 63;
-        match self.kind() {
-            Kind::Unsigned => {}
-            Kind::Signed => keys.iter_mut().for_each(|key| *key ^= SIGN),
-            Kind::Float => keys.iter_mut().for_each(|key| {
-                let negative = ((*key as i64) >> 63) as u64;
-                *key ^= negative | SIGN;
-            }),
-        }
+        self.flip(keys, 1 << 63, |key| ((key as i64) >> 63) as u64);
     }
 
     /// As [`restore32`](Self::restore32), for 64 bits.
@@ -138,14 +115,22 @@ impl KeyType {
     /// For a type of 32 bits.
     pub fn restore64(self, words: &mut [u64]) {
         assert_eq!(self.word_bytes(), 8, "keys of 64 bits");
-        const SIGN: u64 = 1 << 63;
+        self.flip(words, 1 << 63, |word| !((word as i64) >> 63) as u64);
+    }
+
+    /// Flips the sign, and all other bits of negative floats. `negative` has all bits of the word of such a float.
+    #[inline(always)]
+    fn flip<W>(self, words: &mut [W], sign: W, negative: impl Fn(W) -> W)
+    where
+        W: Copy + BitXorAssign + BitOr<Output = W>,
+    {
+        // One loop each, without branches, so that many words are converted at once.
         match self.kind() {
             Kind::Unsigned => {}
-            Kind::Signed => words.iter_mut().for_each(|word| *word ^= SIGN),
-            Kind::Float => words.iter_mut().for_each(|word| {
-                let negative = !((*word as i64) >> 63) as u64;
-                *word ^= negative | SIGN;
-            }),
+            Kind::Signed => words.iter_mut().for_each(|word| *word ^= sign),
+            Kind::Float => words
+                .iter_mut()
+                .for_each(|word| *word ^= negative(*word) | sign),
         }
     }
 }

@@ -52,51 +52,8 @@ impl SortOptions {
         }
     }
 
-    /// Sets [`pairs`](Self::pairs).
-    pub fn pairs(mut self, pairs: bool) -> Self {
-        self.pairs = pairs;
-        self
-    }
-
-    /// Sets [`layout`](Self::layout).
-    pub fn layout(mut self, layout: Layout) -> Self {
-        self.layout = layout;
-        self
-    }
-
-    /// Sets [`scratch`](Self::scratch).
-    pub fn scratch(mut self, scratch: ScratchOptions) -> Self {
-        self.scratch = scratch;
-        self
-    }
-
-    /// Sets [`chunk_bytes`](Self::chunk_bytes).
-    pub fn chunk_bytes(mut self, bytes: Option<usize>) -> Self {
-        self.chunk_bytes = bytes;
-        self
-    }
-
-    /// Sets [`tuned`](Self::tuned).
-    pub fn tuned(mut self, model: Option<Arc<Model>>) -> Self {
-        self.tuned = model;
-        self
-    }
-
-    /// Sets [`spill`](Self::spill).
-    pub fn spill(mut self, spill: bool) -> Self {
-        self.spill = spill;
-        self
-    }
-
-    /// Sets [`no_overlap`](Self::no_overlap).
-    pub fn no_overlap(mut self, no_overlap: bool) -> Self {
-        self.no_overlap = no_overlap;
-        self
-    }
-
-    /// Sets [`progress`](Self::progress).
-    pub fn progress(mut self, progress: Progress) -> Self {
-        self.progress = progress;
-        self
+    tokapi_storage::setters! {
+        pairs: bool, layout: Layout, scratch: ScratchOptions, chunk_bytes: Option<usize>,
+        tuned: Option<Arc<Model>>, spill: bool, no_overlap: bool, progress: Progress,
     }
 }

@@ -16,6 +16,7 @@ pub mod progress;
 pub mod quicksort;
 pub mod ranks;
 pub mod scratch;
+mod setters;
 pub mod strings;
 pub mod tune;
 pub mod varint;

@@ -55,45 +55,8 @@ impl Default for SchedulerOptions {
 }
 
 impl SchedulerOptions {
-    /// Sets [`threads`](Self::threads).
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Sets [`lanes`](Self::lanes).
-    pub fn lanes(mut self, lanes: usize) -> Self {
-        self.lanes = lanes;
-        self
-    }
-
-    /// Sets [`policy`](Self::policy).
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
-        self
-    }
-
-    /// Sets [`queue`](Self::queue).
-    pub fn queue(mut self, queue: usize) -> Self {
-        self.queue = queue;
-        self
-    }
-
-    /// Sets [`response`](Self::response).
-    pub fn response(mut self, response: Duration) -> Self {
-        self.response = response;
-        self
-    }
-
-    /// Sets [`bm25`](Self::bm25).
-    pub fn bm25(mut self, bm25: Bm25) -> Self {
-        self.bm25 = bm25;
-        self
-    }
-
-    /// Sets [`progress`](Self::progress).
-    pub fn progress(mut self, progress: Progress) -> Self {
-        self.progress = progress;
-        self
+    tokapi_storage::setters! {
+        threads: usize, lanes: usize, policy: Policy, queue: usize, response: Duration, bm25: Bm25,
+        progress: Progress,
     }
 }

@@ -22,23 +22,7 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Sets [`text`](Self::text).
-    pub fn text(mut self, text: bool) -> Self {
-        self.text = text;
-        self
-    }
-
-    /// Sets [`fields`](Self::fields).
-    pub fn fields(mut self, fields: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.fields = fields.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets [`positions`](Self::positions).
-    pub fn positions(mut self, positions: bool) -> Self {
-        self.positions = positions;
-        self
-    }
+    tokapi_storage::setters! { text: bool, fields: each impl Into<String>, positions: bool }
 
     /// Whether it keeps nothing.
     pub fn is_nothing(&self) -> bool {

@@ -71,12 +71,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     // one can add in this block.
     let mut more = Vec::new();
     for block in 0..terms.scored[lead].cursor.block_count() {
-        let Terms {
-            weigher,
-            scored,
-            filters,
-            ..
-        } = &mut *terms;
+        let (weigher, scored, filters) = terms.parts();
         let cursor = &scored[lead].cursor;
         let (first, last) = (cursor.first_possible(block), cursor.last(block));
         more.clear();

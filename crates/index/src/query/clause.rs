@@ -81,23 +81,7 @@ impl Query {
         query
     }
 
-    /// Sets [`clauses`](Self::clauses).
-    pub fn clauses(mut self, clauses: impl IntoIterator<Item = Clause>) -> Self {
-        self.clauses = clauses.into_iter().collect();
-        self
-    }
-
-    /// Sets [`filters`](Self::filters).
-    pub fn filters(mut self, filters: impl IntoIterator<Item = Filter>) -> Self {
-        self.filters = filters.into_iter().collect();
-        self
-    }
-
-    /// Sets [`phrases`](Self::phrases).
-    pub fn phrases(mut self, phrases: impl IntoIterator<Item = Phrase>) -> Self {
-        self.phrases = phrases.into_iter().collect();
-        self
-    }
+    tokapi_storage::setters! { clauses: each Clause, filters: each Filter, phrases: each Phrase }
 
     /// Adds a phrase that documents must have, or must not have.
     pub(super) fn add_phrase(&mut self, terms: Vec<String>, not: bool) {
@@ -147,11 +131,7 @@ impl Filter {
         }
     }
 
-    /// Sets [`not`](Self::not).
-    pub fn not(mut self, not: bool) -> Self {
-        self.not = not;
-        self
-    }
+    tokapi_storage::setters! { not: bool }
 }
 
 impl Phrase {
@@ -163,9 +143,5 @@ impl Phrase {
         }
     }
 
-    /// Sets [`not`](Self::not).
-    pub fn not(mut self, not: bool) -> Self {
-        self.not = not;
-        self
-    }
+    tokapi_storage::setters! { not: bool }
 }

@@ -137,9 +137,7 @@ pub(crate) fn search(terms: &mut Terms<'_>, top: &mut Top) -> Result<()> {
     let mut more = Vec::with_capacity(order.len());
     let mut walk = Walk::new(terms);
     'walk: while let Some(documents) = walk.next(terms)? {
-        let Terms {
-            weigher, scored, ..
-        } = &mut *terms;
+        let (weigher, scored, _) = terms.parts();
         let (first, last) = (documents[0], documents[documents.len() - 1]);
         let mut sum = 0.0;
         more.clear();

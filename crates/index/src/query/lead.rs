@@ -63,12 +63,7 @@ fn lead(terms: &mut Terms<'_>, lead: usize, top: &mut Top) -> Result<()> {
     let all: f64 = bounds.sum();
     let mut batch = Batch::new(terms.scored.len());
     for block in 0..terms.scored[lead].cursor.block_count() {
-        let Terms {
-            weigher,
-            scored,
-            filters,
-            ..
-        } = &mut *terms;
+        let (weigher, scored, filters) = terms.parts();
         let term = &mut scored[lead];
         if term.block_bound(weigher, block) + all < top.least() {
             continue;

@@ -55,33 +55,8 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// Sets [`k`](Self::k).
-    pub fn k(mut self, k: usize) -> Self {
-        self.k = k;
-        self
-    }
-
-    /// Sets [`bm25`](Self::bm25).
-    pub fn bm25(mut self, bm25: Bm25) -> Self {
-        self.bm25 = bm25;
-        self
-    }
-
-    /// Sets [`algorithm`](Self::algorithm).
-    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
-        self.algorithm = algorithm;
-        self
-    }
-
-    /// Sets [`after`](Self::after).
-    pub fn after(mut self, after: Option<Rank>) -> Self {
-        self.after = after;
-        self
-    }
-
-    /// Sets [`statistics`](Self::statistics).
-    pub fn statistics(mut self, statistics: Option<Arc<QueryStatistics>>) -> Self {
-        self.statistics = statistics;
-        self
+    tokapi_storage::setters! {
+        k: usize, bm25: Bm25, algorithm: Algorithm, after: Option<Rank>,
+        statistics: Option<Arc<QueryStatistics>>,
     }
 }

@@ -173,6 +173,12 @@ impl<'a> Terms<'a> {
         Ok(terms)
     }
 
+    /// The weigher, the scored terms and the filters, borrowed apart.
+    #[inline]
+    pub fn parts(&mut self) -> (&Weigher<'a>, &mut [Term<'a>], &mut Filters<'a>) {
+        (&self.weigher, &mut self.scored, &mut self.filters)
+    }
+
     /// The number of required terms.
     pub fn must(&self) -> usize {
         self.must

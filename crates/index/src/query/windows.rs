@@ -143,9 +143,7 @@ impl Search {
         let others = self.sums[place];
         let mut block = terms.scored[number].cursor.block();
         loop {
-            let Terms {
-                weigher, scored, ..
-            } = &mut *terms;
+            let (weigher, scored, _) = terms.parts();
             let term = &mut scored[number];
             if block == term.cursor.block_count()
                 || term.cursor.first_possible(block) >= self.documents.end
@@ -202,9 +200,7 @@ impl Search {
         top: &mut Top,
     ) -> Result<()> {
         let has_must = terms.must() > 0;
-        let Terms {
-            weigher, scored, ..
-        } = &mut *terms;
+        let (weigher, scored, _) = terms.parts();
         self.touched.fill(0);
         self.rough.fill(0.0);
         let mut magnitudes = 0.0;

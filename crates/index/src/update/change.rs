@@ -54,23 +54,7 @@ pub struct AddOptions {
 }
 
 impl AddOptions {
-    /// Sets [`repeated`](Self::repeated).
-    pub fn repeated(mut self, repeated: Repeated) -> Self {
-        self.repeated = repeated;
-        self
-    }
-
-    /// Sets [`build`](Self::build).
-    pub fn build(mut self, build: BuildOptions) -> Self {
-        self.build = build;
-        self
-    }
-
-    /// Sets [`scratch`](Self::scratch).
-    pub fn scratch(mut self, scratch: ScratchOptions) -> Self {
-        self.scratch = scratch;
-        self
-    }
+    tokapi_storage::setters! { repeated: Repeated, build: BuildOptions, scratch: ScratchOptions }
 }
 
 /// The documents that were read and added.

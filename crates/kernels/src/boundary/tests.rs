@@ -1,4 +1,4 @@
-//! Checks that the structures of the boundary have the same fields on both sides. `boundary.h` and
+//! Checks that the structures and enumerations of the boundary are the same on both sides. `boundary.h` and
 //! `boundary.rs` are compared as text, because a swap of two fields of one size would change no
 //! size or offset. C lays out the fields of a structure in order, and so does `repr(C)`.
 
@@ -102,12 +102,52 @@ fn both_sides_agree_on_every_field() {
     }
 }
 
+/// The names in the enumeration that begins with `start` in `source`.
+fn names<'a>(source: &'a str, start: &str) -> Vec<&'a str> {
+    let (_, text) = source.split_once(start).expect("the enumeration");
+    let (body, _) = text.split_once('}').expect("its end");
+    let declarations = body
+        .lines()
+        .filter(|line| !line.trim().starts_with(['/', '#']));
+    let names = declarations.flat_map(|line| line.split(','));
+    names
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// Rust numbers variants from 0 on, in order.
+#[test]
+fn both_sides_agree_on_every_enumeration() {
+    for (in_c, in_rust, source) in [
+        ("method", "Method", include_str!("../input.rs")),
+        ("algorithm", "Algorithm", include_str!("../sorter.rs")),
+        ("tf_part", "TfPart", include_str!("../input.rs")),
+        ("map", "MapFunction", include_str!("../mapper.rs")),
+        ("reduce", "ReduceFunction", include_str!("../mapper.rs")),
+        ("occur", "Occur", include_str!("../batch.rs")),
+        ("scheme", "Scheme", include_str!("../lane.rs")),
+    ] {
+        let header = include_str!("../../cpp/boundary.h");
+        let declared = names(header, &format!("typedef enum tokapi_{in_c} {{"));
+        let variants = names(source, &format!("pub enum {in_rust} {{"));
+        assert_eq!(declared.len(), variants.len(), "{in_rust}");
+        for (number, (declared, variant)) in declared.iter().zip(variants).enumerate() {
+            let (name, value) = declared.split_once(" = ").expect("a number");
+            assert_eq!(value, number.to_string(), "{name}");
+            let name = name.replace('_', "").to_lowercase();
+            assert!(name.contains(&variant.to_lowercase()), "{name}, {variant}");
+        }
+    }
+}
+
 #[test]
 fn both_compilers_agree_on_the_sizes() {
     let sizes = [
         size_of::<ErrorText>(),
         size_of::<Device>(),
         size_of::<Bandwidth>(),
+        size_of::<Dictionary>(),
         size_of::<Trie>(),
         size_of::<Options>(),
         size_of::<Text>(),

@@ -111,8 +111,7 @@ mod tests {
 
     #[test]
     fn a_torn_entry_is_as_if_it_had_never_been_and_a_damaged_one_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let entries = [json!({"a": 1}), json!({"b": [2, 3]}), json!("ü\n")];
         let (mut journal, none) = Journal::open(&path).unwrap();
         assert!(none.is_empty());

@@ -32,17 +32,7 @@ pub struct ScratchOptions {
 }
 
 impl ScratchOptions {
-    /// Sets [`folders`](Self::folders).
-    pub fn folders(mut self, folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
-        self.folders = folders.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets [`resume`](Self::resume).
-    pub fn resume(mut self, resume: bool) -> Self {
-        self.resume = resume;
-        self
-    }
+    crate::setters! { folders: each impl Into<PathBuf>, resume: bool }
 }
 
 /// The identity of a job in its journal.

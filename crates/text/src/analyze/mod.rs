@@ -42,34 +42,9 @@ pub struct AnalyzerOptions {
 }
 
 impl AnalyzerOptions {
-    /// Sets [`cut`](Self::cut).
-    pub fn cut(mut self, cut: Cut) -> Self {
-        self.cut = cut;
-        self
-    }
-
-    /// Sets [`stop_words`](Self::stop_words).
-    pub fn stop_words(mut self, stop_words: StopWords) -> Self {
-        self.stop_words = stop_words;
-        self
-    }
-
-    /// Sets [`stemmer`](Self::stemmer).
-    pub fn stemmer(mut self, stemmer: impl Into<Option<String>>) -> Self {
-        self.stemmer = stemmer.into();
-        self
-    }
-
-    /// Sets [`min_length`](Self::min_length).
-    pub fn min_length(mut self, min_length: impl Into<Option<usize>>) -> Self {
-        self.min_length = min_length.into();
-        self
-    }
-
-    /// Sets [`max_length`](Self::max_length).
-    pub fn max_length(mut self, max_length: impl Into<Option<usize>>) -> Self {
-        self.max_length = max_length.into();
-        self
+    tokapi_storage::setters! {
+        cut: Cut, stop_words: StopWords, stemmer: impl Into<Option<String>>,
+        min_length: impl Into<Option<usize>>, max_length: impl Into<Option<usize>>,
     }
 }
 

@@ -9,7 +9,7 @@ use super::chunk::{Chunk, PADDING};
 use super::format::Format;
 use super::options::CorpusOptions;
 use super::records::Records;
-use super::segment::{Layout, NOT_UTF8, Segment, Sink};
+use super::segment::{Layout, NOT_UTF8, Sink};
 use super::skipped::{OnError, Skipped};
 use super::small::SmallFile;
 use super::{cells, json, jsonl, rows, terms, text, trec, tsv};
@@ -91,22 +91,24 @@ impl Block {
             std::mem::swap(&mut chunk.text, &mut records.bytes);
             chunk.files.push((0, Arc::clone(&only.origin.path)));
             let mut sink = Sink {
+                segment: only,
                 chunk,
                 on_error,
                 skipped: &mut skipped,
             };
-            terms::parse_in_place(only, &mut sink)?;
+            terms::parse_in_place(&mut sink)?;
         } else {
             chunk.text.reserve(records.bytes.len() + PADDING);
             for (segment, bytes) in records.iter() {
                 let path = Arc::clone(&segment.origin.path);
                 chunk.files.push((chunk.len(), path));
                 let mut sink = Sink {
+                    segment,
                     chunk,
                     on_error,
                     skipped: &mut skipped,
                 };
-                parse(segment, bytes, &records.options, &mut sink)?;
+                parse(bytes, &records.options, &mut sink)?;
             }
         }
         chunk.finish();
@@ -186,27 +188,20 @@ impl Block {
 }
 
 /// Adds the documents of one segment, whose records are `bytes`.
-fn parse(
-    segment: &Segment,
-    bytes: &[u8],
-    options: &CorpusOptions,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
-    let format = match &segment.origin.layout {
-        Layout::Rows => return rows::parse(segment, bytes, options, sink),
-        Layout::Table(Format::Tsv, table) => {
-            return cells::parse_tsv(table, segment, bytes, sink);
-        }
-        Layout::Table(_, table) => return cells::parse_csv(table, segment, bytes, sink),
+fn parse(bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let format = match &sink.segment.origin.layout {
+        Layout::Rows => return rows::parse(bytes, options, sink),
+        Layout::Table(Format::Tsv, table) => return cells::parse_tsv(table, bytes, sink),
+        Layout::Table(_, table) => return cells::parse_csv(table, bytes, sink),
         Layout::Format(format) => format,
     };
     match format {
-        Format::Jsonl => jsonl::parse(segment, bytes, options, sink),
-        Format::Json => json::parse(segment, bytes, options, sink),
-        Format::Tsv => tsv::parse(segment, bytes, sink),
-        Format::Trec => trec::parse(segment, bytes, options, sink),
-        Format::Text => text::parse(segment, bytes, sink),
-        Format::Terms => terms::parse(segment, bytes, sink),
+        Format::Jsonl => jsonl::parse(bytes, options, sink),
+        Format::Json => json::parse(bytes, options, sink),
+        Format::Tsv => tsv::parse(bytes, sink),
+        Format::Trec => trec::parse(bytes, options, sink),
+        Format::Text => text::parse(bytes, sink),
+        Format::Terms => terms::parse(bytes, sink),
         // CSV without a header is rejected before, and Parquet is decoded to rows.
         Format::Csv | Format::Parquet => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! Rows of text tables, turned into documents.
 
 use super::csv;
-use super::segment::{NOT_UTF8, Segment, Sink};
+use super::segment::{NOT_UTF8, Sink, lines};
 use super::table::Table;
 use tokapi_storage::error::Result;
 
@@ -45,37 +45,24 @@ impl Table {
 }
 
 /// Parses lines of tab-separated cells without quotes.
-pub(super) fn parse_tsv(
-    table: &Table,
-    segment: &Segment,
-    bytes: &[u8],
-    sink: &mut Sink<'_>,
-) -> Result<()> {
+pub(super) fn parse_tsv(table: &Table, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
     let mut cells = Vec::new();
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-        let line = &bytes[start..end];
+    for (at, line) in lines(bytes) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let at = std::mem::replace(&mut start, end + 1);
         if line.is_empty() {
             continue;
         }
         cells.clear();
         cells.extend(line.split(|&byte| byte == b'\t'));
         if let Err(problem) = table.push(&cells, sink) {
-            sink.skip(|| segment.error_at(bytes, at, problem))?;
+            sink.skip_at(bytes, at, || problem)?;
         }
     }
     Ok(())
 }
 
 /// Parses whole rows of CSV.
-pub(super) fn parse_csv(
-    table: &Table,
-    segment: &Segment,
-    bytes: &[u8],
-    sink: &mut Sink<'_>,
-) -> Result<()> {
+pub(super) fn parse_csv(table: &Table, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
     let mut rows = csv::Rows::new(bytes);
     while let Some((at, count)) = rows.next() {
         let cells: Vec<&[u8]> = rows.cells(count).collect();
@@ -86,7 +73,7 @@ pub(super) fn parse_csv(
             _ => table.push(&cells, sink).err(),
         };
         if let Some(problem) = problem {
-            sink.skip(|| segment.error_at(bytes, at, problem))?;
+            sink.skip_at(bytes, at, || problem)?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 
 use super::jsonl::{Fields, document};
 use super::options::CorpusOptions;
-use super::segment::{Segment, Sink};
+use super::segment::Sink;
 use tokapi_storage::error::Result;
 
 /// The reason why an array is incomplete.
@@ -81,12 +81,7 @@ impl State {
 }
 
 /// Parses whole objects and the text between them.
-pub(super) fn parse(
-    segment: &Segment,
-    bytes: &[u8],
-    options: &CorpusOptions,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
+pub(super) fn parse(bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
     let fields = Fields::new(options);
     let is_between = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
     let mut at = 0;
@@ -107,7 +102,7 @@ pub(super) fn parse(
         }
         if let Err(problem) = document(record, &fields, sink) {
             let place = from + before + problem.line_start(record);
-            sink.skip(|| segment.error_at(bytes, place, problem.of_object()))?;
+            sink.skip_at(bytes, place, || problem.of_object())?;
         }
     }
     Ok(())

@@ -11,26 +11,18 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::columns::{IDS, TEXTS};
 use super::options::CorpusOptions;
-use super::segment::{NOT_UTF8, Segment, Sink};
+use super::segment::{NOT_UTF8, Sink, lines};
 use super::value::ValueType;
 use tokapi_storage::error::Result;
 
-pub(super) fn parse(
-    segment: &Segment,
-    bytes: &[u8],
-    options: &CorpusOptions,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
+pub(super) fn parse(bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
     let fields = Fields::new(options);
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-        let line = &bytes[start..end];
-        let at = std::mem::replace(&mut start, end + 1);
+    for (at, line) in lines(bytes) {
         if line.trim_ascii().is_empty() {
             continue;
         }
         if let Err(problem) = document(line, &fields, sink) {
-            sink.skip(|| segment.error_at(bytes, at, problem.of_line()))?;
+            sink.skip_at(bytes, at, || problem.of_line())?;
         }
     }
     Ok(())
@@ -213,13 +205,13 @@ impl<'de> Visitor<'de> for &Fields<'_> {
             texts: vec![None; self.texts.len()],
             values: vec![None; self.kept.len()],
         };
-        while let Some(Text(key)) = map.next_key_seed(TextSeed)?.flatten() {
+        while let Some(Text(key)) = map.next_key_seed(Any(TextVisitor))?.flatten() {
             let id = self.ids.iter().position(|name| *name == key);
             let text = self.texts.iter().position(|name| *name == key);
             let kept = self.kept.iter().position(|name| *name == key);
             let value = match kept {
                 Some(kept) => {
-                    let value = map.next_value_seed(ValueSeed)?;
+                    let value = map.next_value_seed(Any(ValueVisitor))?;
                     let text = (id.is_some() || text.is_some()).then(|| value.text());
                     found.values[kept] = Some(value);
                     text
@@ -228,7 +220,9 @@ impl<'de> Visitor<'de> for &Fields<'_> {
                     map.next_value::<IgnoredAny>()?;
                     continue;
                 }
-                None => map.next_value_seed(TextSeed)?.map(|Text(value)| value),
+                None => map
+                    .next_value_seed(Any(TextVisitor))?
+                    .map(|Text(value)| value),
             };
             match (id, text) {
                 (Some(id), Some(text)) => {
@@ -247,21 +241,24 @@ impl<'de> Visitor<'de> for &Fields<'_> {
 /// A value as text.
 struct Text<'de>(Cow<'de, str>);
 
-/// Reads a string, a list of strings or a number as text, and `null` as an empty text.
-struct TextSeed;
+/// Reads a value of any type by a visitor.
+struct Any<V>(V);
 
-impl<'de> DeserializeSeed<'de> for TextSeed {
-    type Value = Option<Text<'de>>;
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Any<V> {
+    type Value = V::Value;
 
     fn deserialize<D: Deserializer<'de>>(
         self,
         deserializer: D,
     ) -> std::result::Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
+        deserializer.deserialize_any(self.0)
     }
 }
 
-impl<'de> Visitor<'de> for TextSeed {
+/// Reads a string, a list of strings or a number as text, and `null` as an empty text.
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
     type Value = Option<Text<'de>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -301,7 +298,7 @@ impl<'de> Visitor<'de> for TextSeed {
         mut seq: A,
     ) -> std::result::Result<Self::Value, A::Error> {
         let mut joined = String::new();
-        while let Some(item) = seq.next_element_seed(TextSeed)? {
+        while let Some(item) = seq.next_element_seed(Any(TextVisitor))? {
             if let Some(Text(text)) = item {
                 if !joined.is_empty() {
                     joined.push(' ');
@@ -333,7 +330,7 @@ impl<'de> Value<'de> {
         }
     }
 
-    /// The value as text, as [`TextSeed`] reads it.
+    /// The value as text, as [`TextVisitor`] reads it.
     fn text(&self) -> Cow<'de, str> {
         match self {
             Value::One((_, text)) => text.clone(),
@@ -346,20 +343,9 @@ impl<'de> Value<'de> {
 }
 
 /// Reads strings, numbers, booleans, and lists of these.
-struct ValueSeed;
+struct ValueVisitor;
 
-impl<'de> DeserializeSeed<'de> for ValueSeed {
-    type Value = Value<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> std::result::Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ValueSeed {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -408,7 +394,7 @@ impl<'de> Visitor<'de> for ValueSeed {
         mut seq: A,
     ) -> std::result::Result<Self::Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(item) = seq.next_element_seed(ValueSeed)? {
+        while let Some(item) = seq.next_element_seed(Any(ValueVisitor))? {
             match item {
                 Value::One(value) => values.push(value),
                 Value::Many(more) => values.extend(more),

@@ -25,39 +25,9 @@ pub struct CorpusOptions {
 }
 
 impl CorpusOptions {
-    /// Sets [`format`](Self::format).
-    pub fn format(mut self, format: impl Into<Option<Format>>) -> Self {
-        self.format = format.into();
-        self
-    }
-
-    /// Sets [`id_field`](Self::id_field).
-    pub fn id_field(mut self, name: impl Into<Option<String>>) -> Self {
-        self.id_field = name.into();
-        self
-    }
-
-    /// Sets [`text_fields`](Self::text_fields).
-    pub fn text_fields(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.text_fields = names.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets [`fields`](Self::fields).
-    pub fn fields(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.fields = names.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets [`chunk_bytes`](Self::chunk_bytes).
-    pub fn chunk_bytes(mut self, bytes: impl Into<Option<usize>>) -> Self {
-        self.chunk_bytes = bytes.into();
-        self
-    }
-
-    /// Sets [`on_error`](Self::on_error).
-    pub fn on_error(mut self, on_error: OnError) -> Self {
-        self.on_error = on_error;
-        self
+    tokapi_storage::setters! {
+        format: impl Into<Option<Format>>, id_field: impl Into<Option<String>>,
+        text_fields: each impl Into<String>, fields: each impl Into<String>,
+        chunk_bytes: impl Into<Option<usize>>, on_error: OnError,
     }
 }

@@ -211,13 +211,12 @@ mod tests {
 
     #[test]
     fn records_longer_than_the_window_are_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("records.tsv");
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let record = format!("id\t{}\n", "x".repeat(WINDOW_BYTES));
         std::fs::write(&path, record.repeat(7)).unwrap();
         let file = File::open(&path).unwrap();
         let length = file.metadata().unwrap().len();
-        let mut reader = FileReader::new(file, path.as_path().into(), 0, length, &Arc::default());
+        let mut reader = FileReader::new(file, (&*path).into(), 0, length, &Arc::default());
         // Room for two records and most of a third.
         let room = 3 * record.len() - 5;
         for line in [1, 3, 5, 7] {

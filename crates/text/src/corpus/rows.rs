@@ -6,7 +6,7 @@
 use std::num::TryFromIntError;
 
 use super::options::CorpusOptions;
-use super::segment::{NOT_UTF8, Segment, Sink};
+use super::segment::{NOT_UTF8, Sink};
 use super::value::ValueType;
 use tokapi_storage::error::{Position, Result};
 
@@ -60,12 +60,8 @@ fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// Turns rows into documents.
-pub(super) fn parse(
-    segment: &Segment,
-    mut bytes: &[u8],
-    options: &CorpusOptions,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
+pub(super) fn parse(mut bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let segment = sink.segment;
     let mut row = segment.first();
     let mut values: Vec<(usize, &[u8])> = Vec::new();
     while !bytes.is_empty() {

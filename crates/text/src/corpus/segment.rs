@@ -95,8 +95,18 @@ impl Segment {
     }
 }
 
-/// The sink of parsers: the documents, and the errors of those that failed.
+/// The lines of `bytes` without their ends, each with its place; an empty one after the last line end.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
+    ends.scan(0, |start, end| {
+        let at = std::mem::replace(start, end + 1);
+        Some((at, &bytes[at..end]))
+    })
+}
+
+/// The sink of the parser of a segment: the documents, and the errors of those that failed.
 pub(super) struct Sink<'a> {
+    pub segment: &'a Segment,
     pub chunk: &'a mut Chunk,
     pub on_error: OnError,
     pub skipped: &'a mut Skipped,
@@ -113,5 +123,16 @@ impl Sink<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Skips for fault `what` at byte `at` of the segment's `bytes`.
+    pub(super) fn skip_at<W: Into<String>>(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        what: impl FnOnce() -> W,
+    ) -> Result<()> {
+        let segment = self.segment;
+        self.skip(|| segment.error_at(bytes, at, what()))
     }
 }

@@ -5,27 +5,27 @@
 
 use super::chunk::Span;
 use super::format::empty_line;
-use super::segment::{NOT_UTF8, Segment, Sink};
+use super::segment::{NOT_UTF8, Sink};
 use tokapi_storage::error::Result;
 
 /// Parses `bytes` and appends to the chunk.
-pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn parse(bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
     let base = sink.chunk.text.len();
     sink.chunk.text.extend_from_slice(bytes);
     // Separates the last document from the following text.
     sink.chunk.text.push(b'\n');
     let to = base + bytes.len();
-    spans(segment, base, to, sink)
+    spans(base, to, sink)
 }
 
 /// Parses the text that is already in the chunk.
-pub(super) fn parse_in_place(segment: &Segment, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn parse_in_place(sink: &mut Sink<'_>) -> Result<()> {
     let to = sink.chunk.text.len();
-    spans(segment, 0, to, sink)
+    spans(0, to, sink)
 }
 
 /// Finds the documents in `text[from..to]`.
-fn spans(segment: &Segment, from: usize, to: usize, sink: &mut Sink<'_>) -> Result<()> {
+fn spans(from: usize, to: usize, sink: &mut Sink<'_>) -> Result<()> {
     let carriage_returns = memchr::memchr(b'\r', &sink.chunk.text[from..to]).is_some();
     let mut start = from;
     while start < to {
@@ -39,7 +39,7 @@ fn spans(segment: &Segment, from: usize, to: usize, sink: &mut Sink<'_>) -> Resu
             Err(error) => {
                 let at = start + error.valid_up_to() - from;
                 let text = std::mem::take(&mut sink.chunk.text);
-                let skipped = sink.skip(|| segment.error_at(&text[from..], at, NOT_UTF8));
+                let skipped = sink.skip_at(&text[from..], at, || NOT_UTF8);
                 sink.chunk.text = text;
                 // The bytes must not become text of a neighbour, but their lines still count.
                 let bad = sink.chunk.text[start..end].iter_mut();

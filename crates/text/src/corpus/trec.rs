@@ -5,17 +5,12 @@
 
 use super::format::Format;
 use super::options::CorpusOptions;
-use super::segment::{NOT_UTF8, Segment, Sink};
+use super::segment::{NOT_UTF8, Sink};
 use tokapi_storage::error::Result;
 
 const CUT_OFF: &str = "`</DOC>` is missing: the file is cut off or damaged; fetch it again";
 
-pub(super) fn parse(
-    segment: &Segment,
-    bytes: &[u8],
-    options: &CorpusOptions,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
+pub(super) fn parse(bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
     let id_tag = options.id_field.as_deref().unwrap_or("DOCNO");
     let mut at = 0;
     while let Some(start) = find_tag(bytes, at, "DOC") {
@@ -33,7 +28,7 @@ pub(super) fn parse(
             Ok(document) => push(document, id_tag, options, sink).err(),
         };
         if let Some(problem) = problem {
-            sink.skip(|| segment.error_at(bytes, start, problem))?;
+            sink.skip_at(bytes, start, || problem)?;
         }
     }
     // Documents end where blocks may end, so that the cuts make no difference.
@@ -44,7 +39,7 @@ pub(super) fn parse(
         return Ok(());
     } else if begun {
         CUT_OFF
-    } else if at == 0 && segment.starts_file && find_tag(bytes, 0, "/DOC").is_none() {
+    } else if at == 0 && sink.segment.starts_file && find_tag(bytes, 0, "/DOC").is_none() {
         // A file without the end of a document is never cut, so this is all of it.
         "no `<DOC>`: this is not TREC SGML; name the format"
     } else {
@@ -52,7 +47,7 @@ pub(super) fn parse(
         return Ok(());
     };
     let at = bytes.len() - bytes[end..].trim_ascii_start().len();
-    sink.skip(|| segment.error_at(bytes, at, problem))
+    sink.skip_at(bytes, at, || problem)
 }
 
 /// Adds one document, or returns the reason why it cannot be added.

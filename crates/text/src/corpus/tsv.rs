@@ -1,14 +1,11 @@
 //! `id<TAB>text`, one document per line. Empty lines are ignored.
 
-use super::segment::{NOT_UTF8, Segment, Sink};
+use super::segment::{NOT_UTF8, Sink, lines};
 use tokapi_storage::error::Result;
 
-pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-        let line = &bytes[start..end];
+pub(super) fn parse(bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+    for (at, line) in lines(bytes) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let at = std::mem::replace(&mut start, end + 1);
         if line.is_empty() {
             continue;
         }
@@ -21,7 +18,7 @@ pub(super) fn parse(segment: &Segment, bytes: &[u8], sink: &mut Sink<'_>) -> Res
                 continue;
             }
         };
-        sink.skip(|| segment.error_at(bytes, at, problem))?;
+        sink.skip_at(bytes, at, || problem)?;
     }
     Ok(())
 }

@@ -89,34 +89,9 @@ impl Options {
         }
     }
 
-    /// Sets [`seed`](Self::seed).
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// Sets [`words`](Self::words).
-    pub fn words(mut self, words: impl Into<Option<f64>>) -> Self {
-        self.words = words.into();
-        self
-    }
-
-    /// Sets [`vocabulary`](Self::vocabulary).
-    pub fn vocabulary(mut self, vocabulary: Vocabulary) -> Self {
-        self.vocabulary = vocabulary;
-        self
-    }
-
-    /// Sets [`compression`](Self::compression).
-    pub fn compression(mut self, compression: Compression) -> Self {
-        self.compression = compression;
-        self
-    }
-
-    /// Sets [`threads`](Self::threads).
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
+    tokapi_storage::setters! {
+        seed: u64, words: impl Into<Option<f64>>, vocabulary: Vocabulary, compression: Compression,
+        threads: usize,
     }
 }
 

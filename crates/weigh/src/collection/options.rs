@@ -69,46 +69,9 @@ pub struct BuildOptions {
 }
 
 impl BuildOptions {
-    /// Sets [`analyzer`](Self::analyzer).
-    pub fn analyzer(mut self, analyzer: impl Into<Analyzer>) -> Self {
-        self.analyzer = analyzer.into();
-        self
-    }
-
-    /// Sets [`engine`](Self::engine).
-    pub fn engine(mut self, engine: Engine) -> Self {
-        self.engine = engine;
-        self
-    }
-
-    /// Sets [`threads`](Self::threads).
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Sets [`verify`](Self::verify).
-    pub fn verify(mut self, verify: bool) -> Self {
-        self.verify = verify;
-        self
-    }
-
-    /// Sets [`or_cpu`](Self::or_cpu).
-    pub fn or_cpu(mut self, or_cpu: bool) -> Self {
-        self.or_cpu = or_cpu;
-        self
-    }
-
-    /// Sets [`no_overlap`](Self::no_overlap).
-    pub fn no_overlap(mut self, no_overlap: bool) -> Self {
-        self.no_overlap = no_overlap;
-        self
-    }
-
-    /// Sets [`tuned`](Self::tuned).
-    pub fn tuned(mut self, tuned: impl Into<Option<Arc<Model>>>) -> Self {
-        self.tuned = tuned.into();
-        self
+    tokapi_storage::setters! {
+        analyzer: impl Into<Analyzer>, engine: Engine, threads: usize, verify: bool, or_cpu: bool,
+        no_overlap: bool, tuned: impl Into<Option<Arc<Model>>>,
     }
 }
 

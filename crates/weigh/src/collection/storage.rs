@@ -35,15 +35,5 @@ impl Storage {
         }
     }
 
-    /// Sets [`scratch`](Self::scratch).
-    pub fn scratch(mut self, scratch: ScratchOptions) -> Self {
-        self.scratch = scratch;
-        self
-    }
-
-    /// Sets [`output`](Self::output).
-    pub fn output(mut self, output: impl Into<Option<PathBuf>>) -> Self {
-        self.output = output.into();
-        self
-    }
+    tokapi_storage::setters! { scratch: ScratchOptions, output: impl Into<Option<PathBuf>> }
 }

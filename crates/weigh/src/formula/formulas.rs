@@ -92,34 +92,9 @@ impl Default for Bm25 {
 }
 
 impl Bm25 {
-    /// Sets [`formula`](Self::formula).
-    pub fn formula(mut self, formula: Formula) -> Self {
-        self.formula = formula;
-        self
-    }
-
-    /// Sets [`k1`](Self::k1).
-    pub fn k1(mut self, k1: f64) -> Self {
-        self.k1 = k1;
-        self
-    }
-
-    /// Sets [`b`](Self::b).
-    pub fn b(mut self, b: f64) -> Self {
-        self.b = b;
-        self
-    }
-
-    /// Sets [`delta`](Self::delta).
-    pub fn delta(mut self, delta: impl Into<Option<f64>>) -> Self {
-        self.delta = delta.into();
-        self
-    }
-
-    /// Sets [`avdl`](Self::avdl).
-    pub fn avdl(mut self, avdl: impl Into<Option<f64>>) -> Self {
-        self.avdl = avdl.into();
-        self
+    tokapi_storage::setters! {
+        formula: Formula, k1: f64, b: f64, delta: impl Into<Option<f64>>,
+        avdl: impl Into<Option<f64>>,
     }
 }
 

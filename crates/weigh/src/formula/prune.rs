@@ -13,17 +13,7 @@ pub struct Prune {
 }
 
 impl Prune {
-    /// Sets [`top`](Self::top).
-    pub fn top(mut self, top: impl Into<Option<usize>>) -> Self {
-        self.top = top.into();
-        self
-    }
-
-    /// Sets [`min_weight`](Self::min_weight).
-    pub fn min_weight(mut self, min_weight: impl Into<Option<f32>>) -> Self {
-        self.min_weight = min_weight.into();
-        self
-    }
+    tokapi_storage::setters! { top: impl Into<Option<usize>>, min_weight: impl Into<Option<f32>> }
 
     /// Whether everything is kept.
     pub fn keeps_all(&self) -> bool {
@@ -86,34 +76,22 @@ mod tests {
             frequencies: [1; 5].into_iter().collect(),
         };
         let weights = [1.0, 2.0, 0.5, 1.0, 3.0];
-        let top = Prune {
-            top: Some(2),
-            min_weight: None,
-        };
+        let top = Prune::default().top(2);
         assert_eq!(
             top.mask(&postings, &weights, 2),
             [true, true, true, false, true]
         );
-        let min = Prune {
-            top: None,
-            min_weight: Some(1.0),
-        };
+        let min = Prune::default().min_weight(1.0);
         assert_eq!(
             min.mask(&postings, &weights, 2),
             [true, true, false, true, true]
         );
-        let both = Prune {
-            top: Some(1),
-            min_weight: Some(2.5),
-        };
+        let both = Prune::default().top(1).min_weight(2.5);
         assert_eq!(
             both.mask(&postings, &weights, 2),
             [false, false, false, false, true]
         );
-        let none = Prune {
-            top: Some(0),
-            min_weight: None,
-        };
+        let none = Prune::default().top(0);
         assert_eq!(none.mask(&postings, &weights, 2), [false; 5]);
     }
 }

@@ -92,69 +92,11 @@ impl Default for GpuOptions {
 }
 
 impl GpuOptions {
-    /// Sets [`device`](Self::device).
-    pub fn device(mut self, device: u32) -> Self {
-        self.device = device;
-        self
-    }
-
-    /// Sets [`method`](Self::method).
-    pub fn method(mut self, method: Method) -> Self {
-        self.method = method;
-        self
-    }
-
-    /// Sets [`dictionary`](Self::dictionary).
-    pub fn dictionary(mut self, dictionary: impl Into<Option<Arc<Dictionary>>>) -> Self {
-        self.dictionary = dictionary.into();
-        self
-    }
-
-    /// Sets [`unknown_one`](Self::unknown_one).
-    pub fn unknown_one(mut self, unknown_one: bool) -> Self {
-        self.unknown_one = unknown_one;
-        self
-    }
-
-    /// Sets [`memory_bytes`](Self::memory_bytes).
-    pub fn memory_bytes(mut self, memory_bytes: impl Into<Option<u64>>) -> Self {
-        self.memory_bytes = memory_bytes.into();
-        self
-    }
-
-    /// Sets [`host`](Self::host).
-    #[doc(hidden)]
-    pub fn host(mut self, host: bool) -> Self {
-        self.host = host;
-        self
-    }
-
-    /// Sets [`hash_mask`](Self::hash_mask).
-    #[doc(hidden)]
-    pub fn hash_mask(mut self, hash_mask: u64) -> Self {
-        self.hash_mask = hash_mask;
-        self
-    }
-
-    /// Sets [`fail_after`](Self::fail_after).
-    #[doc(hidden)]
-    pub fn fail_after(mut self, fail_after: impl Into<Option<u64>>) -> Self {
-        self.fail_after = fail_after.into();
-        self
-    }
-
-    /// Sets [`timed`](Self::timed).
-    #[doc(hidden)]
-    pub fn timed(mut self, timed: bool) -> Self {
-        self.timed = timed;
-        self
-    }
-
-    /// Sets [`sort`](Self::sort).
-    #[doc(hidden)]
-    pub fn sort(mut self, sort: PairSort) -> Self {
-        self.sort = sort;
-        self
+    tokapi_storage::setters! {
+        device: u32, method: Method, dictionary: impl Into<Option<Arc<Dictionary>>>,
+        unknown_one: bool, memory_bytes: impl Into<Option<u64>>, #[doc(hidden)] host: bool,
+        #[doc(hidden)] hash_mask: u64, #[doc(hidden)] fail_after: impl Into<Option<u64>>,
+        #[doc(hidden)] timed: bool, #[doc(hidden)] sort: PairSort,
     }
 
     /// Refuses contradictory options.

@@ -139,18 +139,19 @@ impl Group {
 
     /// The frequencies of all entries.
     pub(super) fn frequencies(&self) -> Vec<u32> {
-        let slices = self.slices.iter();
-        let parts: Vec<&[u32]> = slices
-            .map(|(rows, range)| &rows.frequencies[range.clone()])
-            .collect();
-        parts.concat()
+        self.gather(|rows| &rows.frequencies)
     }
 
     /// The weights of all entries.
     pub(super) fn weights(&self) -> Vec<f32> {
+        self.gather(|rows| &rows.weights)
+    }
+
+    /// A value of all entries, from the column `of`.
+    fn gather<T: Copy>(&self, of: impl Fn(&Rows) -> &[T]) -> Vec<T> {
         let slices = self.slices.iter();
-        let parts: Vec<&[f32]> = slices
-            .map(|(rows, range)| &rows.weights[range.clone()])
+        let parts: Vec<&[T]> = slices
+            .map(|(rows, range)| &of(rows)[range.clone()])
             .collect();
         parts.concat()
     }

@@ -119,17 +119,7 @@ impl Output {
         Ok(Output::new(path, target))
     }
 
-    /// Sets [`tables`](Self::tables).
-    pub fn tables(mut self, tables: bool) -> Self {
-        self.tables = tables;
-        self
-    }
-
-    /// Sets [`order`](Self::order).
-    pub fn order(mut self, order: Order) -> Self {
-        self.order = order;
-        self
-    }
+    tokapi_storage::setters! { tables: bool, order: Order }
 
     /// Weighs `collection` by `bm25` and writes it.
     ///

@@ -58,8 +58,7 @@ mod tests {
 
     #[test]
     fn the_length_is_that_of_what_was_written() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.npy");
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let mut array = Npy::create(&path, "<i4").unwrap();
         array.write(&[1i32, 2]).unwrap();
         array.write(&[3i32]).unwrap();

@@ -39,28 +39,8 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
-    /// Sets [`threads`](Self::threads).
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Sets [`memory`](Self::memory).
-    pub fn memory(mut self, memory: Memory) -> Self {
-        self.memory = Some(memory);
-        self
-    }
-
-    /// Sets [`replaced`](Self::replaced).
-    pub fn replaced(mut self, replaced: Option<Replaced>) -> Self {
-        self.replaced = replaced;
-        self
-    }
-
-    /// Sets [`progress`](Self::progress).
-    pub fn progress(mut self, progress: Progress) -> Self {
-        self.progress = progress;
-        self
+    tokapi_storage::setters! {
+        threads: usize, memory: Memory, replaced: Option<Replaced>, progress: Progress,
     }
 }
 

@@ -72,10 +72,7 @@ pub(super) fn documents(
     output: &Output,
     progress: &Progress,
 ) -> Result<Staged> {
-    let file = File {
-        path: output.beside("docs.parquet"),
-        schema: DOCUMENTS,
-    };
+    let file = File::beside(output, "docs.parquet", DOCUMENTS);
     file.write_rows(progress, documents.len(), |rows, columns| {
         let length = |row: usize| documents.lengths[row].to_le_bytes();
         groups::table(&documents.ids, length, rows, columns)
@@ -84,10 +81,7 @@ pub(super) fn documents(
 
 /// Writes the terms with their df beside `output`.
 pub(super) fn terms(lexicon: &Lexicon, output: &Output, progress: &Progress) -> Result<Staged> {
-    let file = File {
-        path: output.beside("terms.parquet"),
-        schema: TERMS,
-    };
+    let file = File::beside(output, "terms.parquet", TERMS);
     file.write_rows(progress, lexicon.terms.len(), |rows, columns| {
         let df = |row: usize| lexicon.df[row].to_le_bytes();
         groups::table(&lexicon.terms, df, rows, columns)
@@ -96,10 +90,7 @@ pub(super) fn terms(lexicon: &Lexicon, output: &Output, progress: &Progress) -> 
 
 /// As [`documents`], from scratch.
 pub(super) fn external_documents(external: &External, output: &Output) -> Result<Staged> {
-    let file = File {
-        path: output.beside("docs.parquet"),
-        schema: DOCUMENTS,
-    };
+    let file = File::beside(output, "docs.parquet", DOCUMENTS);
     let encode = |documents: Documents, columns: &[ColumnDescPtr]| {
         let length = |row: usize| documents.lengths[row].to_le_bytes();
         let group = groups::table(&documents.ids, length, 0..documents.len(), columns);
@@ -115,10 +106,7 @@ pub(super) fn external_terms(
     external: &External,
     output: &Output,
 ) -> Result<Staged> {
-    let file = File {
-        path: output.beside("terms.parquet"),
-        schema: TERMS,
-    };
+    let file = File::beside(output, "terms.parquet", TERMS);
     let encode = |lexicon: Lexicon, columns: &[ColumnDescPtr]| {
         let df = |row: usize| lexicon.df[row].to_le_bytes();
         let group = groups::table(&lexicon.terms, df, 0..lexicon.df.len(), columns);
@@ -194,6 +182,12 @@ struct File {
 }
 
 impl File {
+    /// A table beside `output`.
+    fn beside(output: &Output, name: &str, schema: &'static str) -> Self {
+        let path = output.beside(name);
+        File { path, schema }
+    }
+
     /// Encodes and writes the row groups of `next`. The second result of `encode` goes to `also`, in order.
     fn write<I: Send, E: Send>(
         &self,
