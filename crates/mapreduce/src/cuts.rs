@@ -7,6 +7,8 @@ use super::job::{Job, compare};
 use super::run::{Mark, Run};
 
 /// The distribution of keys over reduce tasks.
+///
+/// [`Threads`](crate::Threads) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Partitions {

@@ -23,6 +23,8 @@ use tokapi_storage::scratch::Job;
 use tokapi_storage::whole::{Staged, Streamed, sync_folder};
 
 /// The result of sorting a file.
+///
+/// [`sort_file`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Sorted {
@@ -39,6 +41,21 @@ pub struct Sorted {
 }
 
 /// Sorts the records of `input` into `output` with the engines that `engine` makes.
+///
+/// ```
+/// # use tokapi_sort::{Cpu, KeyType, Layout, SortOptions, sort_file};
+/// # use tokapi_storage::memory::Memory;
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (input, output) = (folder.path().join("numbers"), folder.path().join("sorted"));
+/// std::fs::write(&input, "3\n-1\n2\n").unwrap();
+/// let options = SortOptions::new(KeyType::I64, Memory::available()).layout(Layout::Text);
+/// let sorted = sort_file(&input, &output, &options, &|| Ok(Box::new(Cpu::new())))?;
+/// assert_eq!(sorted.records, 3);
+/// assert_eq!(std::fs::read_to_string(&output).unwrap(), "-1\n2\n3\n");
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// The input cannot be read or is not of the type; the output or a scratch file cannot be written;

@@ -15,6 +15,8 @@ use super::protocol::{Answer, Task};
 use tokapi_storage::error::{Error, Result};
 
 /// The worker program: it calls [`work`](super::work).
+///
+/// [`Processes`](super::Processes) has an example.
 #[derive(Debug, Clone)]
 pub struct WorkerCommand {
     /// The program.

@@ -75,6 +75,8 @@ type Kept = Option<(PathBuf, Box<dyn Any>)>;
 type DoTask = fn(&Task, &Path, &mut Kept, &Pulse) -> Result<Counts>;
 
 /// The jobs whose tasks a worker can run.
+///
+/// [`work`](crate::work) has an example.
 #[derive(Default)]
 pub struct Registry {
     jobs: BTreeMap<&'static str, DoTask>,

@@ -14,6 +14,14 @@ use tokapi_storage::error::{Error, Result};
 /// has ended. The program must then exit: a running task continues until it does, and its result
 /// is not used.
 ///
+/// ```no_run
+/// use tokapi_mapreduce::{Registry, jobs::WordCount, work};
+///
+/// fn main() -> tokapi_storage::error::Result<()> {
+///     work(Registry::default().text::<WordCount>())
+/// }
+/// ```
+///
 /// # Errors
 /// A line is not a valid task; the answer cannot be written.
 pub fn work(registry: Registry) -> Result<()> {

@@ -22,6 +22,12 @@ use frames::{FrameFile, FrameWriter, scratch};
 use journal::Journal;
 
 /// The folders for data that does not fit into memory.
+///
+/// ```
+/// # use tokapi_storage::scratch::ScratchOptions;
+/// let scratch = ScratchOptions::default().folders(["/disk1", "/disk2"]).resume(true);
+/// assert_eq!(scratch.folders.len(), 2);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScratchOptions {

@@ -19,6 +19,8 @@ use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, Input, Skipped};
 
 /// The result of writing.
+///
+/// [`Stored`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Written {
@@ -310,6 +312,8 @@ impl Stored {
     }
 }
 
+///
+/// [`Stored`] has an example.
 /// A document with the weights of its terms.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

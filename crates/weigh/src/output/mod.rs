@@ -30,6 +30,8 @@ use tokapi_storage::progress::Stage;
 use tokapi_storage::whole::{Staged, sync_folder};
 
 /// A format of weights.
+///
+/// [`Output`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
@@ -75,6 +77,8 @@ impl Target {
 }
 
 /// The order of postings in the output.
+///
+/// [`Output`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// By term, then by document.
@@ -85,6 +89,15 @@ pub enum Order {
 }
 
 /// The output and its options.
+///
+/// ```
+/// # use tokapi_weigh::output::{Order, Output, Target};
+/// let output = Output::of_name("weights.tsv.zst")?.order(Order::Document).tables(true);
+/// assert_eq!(output.target, Target::Tsv);
+/// # Ok::<(), tokapi_storage::error::Error>(())
+/// ```
+///
+/// [`Stored`] has an example that writes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Output {
