@@ -144,8 +144,7 @@ impl Sorter<'_> {
         let resumed = scratch.resume && job.is_begun(scratch);
         if scratch.resume && self.input == Path::new("-") {
             return Err(Error::Usage(
-                "what came from standard input cannot be read again; put it into a file to be able \
-                 to resume"
+                "standard input cannot be read again; save it to a file to be able to resume"
                     .into(),
             ));
         }
@@ -383,7 +382,7 @@ impl Sorter<'_> {
         let most = usize::try_from(room / (5 * items.bytes())).unwrap_or(usize::MAX);
         if most < merge::least_task_records(runs.runs.len()) / 4 {
             return Err(Error::Usage(format!(
-                "{} runs are too many to be merged within this memory; give more and continue",
+                "this memory is too little to merge {} runs; give more memory and continue",
                 runs.runs.len()
             )));
         }

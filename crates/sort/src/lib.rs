@@ -154,7 +154,7 @@ fn same_length<T>(keys: &[T], payloads: &[T]) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{} keys have {} payloads; give as many of both",
+        "there are {} keys and {} payloads; give one payload for each key",
         keys.len(),
         payloads.len()
     )))

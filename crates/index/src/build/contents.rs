@@ -320,7 +320,7 @@ fn other_documents(path: &Path) -> Error {
             path: path.to_path_buf(),
             position: Position::Whole,
         },
-        what: "read once more, it gives other documents; begin again when nothing changes it"
+        what: "its second reading gave other documents; begin again when no program changes it"
             .into(),
     }
 }

@@ -240,8 +240,8 @@ impl DocumentsWriter {
     ) -> Result<()> {
         if self.first > 0 && documents.some_numbered && !documents.numbered {
             return Err(Error::Usage(
-                "some of the new documents have an id and others have none; give all of them ids, or add those without \
-                 apart"
+                "some of the new documents have an id and others have none; give all of them ids, or add the two kinds \
+                 separately"
                     .into(),
             ));
         }

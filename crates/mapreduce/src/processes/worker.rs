@@ -54,8 +54,11 @@ fn do_tasks(registry: &Registry, lines: &Receiver<String>) -> Result<()> {
     let pulse = Pulse::start(|| say(&Answer::Alive));
     let mut kept = None;
     for line in lines {
-        let task: Task = serde_json::from_str(&line)
-            .map_err(|error| Error::Usage(format!("a coordinator starts workers: {error}")))?;
+        let task: Task = serde_json::from_str(&line).map_err(|error| {
+            Error::Usage(format!(
+                "this command is for a coordinator, which sends tasks: {error}"
+            ))
+        })?;
         let done = pulse.at_task(|| registry.run(&task, &mut kept, &pulse));
         let answer = match done {
             Ok(counts) => Answer::Done(counts),

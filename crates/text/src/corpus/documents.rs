@@ -215,7 +215,7 @@ impl DocumentSource {
             let line = line.map_err(unread(&path))?;
             Document::of_line(&line).ok_or_else(|| Error::Damaged {
                 path: path.clone(),
-                what: "a document is not as it was written; begin again".into(),
+                what: "the copy of a document has changed; begin again".into(),
             })
         })))
     }

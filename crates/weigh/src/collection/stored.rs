@@ -92,8 +92,7 @@ impl Stored {
         }
         if storage.scratch.resume && corpus.inputs().any(|input| input.is_stdin()) {
             return Err(Error::Usage(
-                "what came from standard input cannot be read again; put it into a file to be able \
-                 to resume"
+                "standard input cannot be read again; save it to a file to be able to resume"
                     .into(),
             ));
         }
@@ -312,9 +311,9 @@ impl Stored {
     }
 }
 
+/// A document with the weights of its terms.
 ///
 /// [`Stored`] has an example.
-/// A document with the weights of its terms.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WeighedDocument {
@@ -400,7 +399,7 @@ fn chunk_bytes(
     let asked = corpus.asked_chunk_bytes();
     match (begun, asked) {
         (Some(begun), Some(asked)) if begun != asked => Err(Error::Usage(format!(
-            "the interrupted run had chunks of {begun} bytes; leave the size away to continue it"
+            "the interrupted run had chunks of {begun} bytes; drop the chunk size to continue it"
         ))),
         (Some(begun), _) if begun > most => Err(Error::Usage(format!(
             "the interrupted run had chunks of {begun} bytes, for which this is not enough memory"

@@ -60,7 +60,7 @@ impl Target {
         match stem(&name).rsplit_once('.') {
             Some((_, "parquet" | "npz")) if Compression::of_name(path) != Compression::None => {
                 Err(Error::Usage(format!(
-                    "{}: Parquet and npz are not compressed as a whole; leave .gz or .zst away",
+                    "{}: Parquet and npz are not compressed as a whole; drop .gz or .zst",
                     path.display()
                 )))
             }
@@ -69,7 +69,7 @@ impl Target {
             Some((_, "npz")) => Ok(Target::Npz),
             Some((_, "jsonl" | "ndjson" | "json")) => Ok(Target::Vectors),
             _ => Err(Error::Usage(format!(
-                "{}: the name does not tell the format; end it in .parquet, .tsv, .npz or .jsonl, or name the format",
+                "{}: the name does not show the format; end it in .parquet, .tsv, .npz or .jsonl, or name the format",
                 path.display()
             ))),
         }
@@ -295,7 +295,7 @@ impl Output {
         }
         if to_stdout && self.tables {
             return Err(Error::Usage(
-                "tables cannot stand beside standard output; name a file".into(),
+                "tables need an output file, not standard output; name one".into(),
             ));
         }
         Ok(())

@@ -114,7 +114,7 @@ impl Spill {
         match left == 0 || self.complete {
             true => Ok(()),
             false => Err(Error::Usage(
-                "the input ends before the place where the interrupted run had come to".into(),
+                "the input ends before the place that the interrupted run had reached; continue with the whole input, or begin again".into(),
             )),
         }
     }
