@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::codec;
-use super::cuts::{Cut, Partitions, cuts};
+use super::cuts::{Boundary, Partitions, cuts};
 use super::input::{Input, PortableInput};
 use super::job::Room;
 use super::output::TextWriter;
@@ -350,7 +350,7 @@ impl Phases<'_> {
     fn reduce<J: Portable>(
         &mut self,
         shuffle: PathBuf,
-        cuts: &[Cut],
+        cuts: &[Boundary],
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let partitions = u32::try_from(cuts.len() + 1)
@@ -384,7 +384,7 @@ impl Phases<'_> {
                 .number
                 .checked_sub(1)
                 .map(|before| &cuts[before as usize]);
-            match cut.and_then(Cut::first_key) {
+            match cut.and_then(Boundary::first_key) {
                 Some(key) => format!("{partition}, keys from {key} on"),
                 None => partition,
             }
