@@ -18,7 +18,8 @@ use tokapi_storage::strings::Strings;
 /// let documents = [Document::new("1", "to be or not to be"), Document::new("2", "to sleep")];
 /// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
 /// let collection = Collection::build(corpus, &BuildOptions::default())?;
-/// let rows_of_part = collection.rows(&Bm25::default())?;
+/// let bm25 = Bm25::default();
+/// let rows_of_part = collection.rows(&bm25)?;
 /// let rows = rows_of_part(0);
 /// assert_eq!((rows.len(), rows.starts), (2, vec![0, 4, 6]));
 /// # Ok(())
