@@ -43,7 +43,7 @@ pub use cuts::Partitions;
 pub use documents::{Document, DocumentPlace, DocumentReader, Documents};
 pub use functors::{DeviceKey, DeviceValue, Functors, MapFunction, ReduceFunction, ValuesOf};
 #[cfg(feature = "kernels")]
-pub use gpu::Gpu;
+pub use gpu::GpuRunner;
 pub use input::{Input, PortableInput, Reader};
 pub use items::{Item, ItemReader, ItemSplit, Items};
 pub use job::{Emitter, Job, Record, Room, prefix};

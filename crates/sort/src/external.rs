@@ -19,7 +19,7 @@ use super::{Sort, merge};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_storage::progress::Stage;
-use tokapi_storage::scratch::Job;
+use tokapi_storage::scratch::JobIdentity;
 use tokapi_storage::whole::{Staged, Streamed, sync_folder};
 
 /// The result of sorting a file.
@@ -201,7 +201,7 @@ impl Sorter<'_> {
         self.options.key_type.bytes() * (1 + usize::from(self.options.pairs))
     }
 
-    fn job(&self) -> Result<Job> {
+    fn job(&self) -> Result<JobIdentity> {
         let SortOptions {
             key_type,
             pairs,
@@ -215,7 +215,7 @@ impl Sorter<'_> {
         };
         let folder = folder.canonicalize().unwrap_or(folder);
         let name = self.output.file_name().unwrap_or_default();
-        Ok(Job {
+        Ok(JobIdentity {
             name: folder.join(name).display().to_string(),
             terms: json!({
                 "inputs": described,
@@ -227,7 +227,7 @@ impl Sorter<'_> {
     }
 
     /// Checks that the input has not changed since the job began.
-    pub(super) fn check_unchanged(&self, job: &Job) -> Result<()> {
+    pub(super) fn check_unchanged(&self, job: &JobIdentity) -> Result<()> {
         match self.job()?.terms == job.terms {
             true => Ok(()),
             false => Err(Error::Usage(format!(

@@ -35,7 +35,7 @@ const WORKERS: usize = 16;
 
 /// Maps on a device and reduces on threads.
 #[derive(Debug, Clone)]
-pub struct Gpu {
+pub struct GpuRunner {
     /// The options of the host: threads, memory, scratch files, partitions.
     pub threads: Threads,
     /// The build of the kernels.
@@ -51,10 +51,10 @@ pub struct Gpu {
     pub fail_after: Option<u64>,
 }
 
-impl Gpu {
+impl GpuRunner {
     /// The first device, radix sort.
     pub fn new(build: Build, threads: Threads) -> Self {
-        Gpu {
+        GpuRunner {
             threads,
             build,
             device: 0,
@@ -119,7 +119,7 @@ impl Gpu {
     }
 }
 
-impl<J: Portable> RunJob<J> for Gpu {
+impl<J: Portable> RunJob<J> for GpuRunner {
     fn run_job<P: Send>(
         &self,
         job: &mut J,
@@ -145,7 +145,7 @@ impl<J: Portable> RunJob<J> for Gpu {
     }
 }
 
-impl Runner for Gpu {
+impl Runner for GpuRunner {
     fn tasks(&self) -> usize {
         self.threads.tasks()
     }
@@ -180,7 +180,7 @@ impl Runner for Gpu {
         job: &mut J,
         input: J::Input,
     ) -> Result<(Records<J::Owned>, Report)> {
-        let runner = Gpu {
+        let runner = GpuRunner {
             threads: self.threads.in_key_order(),
             ..self.clone()
         };

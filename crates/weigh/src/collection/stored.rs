@@ -14,7 +14,7 @@ use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::StageTimes;
 use tokapi_storage::progress::Progress;
-use tokapi_storage::scratch::Job;
+use tokapi_storage::scratch::JobIdentity;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, Input, Skipped};
 
@@ -419,7 +419,7 @@ fn chunk_bytes(
 /// The number of builds of documents from memory that this process has begun.
 static BUILDS: AtomicU64 = AtomicU64::new(0);
 
-fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> Job {
+fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> JobIdentity {
     let mut terms = corpus.description();
     terms["analyzer"] = options.analyzer.journal_description().into();
     terms["engine"] = options.engine.terms_description().into();
@@ -442,7 +442,7 @@ fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> Job {
         }
         None => Value::to_string(&terms["inputs"]),
     };
-    Job {
+    JobIdentity {
         name,
         terms,
         input: corpus.inputs().next().map(|input| input.path.clone()),
