@@ -19,7 +19,7 @@ use tokapi_storage::whole::Staged;
 /// A job that other processes can rebuild from its serialized form, once for map tasks and once
 /// for reduce tasks. The form includes the results of [`Job::all_mapped`].
 ///
-/// [`WordCount`](crate::jobs::WordCount) is one; [`Processes`](crate::Processes) has an example.
+/// [`WordCount`](crate::jobs::WordCount) is one; [`WorkerCommand`](crate::WorkerCommand) has an example.
 pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
     /// Its name in the registry of workers.
     const NAME: &'static str;
@@ -47,7 +47,7 @@ pub trait ListJob: Portable {
 
 /// A runner of jobs. All runners return the same bytes.
 ///
-/// [`Processes`](crate::Processes) has an example.
+/// [`WorkerCommand`](crate::WorkerCommand) has an example.
 pub trait Runner {
     /// Number of tasks that run at the same time.
     fn tasks(&self) -> usize;

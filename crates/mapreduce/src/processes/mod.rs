@@ -44,22 +44,7 @@ use tokapi_storage::progress::{Progress, Stage};
 use tokapi_storage::scratch::frames::scratch;
 use tokapi_storage::whole::{Staged, StagedFolder};
 
-/// Runs jobs in worker processes.
-///
-/// ```
-/// # use std::path::Path;
-/// # use tokapi_mapreduce::jobs::WordCount;
-/// # use tokapi_mapreduce::{Documents, ProcessOptions, Processes, Runner, WorkerCommand};
-/// # use tokapi_storage::error::Result;
-/// fn count(documents: Documents, options: ProcessOptions, output: &Path) -> Result<()> {
-///     // A program that calls `work`.
-///     let command = WorkerCommand { program: "worker".into(), arguments: Vec::new() };
-///     let (staged, _) = Processes::new(command, options).text(&mut WordCount, documents, output)?;
-///     staged.commit()
-/// }
-/// ```
-///
-/// [`work`] has an example of the worker program.
+/// Runs jobs in worker processes; [`WorkerCommand`] has an example.
 pub struct Processes {
     workers: usize,
     deadline: Duration,
@@ -71,9 +56,7 @@ pub struct Processes {
     state: Mutex<Option<State>>,
 }
 
-/// Options of the runner in processes.
-///
-/// [`Processes`] has an example.
+/// Options of the runner in processes; [`WorkerCommand`] has an example.
 #[derive(Debug, Clone)]
 pub struct ProcessOptions {
     /// The number of worker processes.

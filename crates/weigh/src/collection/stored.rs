@@ -18,9 +18,7 @@ use tokapi_storage::scratch::JobIdentity;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, Input, Skipped};
 
-/// The result of writing.
-///
-/// [`Stored`] has an example.
+/// The result of writing; [`Stored`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Written {
@@ -50,7 +48,9 @@ pub struct Written {
 /// let storage = Storage::new(Memory::new(1 << 30)?).output(path.clone());
 /// let stored = Stored::build(corpus, &BuildOptions::default(), &storage)?;
 /// assert_eq!(stored.postings_count(), 4);
-/// Output::of_name(path)?.write(stored, &Bm25::default())?;
+/// assert_eq!(stored.first_documents(&Bm25::default(), 1)?[0].id, "1");
+/// let written = Output::of_name(path)?.write(stored, &Bm25::default())?;
+/// assert_eq!(written.terms, 4);
 /// # Ok(())
 /// # }
 /// ```
@@ -311,9 +311,7 @@ impl Stored {
     }
 }
 
-/// A document with the weights of its terms.
-///
-/// [`Stored`] has an example.
+/// A document with the weights of its terms; [`Stored`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WeighedDocument {
