@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Engine")]
     dictionary: Option<PathBuf>,
 
-    /// How terms count that the dictionary does not have
+    /// The treatment of terms that the dictionary does not have
     #[arg(long, value_enum, default_value = "exact", help_heading = "Engine")]
     unknown: UnknownName,
 
@@ -69,7 +69,7 @@ enum MethodName {
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum UnknownName {
-    /// As terms like any others
+    /// As distinct terms, like all others
     Exact,
     /// All as one term, spelled ""
     One,

@@ -116,7 +116,7 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         (None, Some(documents)) => Extent::Documents(documents),
         (None, None) => {
             return Err(Error::Usage(
-                "there is no extent: give --size or --documents".to_owned(),
+                "the size is missing: give --size or --documents".to_owned(),
             ));
         }
     };

@@ -45,7 +45,7 @@ pub struct Args {
 
     /// Add the documents to the index in that folder, all or none
     ///
-    /// The analyzer, and the content that is kept of documents, are those of the index.
+    /// The analyzer and the kept content are those of the index.
     #[arg(long)]
     append: bool,
 
@@ -80,8 +80,8 @@ pub struct Args {
 
     /// Order the documents so that the index is smaller and queries are faster
     ///
-    /// Documents with equal scores come in the new order; apart from that, answers are the same. Indexing takes longer, and
-    /// twice the room on disk. `tokapi merge --reorder` does it later.
+    /// Documents with equal scores come in the new order; apart from that, answers are the same. Indexing takes longer and
+    /// twice the disk space. `tokapi merge --reorder` does it later.
     #[arg(
         long,
         value_enum,

@@ -31,7 +31,7 @@ pub struct Args {
     engine: engine::Args,
 }
 
-/// Which documents are read, and how they are cut into terms.
+/// The documents, and the options of their terms.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Reading {
@@ -62,7 +62,7 @@ pub struct Reading {
     )]
     text_field: Vec<String>,
 
-    /// What to do with a document that cannot be read, or that repeats an id
+    /// The treatment of a document that cannot be read or repeats an id
     #[arg(
         long,
         value_enum,
@@ -72,7 +72,7 @@ pub struct Reading {
     )]
     on_error: OnErrorName,
 
-    /// How much text a thread works on at a time, or auto
+    /// The size of the chunks of text that threads work on, or auto
     ///
     /// auto is 16MiB, and less for small inputs. If the input does not fit into memory, auto is the best size that
     /// `tokapi tune` has found.

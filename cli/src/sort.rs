@@ -57,7 +57,7 @@ pub struct Args {
     #[command(flatten)]
     gpu: gpu::Args,
 
-    /// How much is sorted at a time if not all fits into memory [default: as much as fits]
+    /// The size of the chunks that are sorted if not all fits into memory [default: as much as fits]
     #[arg(
         long,
         value_name = "SIZE",

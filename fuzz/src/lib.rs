@@ -15,7 +15,7 @@ use tokapi::{Corpus, CorpusOptions, Dictionary, Index};
 use tokapi::{Format, OnError};
 use tokapi_sort::text::{Lines, write_key32, write_key64};
 use tokapi_text::corpus::Chunk;
-use tokapi_weigh::invert::{Cpu, Invert, Reference};
+use tokapi_weigh::invert::{CpuInverter, Invert, ReferenceInverter};
 
 /// More than an input has; the memory of a chunk is asked for ahead, and a larger one is slow.
 const WHOLE: usize = 1 << 16;
@@ -76,8 +76,8 @@ pub fn cut(bytes: &[u8]) {
         let options = AnalyzerOptions::default().cut(cut);
         let analyzer = Analyzer::new(&options).expect("no stop word file to be read");
         let chunk = || Chunk::from_documents(texts.iter().map(|text| ("", &**text)));
-        let by_definition = Reference::new(&analyzer).invert(&mut chunk());
-        let fast = Cpu::new(&analyzer).invert(&mut chunk());
+        let by_definition = ReferenceInverter::new(&analyzer).invert(&mut chunk());
+        let fast = CpuInverter::new(&analyzer).invert(&mut chunk());
         assert_eq!(fast.expect("small"), by_definition.expect("small"));
     }
 }

@@ -290,7 +290,7 @@ impl Args {
 
         Build::Cuda.count()?;
         let input = self.input(&how)?;
-        let runner = tokapi_mapreduce::Gpu {
+        let runner = tokapi_mapreduce::GpuRunner {
             device: self.device.unwrap_or(0),
             memory_bytes: self.device_memory,
             sort: match self.algorithm {
@@ -298,7 +298,7 @@ impl Args {
                 Some(AlgorithmName::Merge) => Algorithm::Merge,
                 Some(AlgorithmName::Bitonic) => Algorithm::Bitonic,
             },
-            ..tokapi_mapreduce::Gpu::new(Build::Cuda, how)
+            ..tokapi_mapreduce::GpuRunner::new(Build::Cuda, how)
         };
         job.on_gpu(&runner, input, &self.output)
     }

@@ -70,7 +70,7 @@ enum What {
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct How {
-    /// How much of the input to measure, from its beginning
+    /// The size of the sample, from the beginning of the input
     ///
     /// The largest chunk is the sample divided by the number of threads.
     #[arg(
@@ -82,7 +82,7 @@ pub struct How {
     )]
     sample: u64,
 
-    /// How often each size is measured; the fastest run counts
+    /// The number of runs of each size; the fastest counts
     #[arg(
         long,
         value_name = "COUNT",

@@ -77,7 +77,7 @@ fn what_impacts_do_not_allow_is_told_in_one_line() {
     let run = folder.run(&[&other[..], &["--impacts", "--b", "2"]].concat());
     one_line(&run, 2, &["b is 2"]);
     let run = folder.run(&[&other[..], &["--impacts", "--formula", "robertson"]].concat());
-    one_line(&run, 2, &["robertson", "weighs nothing or less", "lucene"]);
+    one_line(&run, 2, &["robertson", "a weight above 0", "lucene"]);
     let run = folder.run(&[&other[..], &["--impacts", "--append"]].concat());
     assert_eq!(run.status.code(), Some(2));
     folder.put("a.ciff", "");

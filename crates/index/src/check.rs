@@ -20,6 +20,8 @@ const CHECKED_DOCUMENTS: u32 = 1 << 10;
 const CHECKED_BYTES: usize = 16 << 20;
 
 /// The counts of a check.
+///
+/// [`Index`] has an example.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {

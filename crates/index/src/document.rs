@@ -10,6 +10,8 @@ use tokapi_storage::varint;
 use tokapi_text::corpus::{FieldValue, ValueType};
 
 /// The text and the fields of a document that an index keeps.
+///
+/// [`Index`] has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredDocument {
@@ -20,6 +22,8 @@ pub struct StoredDocument {
 }
 
 /// A value of a field.
+///
+/// [`Index`] has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredValue {

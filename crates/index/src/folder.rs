@@ -80,6 +80,19 @@ pub(super) fn lock(path: &Path) -> Result<File> {
 }
 
 /// Files left in the folder of an index by interrupted changes. The next change removes them.
+///
+/// ```
+/// # use tokapi_index::{Index, IndexBuilder};
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("index");
+/// # let corpus = Corpus::from_documents([Document::new("a", "one")], CorpusOptions::default());
+/// IndexBuilder::new(&path).build(corpus)?;
+/// assert_eq!(Index::open(&path)?.info().left_over.count, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOver {

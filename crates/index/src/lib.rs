@@ -17,27 +17,7 @@
 //! | `exchange` | CIFF and bm25s |
 //! | `query`, [`eval`] | search, and measures of its effectiveness |
 //!
-//! ```
-//! use tokapi_weigh::collection::{BuildOptions, Collection};
-//! use tokapi_text::corpus::{Corpus, CorpusOptions};
-//! use tokapi_index::Index;
-//! use tokapi_index::query::{Query, SearchOptions};
-//!
-//! # fn main() -> tokapi_storage::error::Result<()> {
-//! # let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/cranfield/docs.jsonl.zst");
-//! # let folder = tempfile::tempdir().unwrap();
-//! # let path = folder.path().join("index");
-//! let corpus = Corpus::open(&[docs], CorpusOptions::default())?;
-//! let collection = Collection::build(corpus, &BuildOptions::default())?;
-//! Index::build(collection, &path)?;
-//!
-//! let index = Index::open(&path)?;
-//! let query = Query::any(index.analyzer().terms("boundary layer flow"));
-//! let hits = index.search(&query, &SearchOptions::default())?;
-//! assert_eq!(hits.len(), 10);
-//! # Ok(())
-//! # }
-//! ```
+//! [`Index`] and [`IndexBuilder`] have examples.
 
 mod build;
 mod check;
@@ -85,6 +65,29 @@ use tokapi_weigh::formula::Statistics;
 use walk::{PostingSource, Renumbered, Walk};
 
 /// An index, opened for reading.
+///
+/// ```
+/// # use tokapi_index::query::{Query, SearchOptions};
+/// # use tokapi_index::{Index, IndexBuilder};
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("index");
+/// let documents = [Document::new("a", "Boundary layers"), Document::new("b", "Wing flow")];
+/// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+/// IndexBuilder::new(&path).store(true).build(corpus)?;
+///
+/// let index = Index::open(&path)?;
+/// assert_eq!((index.info().postings, index.check()?.terms), (4, 4));
+/// let query = Query::any(index.analyzer().terms("flow over wings"));
+/// let hits = index.search(&query, &SearchOptions::default())?;
+/// assert_eq!(index.id(hits[0].document)?, "b");
+/// assert_eq!(index.document(hits[0].document)?.text.as_deref(), Some("Wing flow"));
+/// let explained = index.explain(&query, &SearchOptions::default(), hits[0].document)?;
+/// assert_eq!((explained.terms[0].term.as_str(), explained.terms[0].df), ("flow", 1));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Index {
     path: PathBuf,
     analyzer: Analyzer,
@@ -97,6 +100,8 @@ pub struct Index {
 }
 
 /// The size of an index.
+///
+/// [`Index`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct IndexInfo {

@@ -7,6 +7,8 @@ use super::job::{Job, compare};
 use super::run::{Mark, Run};
 
 /// The distribution of keys over reduce tasks.
+///
+/// [`Threads`](crate::Threads) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Partitions {
@@ -28,13 +30,13 @@ impl Partitions {
 
 /// The beginning of a partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Cut {
+pub(crate) struct Boundary {
     part: u32,
     /// The first key; none if the partition begins with the first key of its number.
     key: Option<Vec<u8>>,
 }
 
-impl Cut {
+impl Boundary {
     /// Whether a group is at or after the cut.
     pub(crate) fn is_at_or_before<J: Job>(&self, part: u32, key: &[u8]) -> bool {
         match part.cmp(&self.part) {
@@ -68,10 +70,12 @@ impl Cut {
 }
 
 /// The beginnings of all partitions but the first.
-pub(crate) fn cuts<J: Job>(partitions: Partitions, runs: &[Run]) -> Vec<Cut> {
+pub(crate) fn cuts<J: Job>(partitions: Partitions, runs: &[Run]) -> Vec<Boundary> {
     let count = match partitions {
         Partitions::Hashed(count) => {
-            return (1..count).map(|part| Cut { part, key: None }).collect();
+            return (1..count)
+                .map(|part| Boundary { part, key: None })
+                .collect();
         }
         Partitions::Ranges(count) => u64::from(count.max(1)),
     };
@@ -86,7 +90,7 @@ pub(crate) fn cuts<J: Job>(partitions: Partitions, runs: &[Run]) -> Vec<Cut> {
     }
     sample.sort_by(|a, b| compare::<J>(a.0, b.0));
     let total: u64 = sample.iter().map(|(_, bytes)| bytes).sum();
-    let mut cuts: Vec<Cut> = Vec::new();
+    let mut cuts: Vec<Boundary> = Vec::new();
     let first = sample.first().map(|&(key, _)| key);
     let (mut sum, mut shares) = (0, 0);
     for (key, bytes) in sample {
@@ -96,7 +100,7 @@ pub(crate) fn cuts<J: Job>(partitions: Partitions, runs: &[Run]) -> Vec<Cut> {
         if before > shares && last != Some(key) && first != Some(key) {
             shares = before;
             let key = Some(key.to_vec());
-            cuts.push(Cut { part: 0, key });
+            cuts.push(Boundary { part: 0, key });
         }
         sum += bytes;
     }

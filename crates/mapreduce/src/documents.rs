@@ -93,6 +93,8 @@ fn raw_terms<'a>(text: &'a str, edges: &'a [u32]) -> impl Iterator<Item = &'a st
 }
 
 /// The documents of a corpus, as the input of jobs.
+///
+/// [`WordCount`](crate::jobs::WordCount) has an example.
 pub struct Documents {
     corpus: Corpus,
     analyzer: Arc<Analyzer>,

@@ -1,4 +1,4 @@
-//! A job's functions on a device, for the runner [`Gpu`](super::Gpu).
+//! A job's functions on a device, for the runner [`GpuRunner`](super::GpuRunner).
 //!
 //! Records go to the device as bytes. The groups of a chunk come back: keys in order, each with
 //! its values, which are words. A job defines the bytes of its records, and the meaning of keys

@@ -10,6 +10,8 @@ use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::Skipped;
 
 /// An input. It yields splits; each split is the work of one map task.
+///
+/// [`Lines`](crate::Lines) is one; [`Job`](crate::Job) has an example.
 pub trait Input: Send {
     /// A split of the input, possibly not read yet.
     type Split: Send;

@@ -34,6 +34,41 @@ pub struct Room {
 ///
 /// `map` and `reduce` depend only on their arguments and the job, so a task can be repeated, on
 /// any machine, with the same result.
+///
+/// ```
+/// use tokapi_mapreduce::{Emitter, Job, Line, Lines, Threads};
+///
+/// struct LongestLine;
+///
+/// impl Job for LongestLine {
+///     type Input = Lines;
+///     type Key<'a> = char;
+///     type Value = u64;
+///     type Note = ();
+///     type Output<'a> = (char, u64);
+///
+///     fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
+///         emit.pair(line.text.chars().next().unwrap_or(' '), line.text.len() as u64);
+///     }
+///
+///     fn reduce(
+///         &self,
+///         first: char,
+///         lengths: impl Iterator<Item = u64>,
+///         write: &mut impl FnMut((char, u64)),
+///     ) -> tokapi_storage::error::Result<()> {
+///         write((first, lengths.max().unwrap_or(0)));
+///         Ok(())
+///     }
+/// }
+///
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// let lines = Lines::of_text("be\nto be\nto\nbye", 1);
+/// let (longest, _) = Threads::default().collect(&mut LongestLine, lines, |output| output)?;
+/// assert_eq!(longest, [('b', 3), ('t', 5)]);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Job: Sync {
     /// The input: the source of records and their division into tasks.
     type Input: Input;
@@ -111,6 +146,8 @@ pub trait Job: Sync {
 }
 
 /// Receives the pairs of a job's `map`.
+///
+/// [`Job`] has an example.
 pub struct Emitter<J: Job> {
     pairs: Container<J::Value>,
     note: J::Note,

@@ -10,40 +10,7 @@
 //! a reader can begin near any key. A map task reads a split, and writes runs and a note. A reduce
 //! task reads all runs between two cuts.
 //!
-//! ```
-//! use tokapi_mapreduce::{Emitter, Job, Line, Lines, Threads};
-//!
-//! struct LongestLine;
-//!
-//! impl Job for LongestLine {
-//!     type Input = Lines;
-//!     type Key<'a> = char;
-//!     type Value = u64;
-//!     type Note = ();
-//!     type Output<'a> = (char, u64);
-//!
-//!     fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
-//!         emit.pair(line.text.chars().next().unwrap_or(' '), line.text.len() as u64);
-//!     }
-//!
-//!     fn reduce(
-//!         &self,
-//!         first: char,
-//!         lengths: impl Iterator<Item = u64>,
-//!         write: &mut impl FnMut((char, u64)),
-//!     ) -> tokapi_storage::error::Result<()> {
-//!         write((first, lengths.max().unwrap_or(0)));
-//!         Ok(())
-//!     }
-//! }
-//!
-//! # fn main() -> tokapi_storage::error::Result<()> {
-//! let lines = Lines::of_text("be\nto be\nto\nbye", 1);
-//! let (longest, _) = Threads::default().collect(&mut LongestLine, lines, |output| output)?;
-//! assert_eq!(longest, [('b', 3), ('t', 5)]);
-//! # Ok(())
-//! # }
-//! ```
+//! [`Job`] has an example.
 
 mod codec;
 mod container;
@@ -78,7 +45,7 @@ pub use functors::{
     DeviceKey, DeviceValue, Functors, KeyOf, MapFunction, RecordOf, ReduceFunction, ValueOf,
 };
 #[cfg(feature = "kernels")]
-pub use gpu::Gpu;
+pub use gpu::GpuRunner;
 pub use input::{Input, PortableInput, Reader};
 pub use items::{Item, ItemReader, ItemSplit, Items};
 pub use job::{Emitter, Job, Record, Room, prefix};

@@ -9,6 +9,8 @@ use tokapi_storage::progress::{Progress, Stage};
 use tokapi_text::corpus::{Block, Corpus, CorpusOptions, Format, OnError, Skipped};
 
 /// A line, without its line end.
+///
+/// [`Job`](crate::Job) has an example.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
     /// The text of the line.
@@ -27,6 +29,8 @@ impl fmt::Display for Line<'_> {
 }
 
 /// The non-empty lines of files, as the input of jobs.
+///
+/// [`Job`](crate::Job) has an example.
 pub struct Lines {
     corpus: Corpus,
 }

@@ -1,7 +1,7 @@
 //! Merges runs: every key comes once, with its values one by one from all runs that have it.
 
 use super::codec;
-use super::cuts::Cut;
+use super::cuts::Boundary;
 use super::job::{Job, compare};
 use super::run::{Run, RunReader, RunWriter};
 use super::values::Order;
@@ -15,8 +15,8 @@ pub(crate) struct Merge<'a, J: Job> {
     words: Vec<Option<u128>>,
     /// The current groups of the readers, as a heap with the least on top.
     heap: Vec<Head>,
-    /// The final cut, with its [`Cut::least`].
-    until: Option<(&'a Cut, (u32, u64))>,
+    /// The final cut, with its [`Boundary::least`].
+    until: Option<(&'a Boundary, (u32, u64))>,
     order: Option<Order<J::Value>>,
     /// The current group: its key, and the readers with values of it, in the order of runs.
     part: u32,
@@ -41,8 +41,8 @@ impl<'a, J: Job> Merge<'a, J> {
     /// of a key's values.
     pub(crate) fn new(
         runs: &[Run],
-        from: Option<&Cut>,
-        until: Option<&'a Cut>,
+        from: Option<&Boundary>,
+        until: Option<&'a Boundary>,
         order: Option<Order<J::Value>>,
     ) -> Result<Self> {
         let mut merge = Merge {

@@ -16,6 +16,8 @@ use tokapi_storage::progress::Progress;
 
 /// A job that other processes can rebuild from its serialized form, once for map tasks and once
 /// for reduce tasks. The form includes the results of [`Job::all_mapped`].
+///
+/// [`WordCount`](crate::jobs::WordCount) is one; [`WorkerCommand`](crate::WorkerCommand) has an example.
 pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
     /// Its name in the registry of workers.
     const NAME: &'static str;
@@ -45,6 +47,8 @@ pub trait ListJob: Portable {
 }
 
 /// A runner of jobs. All runners return the same bytes.
+///
+/// [`WorkerCommand`](crate::WorkerCommand) has an example.
 pub trait Runner {
     /// Number of tasks that run at the same time.
     fn tasks(&self) -> usize;

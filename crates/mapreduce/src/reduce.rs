@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cuts::Cut;
+use super::cuts::Boundary;
 use super::guard::guarded;
 use super::job::Job;
 use super::merge::Merge;
@@ -33,7 +33,7 @@ pub(crate) fn bytes_of(pairs: u64, all_pairs: u64, all_bytes: u64) -> u64 {
 pub(crate) fn reduce_range<J: Job>(
     job: &J,
     runs: &[Run],
-    (from, until): (Option<&Cut>, Option<&Cut>),
+    (from, until): (Option<&Boundary>, Option<&Boundary>),
     watch: &impl Watch,
     progress: &Progress,
     mut push: impl FnMut(J::Output<'_>) -> Result<()>,

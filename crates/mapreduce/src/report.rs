@@ -7,6 +7,8 @@ use serde::Serialize;
 use tokapi_text::corpus::Skipped;
 
 /// The counters of a job.
+///
+/// [`WordCount`](crate::jobs::WordCount) has an example.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {

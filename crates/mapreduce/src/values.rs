@@ -7,9 +7,11 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::prefetch::prefetch;
 
 /// Combines two values of a key; see [`Job::combiner`](crate::Job::combiner).
+/// [`WordCount`](crate::jobs::WordCount) has an example.
 pub type Combine<V> = fn(&mut V, V);
 
 /// The order of a key's values; see [`Job::value_order`](crate::Job::value_order).
+/// [`InvertedIndex`](crate::jobs::InvertedIndex) has an example.
 pub type Order<V> = fn(&V, &V) -> Ordering;
 
 /// The number of keys by which prefetches run ahead.

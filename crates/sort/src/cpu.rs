@@ -39,6 +39,8 @@ const CHECKED_WORDS: usize = 1 << 16;
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The fast engine for CPUs. Its memory is kept for the next call.
+///
+/// [`Sort`] has an example.
 #[derive(Default)]
 pub struct Cpu {
     keys32: Keys<u32>,

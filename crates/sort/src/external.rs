@@ -19,10 +19,12 @@ use super::{Sort, merge};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_storage::progress::Stage;
-use tokapi_storage::scratch::Job;
+use tokapi_storage::scratch::JobIdentity;
 use tokapi_storage::whole::{Staged, Streamed, sync_folder};
 
 /// The result of sorting a file.
+///
+/// [`sort_file`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Sorted {
@@ -39,6 +41,21 @@ pub struct Sorted {
 }
 
 /// Sorts the records of `input` into `output` with the engines that `engine` makes.
+///
+/// ```
+/// # use tokapi_sort::{Cpu, KeyType, Layout, SortOptions, sort_file};
+/// # use tokapi_storage::memory::Memory;
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (input, output) = (folder.path().join("numbers"), folder.path().join("sorted"));
+/// std::fs::write(&input, "3\n-1\n2\n").unwrap();
+/// let options = SortOptions::new(KeyType::I64, Memory::available()).layout(Layout::Text);
+/// let sorted = sort_file(&input, &output, &options, &|| Ok(Box::new(Cpu::new())))?;
+/// assert_eq!(sorted.records, 3);
+/// assert_eq!(std::fs::read_to_string(&output).unwrap(), "-1\n2\n3\n");
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// The input cannot be read or is not of the type; the output or a scratch file cannot be written;
@@ -127,8 +144,7 @@ impl Sorter<'_> {
         let resumed = scratch.resume && job.is_begun(scratch);
         if scratch.resume && self.input == Path::new("-") {
             return Err(Error::Usage(
-                "what came from standard input cannot be read again; put it into a file to be able \
-                 to resume"
+                "standard input cannot be read again; save it to a file to be able to resume"
                     .into(),
             ));
         }
@@ -185,7 +201,7 @@ impl Sorter<'_> {
         self.options.key_type.bytes() * (1 + usize::from(self.options.pairs))
     }
 
-    fn job(&self) -> Result<Job> {
+    fn job(&self) -> Result<JobIdentity> {
         let SortOptions {
             key_type,
             pairs,
@@ -199,7 +215,7 @@ impl Sorter<'_> {
         };
         let folder = folder.canonicalize().unwrap_or(folder);
         let name = self.output.file_name().unwrap_or_default();
-        Ok(Job {
+        Ok(JobIdentity {
             name: folder.join(name).display().to_string(),
             terms: json!({
                 "inputs": described,
@@ -211,7 +227,7 @@ impl Sorter<'_> {
     }
 
     /// Checks that the input has not changed since the job began.
-    pub(super) fn check_unchanged(&self, job: &Job) -> Result<()> {
+    pub(super) fn check_unchanged(&self, job: &JobIdentity) -> Result<()> {
         match self.job()?.terms == job.terms {
             true => Ok(()),
             false => Err(Error::Usage(format!(
@@ -366,7 +382,7 @@ impl Sorter<'_> {
         let most = usize::try_from(room / (5 * items.bytes())).unwrap_or(usize::MAX);
         if most < merge::least_task_records(runs.runs.len()) / 4 {
             return Err(Error::Usage(format!(
-                "{} runs are too many to be merged within this memory; give more and continue",
+                "this memory is too little to merge {} runs; give more memory and continue",
                 runs.runs.len()
             )));
         }

@@ -15,6 +15,8 @@ use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
 /// The layout of records in a file.
+///
+/// [`sort_file`](crate::sort_file) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Layout {

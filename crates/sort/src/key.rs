@@ -8,6 +8,15 @@
 use std::ops::{BitOr, BitXorAssign};
 
 /// The type of a key.
+///
+/// ```
+/// # use tokapi_sort::KeyType;
+/// let mut keys = [1.5f32, -2.0].map(f32::to_bits);
+/// KeyType::F32.order32(&mut keys);
+/// assert!(keys[1] < keys[0]);
+/// KeyType::F32.restore32(&mut keys);
+/// assert_eq!(keys.map(f32::from_bits), [1.5, -2.0]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyType {

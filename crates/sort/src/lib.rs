@@ -48,6 +48,14 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
 /// An engine that sorts chunks, one after the other. All engines give the same result.
+///
+/// ```
+/// # use tokapi_sort::{Cpu, Sort};
+/// let (mut keys, mut payloads) = ([3, 1, 2], [30, 10, 20]);
+/// Cpu::new().pairs32(&mut keys, &mut payloads)?;
+/// assert_eq!((keys, payloads), ([1, 2, 3], [10, 20, 30]));
+/// # Ok::<(), tokapi_storage::error::Error>(())
+/// ```
 pub trait Sort: Send {
     /// Sorts `keys`, ascending.
     ///
@@ -146,7 +154,7 @@ fn same_length<T>(keys: &[T], payloads: &[T]) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{} keys have {} payloads; give as many of both",
+        "there are {} keys and {} payloads; give one payload for each key",
         keys.len(),
         payloads.len()
     )))

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use tokapi_storage::progress::Progress;
-    use tokapi_storage::scratch::{Job, Scratch, ScratchOptions};
+    use tokapi_storage::scratch::{JobIdentity, Scratch, ScratchOptions};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
@@ -171,7 +171,7 @@ mod tests {
             seed in any::<u32>(),
         ) {
             let folder = tempfile::tempdir().unwrap();
-            let job = Job {
+            let job = JobIdentity {
                 name: "a".into(),
                 terms: serde_json::Value::Null,
                 input: None,

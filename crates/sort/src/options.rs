@@ -10,6 +10,8 @@ use tokapi_storage::scratch::ScratchOptions;
 use tokapi_storage::tune::Model;
 
 /// The options of sorting a file.
+///
+/// [`sort_file`](crate::sort_file) has an example.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SortOptions {

@@ -8,7 +8,7 @@ use super::columns::Word;
 use super::run::{EncodedRun, SortedRun};
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
-use tokapi_storage::scratch::{Job, Scratch, ScratchOptions};
+use tokapi_storage::scratch::{JobIdentity, Scratch, ScratchOptions};
 
 /// The runs of a job on scratch.
 pub(super) struct Runs<W> {
@@ -28,7 +28,7 @@ impl<W: Word> Runs<W> {
     /// # Errors
     /// An interrupted job blocks this one or is damaged; scratch cannot be written.
     pub(super) fn open(
-        job: &Job,
+        job: &JobIdentity,
         options: &ScratchOptions,
         pairs: bool,
         chunk_bytes: usize,

@@ -10,7 +10,7 @@ use super::input::{Input, Layout};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::StageTimes;
 use tokapi_storage::progress::Stage;
-use tokapi_storage::scratch::Job;
+use tokapi_storage::scratch::JobIdentity;
 use tokapi_storage::whole::Staged;
 
 /// The number of records that are written at a time.
@@ -25,7 +25,7 @@ impl Sorter<'_> {
     }
 
     /// Sorts the whole input as one chunk.
-    pub(super) fn in_memory<W: Word>(&self, input: Input, job: &Job) -> Result<Sorted> {
+    pub(super) fn in_memory<W: Word>(&self, input: Input, job: &JobIdentity) -> Result<Sorted> {
         // An input of unknown size is never taken to fit.
         let size = usize::try_from(input.bytes.unwrap_or(0)).unwrap_or(0);
         match self.reads_keys() && size > 0 {
@@ -35,7 +35,12 @@ impl Sorter<'_> {
     }
 
     /// Reads keys into memory, sorts them in place and writes them.
-    fn keys_in_memory<W: Word>(&self, input: &Input, size: usize, job: &Job) -> Result<Sorted> {
+    fn keys_in_memory<W: Word>(
+        &self,
+        input: &Input,
+        size: usize,
+        job: &JobIdentity,
+    ) -> Result<Sorted> {
         let started = Instant::now();
         let progress = &self.options.progress;
         let mut memory = memory(size)?;
@@ -68,7 +73,7 @@ impl Sorter<'_> {
         &self,
         mut input: Input,
         size: usize,
-        job: &Job,
+        job: &JobIdentity,
     ) -> Result<Sorted> {
         let started = Instant::now();
         let progress = &self.options.progress;

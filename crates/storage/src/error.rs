@@ -3,9 +3,19 @@
 use std::path::{Path, PathBuf};
 
 /// A result whose error is [`Error`].
+///
+/// [`Error`] has an example.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every error of the library, with its place and what to do.
+///
+/// ```
+/// # use tokapi_storage::{error::Error, memory::Memory};
+/// match Memory::new(1 << 20) {
+///     Err(Error::Memory { bytes, .. }) => assert_eq!(bytes, 300_000_000),
+///     _ => panic!("a mebibyte is too little"),
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -119,6 +129,12 @@ pub enum Error {
 }
 
 /// Content that an index keeps only if it was built with it.
+///
+/// ```
+/// # use tokapi_storage::error::{Error, Kept};
+/// let error = Error::NotKept(Kept::Texts);
+/// assert_eq!(error.to_string(), "the index keeps no texts of documents: build it again with them");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kept {
@@ -165,6 +181,12 @@ impl Error {
 }
 
 /// A place in the input.
+///
+/// ```
+/// # use tokapi_storage::error::{Place, Position};
+/// let place = Place { path: "docs.jsonl".into(), position: Position::Line(7) };
+/// assert_eq!(place.to_string(), "docs.jsonl, line 7");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file, `-` for standard input.
@@ -174,6 +196,8 @@ pub struct Place {
 }
 
 /// A position within one input file; lines and documents count from 1.
+///
+/// [`Place`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Position {

@@ -4,6 +4,13 @@ use crate::error::{Error, Result};
 use crate::pipeline::Stages;
 
 /// The most resident memory of a job.
+///
+/// ```
+/// # use tokapi_storage::memory::Memory;
+/// let memory = Memory::new(1_000_000_000)?;
+/// assert_eq!(memory.bytes(), 1_000_000_000);
+/// # Ok::<(), tokapi_storage::error::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     bytes: u64,

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use crate::error::{Error, Result};
 
 /// A step of a long operation.
+///
+/// [`Progress`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -40,7 +42,7 @@ const STAGES: [Stage; 8] = [
     Stage::Generating,
 ];
 
-/// A snapshot of a [`Progress`].
+/// A snapshot of a [`Progress`]. [`Progress`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -58,6 +60,20 @@ pub struct Snapshot {
 
 /// The progress of a long operation. Clones share one state: give one to the operation and keep another. Any thread may
 /// read the [`snapshot`](Progress::snapshot) or [`cancel`](Progress::cancel).
+///
+/// ```
+/// # use tokapi_storage::{error::Error, progress::{Progress, Stage}};
+/// let progress = Progress::new();
+/// let watched = progress.clone();
+/// // The operation reports.
+/// progress.begin(Stage::Merging, 10);
+/// progress.add(3);
+/// // Another thread watches, and cancels.
+/// let snapshot = watched.snapshot();
+/// assert_eq!((snapshot.stage, snapshot.done, snapshot.total), (Stage::Merging, 3, 10));
+/// watched.cancel();
+/// assert!(matches!(progress.check(), Err(Error::Cancelled)));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Arc<State>);
 

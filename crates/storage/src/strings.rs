@@ -3,6 +3,14 @@
 /// A list of byte strings laid end to end.
 ///
 /// Costs the bytes plus 8 per string.
+///
+/// ```
+/// # use tokapi_storage::strings::Strings;
+/// let mut strings = Strings::default();
+/// strings.push(b"boundary");
+/// strings.push(b"layer");
+/// assert_eq!((strings.len(), strings.get(1)), (2, &b"layer"[..]));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Strings {
     bytes: Vec<u8>,

@@ -6,6 +6,8 @@ use tokapi_weigh::collection::Stored;
 use tokapi_weigh::formula::Statistics;
 
 /// Statistics of the documents read for an index, and the time of each step.
+///
+/// [`IndexBuilder`](crate::IndexBuilder) has an example.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Built {

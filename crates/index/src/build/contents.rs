@@ -22,7 +22,7 @@ use tokapi_storage::progress::Progress;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Block, Chunk, Corpus, Input, OnError, Spooled};
 use tokapi_weigh::collection::{BuildOptions, Storage, thread_pool};
-use tokapi_weigh::invert::Cpu;
+use tokapi_weigh::invert::CpuInverter;
 
 /// The second pass over the documents of a collection; it supplies the data that an index keeps.
 pub struct Contents<'a> {
@@ -135,7 +135,7 @@ impl<'a> Contents<'a> {
         };
         let worker = || {
             let mut cutter = ranks.as_ref().map(|ranks| Coder {
-                cpu: Cpu::new(analyzer),
+                cpu: CpuInverter::new(analyzer),
                 ranks,
                 lists: &part.lists,
             });
@@ -198,7 +198,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// Codes terms by their ranks.
 struct Coder<'a> {
-    cpu: Cpu<'a>,
+    cpu: CpuInverter<'a>,
     ranks: &'a TermRanks,
     lists: &'a Lists,
 }
@@ -320,7 +320,7 @@ fn other_documents(path: &Path) -> Error {
             path: path.to_path_buf(),
             position: Position::Whole,
         },
-        what: "read once more, it gives other documents; begin again when nothing changes it"
+        what: "its second reading gave other documents; begin again when no program changes it"
             .into(),
     }
 }

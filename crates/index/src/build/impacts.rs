@@ -113,7 +113,7 @@ fn largest_of_shard(part: &Part, weigher: &Weigher<'_>, bm25: &Bm25, shard: usiz
         let idf = bm25.idf(part.note.documents, found.df);
         if idf <= 0.0 {
             return Err(Error::Usage(format!(
-                "by {} the term {:?}, in {} of {} documents, weighs nothing or less, and an impact is at least 1; \
+                "an impact needs a weight above 0, and {} gives the term {:?}, in {} of {} documents, none; \
                  choose lucene, bm25l or bm25plus",
                 bm25.formula,
                 String::from_utf8_lossy(&term),

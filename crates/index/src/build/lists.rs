@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::path::Path;
 
 use crate::part::bounds::LengthCodes;
-use crate::part::encode::{Documents, Encoded, Encoder, SHARE_POSTINGS, Share};
+use crate::part::encode::{DocumentLengths, Encoded, Encoder, SHARE_POSTINGS, Share};
 use crate::part::layout::{self, ListFiles};
 use crate::part::note::PartNote;
 use crate::part::writer::{DocumentsWriter, ListsWriter};
@@ -139,8 +139,8 @@ impl CodedDocuments {
         }
     }
 
-    fn view(&self) -> Documents<'_> {
-        Documents {
+    fn view(&self) -> DocumentLengths<'_> {
+        DocumentLengths {
             codes: &self.codes,
             lengths: &self.lengths,
             statistics: self.statistics,
@@ -305,7 +305,7 @@ fn write_lists<I: Send>(
     stages: Stages,
     files: &'static ListFiles,
     folder: &Path,
-    documents: &Documents<'_>,
+    documents: &DocumentLengths<'_>,
     note: &mut PartNote,
     next: impl FnMut() -> Result<Option<I>> + Send,
     encode: impl Fn(I, &mut Encoder<'_>) -> Result<Encoded> + Sync,

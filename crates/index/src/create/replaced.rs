@@ -12,6 +12,21 @@ use tokapi_storage::whole::sync_folder;
 
 /// An existing index that a new one will replace. It is locked for as long as this value lives.
 /// Processes that have it open continue with its old state.
+///
+/// ```
+/// # use tokapi_index::Replaced;
+/// # use tokapi_index::{Index, IndexBuilder};
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("index");
+/// # let again = || Corpus::from_documents([Document::new("a", "one")], CorpusOptions::default());
+/// IndexBuilder::new(&path).build(again())?;
+/// let replaced = Replaced::lock(&path)?;
+/// IndexBuilder::new(&path).replace(replaced).build(again())?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Replaced {
     path: PathBuf,

@@ -8,6 +8,8 @@ use std::path::Path;
 use tokapi_storage::error::{Error, Place, Position, Result};
 
 /// The results of queries: `query Q0 document rank score tag`, a line each.
+///
+/// [`Evaluation`](super::Evaluation) has an example.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Run {
@@ -17,6 +19,8 @@ pub struct Run {
 
 /// The judgments of queries, a line each: `query 0 document relevance` (TREC) or `query document
 /// relevance` (BEIR). The first line may name the columns.
+///
+/// [`Evaluation`](super::Evaluation) has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Judgments {

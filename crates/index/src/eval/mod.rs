@@ -12,6 +12,8 @@ pub use files::{Judgments, Run};
 use std::collections::BTreeMap;
 
 /// The measures of one query, or their means.
+///
+/// [`Evaluation`] has an example.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Measures {
@@ -92,6 +94,19 @@ fn dcg(gains: &[i64], first: usize) -> f64 {
 }
 
 /// The effectiveness of a run.
+///
+/// ```
+/// # use tokapi_index::eval::{Evaluation, Judgments, Run};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (run, qrels) = (folder.path().join("run"), folder.path().join("qrels"));
+/// std::fs::write(&run, "q1 Q0 d2 1 3.5 tag\nq1 Q0 d1 2 3.0 tag\n").unwrap();
+/// std::fs::write(&qrels, "q1 0 d1 1\n").unwrap();
+/// let evaluation = Evaluation::new(&Run::read(&run)?, &Judgments::read(&qrels)?, false);
+/// assert_eq!((evaluation.mean.rr, evaluation.mean.p_10), (0.5, 0.1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Evaluation {

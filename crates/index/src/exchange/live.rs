@@ -8,6 +8,8 @@ use tokapi_storage::error::{Error, Result};
 use tokapi_storage::progress::Progress;
 
 /// The counts of an export.
+///
+/// [`ImportOptions`](crate::ImportOptions) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exported {

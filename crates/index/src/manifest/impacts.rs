@@ -8,6 +8,22 @@ use tokapi_weigh::formula::Bm25;
 pub(crate) const MOST_IMPACT: u32 = 255;
 
 /// The computation of an index's impacts.
+///
+/// ```
+/// # use tokapi_weigh::formula::Bm25;
+/// # use tokapi_index::{Index, IndexBuilder};
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("index");
+/// let documents = [Document::new("a", "Boundary layers"), Document::new("b", "Wing flow")];
+/// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+/// IndexBuilder::new(&path).impacts(Bm25::default()).build(corpus)?;
+/// let impacts = *Index::open(&path)?.impacts().expect("built with impacts");
+/// assert_eq!(impacts.bm25, Bm25::default());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Impacts {

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::part::Part;
 
 /// The data of documents that an index keeps besides postings.
+///
+/// [`IndexBuilder`](crate::IndexBuilder) has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Keep {

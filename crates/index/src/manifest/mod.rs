@@ -107,7 +107,7 @@ impl Manifest {
             return Err(Error::Damaged {
                 path,
                 what: format!(
-                    "this is {} of version {}, and an index of version {VERSION} is read here",
+                    "this is {} of version {}, but this program reads version {VERSION}",
                     value["format"], value["version"]
                 ),
             });

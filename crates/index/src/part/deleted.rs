@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::block::{BLOCK, Entry};
 use super::bounds::LengthCodes;
 use super::cursor::Cursor;
-use super::encode::{Documents, Encoded, Encoder};
+use super::encode::{DocumentLengths, Encoded, Encoder};
 use super::file::{self, PageFile, PageWriter};
 use super::layout::{DELETED, DeletedHeader};
 use super::lists::{Blocks, Found, List, Lists};
@@ -127,7 +127,7 @@ pub(super) fn write(
     total_length: u64,
 ) -> Result<DeletedNote> {
     // A list of deleted documents needs no bounds.
-    let of_none = Documents {
+    let of_none = DocumentLengths {
         codes,
         lengths: &vec![0; documents[documents.len() - 1] as usize + 1],
         statistics: Default::default(),

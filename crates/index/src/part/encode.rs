@@ -72,7 +72,7 @@ pub(crate) struct Shard {
 }
 
 /// The facts about all documents that the encoder needs.
-pub(crate) struct Documents<'a> {
+pub(crate) struct DocumentLengths<'a> {
     pub codes: &'a LengthCodes,
     /// The code of every document's length.
     pub lengths: &'a [u8],
@@ -81,12 +81,12 @@ pub(crate) struct Documents<'a> {
 
 /// Codes shares, and reuses its buffers.
 pub(crate) struct Encoder<'a> {
-    documents: &'a Documents<'a>,
+    documents: &'a DocumentLengths<'a>,
     finder: FrontFinder,
 }
 
 impl<'a> Encoder<'a> {
-    pub fn new(documents: &'a Documents<'a>) -> Self {
+    pub fn new(documents: &'a DocumentLengths<'a>) -> Self {
         Encoder {
             documents,
             finder: FrontFinder::new(documents.codes, &documents.statistics),

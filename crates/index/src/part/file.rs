@@ -334,7 +334,7 @@ fn read_footer(map: &[u8], kind: Kind, note: &FileNote) -> Result<usize, String>
     }
     if word(12) != VERSION {
         return Err(format!(
-            "it has version {} of the format, and version {VERSION} is read here",
+            "it has version {} of the format, but this program reads version {VERSION}",
             word(12)
         ));
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::bounds::FrontFinder;
-use super::encode::{self, Documents, Encoded, Piece, Shard};
+use super::encode::{self, DocumentLengths, Encoded, Piece, Shard};
 use super::file::PageWriter;
 use super::layout::{self, ListFiles, ListPlace, PartFile, ShardHeader};
 use super::note::PartNote;
@@ -44,7 +44,7 @@ impl ListsWriter {
     pub fn create(
         folder: &Path,
         files: &'static ListFiles,
-        documents: &Documents<'_>,
+        documents: &DocumentLengths<'_>,
     ) -> Result<Self> {
         let create = |file: PartFile| PageWriter::create(folder.join(file.name));
         Ok(ListsWriter {
@@ -240,8 +240,8 @@ impl DocumentsWriter {
     ) -> Result<()> {
         if self.first > 0 && documents.some_numbered && !documents.numbered {
             return Err(Error::Usage(
-                "some of the new documents have an id and others have none; give all of them ids, or add those without \
-                 apart"
+                "some of the new documents have an id and others have none; give all of them ids, or add the two kinds \
+                 separately"
                     .into(),
             ));
         }

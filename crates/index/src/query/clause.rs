@@ -3,10 +3,11 @@
 /// A query: the terms, values and phrases that documents must, should or must not have.
 ///
 /// ```
-/// use tokapi_index::query::{Filter, Query};
+/// use tokapi_index::query::{Filter, Occur, Query};
 ///
 /// let query = Query::any(["wing", "flow"]).filters([Filter::new("year", "1959")]);
-/// assert_eq!(query.clauses[1].term, "flow");
+/// assert_eq!((query.clauses[1].term.as_str(), query.clauses[1].occur), ("flow", Occur::Should));
+/// assert!(!Query::phrase(["boundary", "layer"]).phrases[0].not);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,7 +21,7 @@ pub struct Query {
     pub phrases: Vec<Phrase>,
 }
 
-/// A phrase of a [`Query`]: at least two terms, one directly after the other.
+/// A phrase of a [`Query`], which has an example: at least two terms, one directly after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Phrase {
@@ -30,7 +31,7 @@ pub struct Phrase {
     pub not: bool,
 }
 
-/// A condition on the value of a field: a part of a [`Query`].
+/// A condition on the value of a field: a part of a [`Query`], which has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Filter {
@@ -42,7 +43,7 @@ pub struct Filter {
     pub not: bool,
 }
 
-/// A term of a [`Query`].
+/// A term of a [`Query`], which has an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Clause {
@@ -52,7 +53,7 @@ pub struct Clause {
     pub occur: Occur,
 }
 
-/// The role of a term in a [`Query`].
+/// The role of a term in a [`Query`], which has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occur {
     /// Every match has the term.

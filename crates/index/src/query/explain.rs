@@ -8,6 +8,8 @@ use crate::weighing::{Weigher, Weighing};
 use tokapi_storage::error::Result;
 
 /// The score of a document, term by term.
+///
+/// [`Index`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Explained {
@@ -20,6 +22,8 @@ pub struct Explained {
 }
 
 /// The share of a term in a score.
+///
+/// [`Index`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainedTerm {

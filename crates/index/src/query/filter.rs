@@ -60,7 +60,7 @@ pub(crate) fn check(index: &Index, query: &Query) -> Result<()> {
         }
         if filter.value.len() > MOST_VALUE_BYTES {
             return Err(Error::Usage(format!(
-                "documents are found by values of up to {MOST_VALUE_BYTES} bytes, and one of `{}` has {}",
+                "a filter has at most {MOST_VALUE_BYTES} bytes, and the filter on `{}` has {}; use a shorter value",
                 filter.field,
                 filter.value.len()
             )));

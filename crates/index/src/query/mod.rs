@@ -48,6 +48,8 @@ use tokapi_storage::error::Result;
 use top::Top;
 
 /// A document found by a search.
+///
+/// [`Index`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     /// Its number in the index.
@@ -74,7 +76,7 @@ impl Index {
     ///
     /// # Errors
     /// Parameters are out of range; the formula differs from that of an index of impacts; a filter
-    /// names a field that the index does not keep; the given statistics tell of fewer documents than the index has;
+    /// names a field that the index does not keep; the given statistics have fewer documents than the index;
     /// the index is damaged.
     pub fn search(&self, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
         let weighing = Weighing::of(self, &options.bm25)?;

@@ -4,6 +4,12 @@ use std::cmp::Ordering;
 
 /// The place of a document in a ranking: a higher score first, and of equal scores the document that was added first.
 /// The order is total, and the same whatever parts or shards the documents are in.
+///
+/// ```
+/// # use tokapi_index::query::Rank;
+/// let (first, second) = (Rank { score: 2.5, sequence: 0 }, Rank { score: 2.5, sequence: 7 });
+/// assert!(first.order(&second).is_lt());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
     /// The score.

@@ -20,6 +20,8 @@ const SEARCHED_BYTES: usize = 1 << 20;
 const DIRECTIONS: [Range<char>; 2] = ['\u{202a}'..'\u{202f}', '\u{2066}'..'\u{206a}'];
 
 /// Part of a text on one line, without control characters.
+///
+/// [`Highlighter`] has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snippet {
@@ -30,6 +32,24 @@ pub struct Snippet {
 }
 
 /// Finds the terms of a query in texts.
+///
+/// ```
+/// # use tokapi_index::query::Query;
+/// # use tokapi_index::{Index, IndexBuilder};
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("index");
+/// # let documents = [Document::new("a", "Boundary layers"), Document::new("b", "Wing flow")];
+/// # let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+/// # IndexBuilder::new(&path).build(corpus)?;
+/// let index = Index::open(&path)?;
+/// let highlighter = index.highlighter(&Query::any(["flow"]))?;
+/// let snippet = highlighter.snippet("Wing flow", 60);
+/// assert_eq!(&snippet.text[snippet.highlights[0].clone()], "flow");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Highlighter<'a> {
     analyzer: &'a Analyzer,
     /// The numbers of the terms, and the value of each in a snippet.

@@ -61,8 +61,8 @@ impl QueryStatistics {
             Some(&df) if df >= local => Ok(df),
             None if local == 0 => Ok(0),
             given => Err(Error::Usage(format!(
-                "the given statistics tell of {} documents with the term {term:?}, and this index alone has {local}: \
-                 take all of them at one state of the collection",
+                "the given statistics have {} documents with the term {term:?}, but this index alone has {local}: \
+                 collect all statistics at one state of the collection",
                 given.copied().unwrap_or_default()
             ))),
         }
@@ -75,8 +75,8 @@ impl QueryStatistics {
         {
             false => Ok(()),
             true => Err(Error::Usage(format!(
-                "the given statistics tell of {} documents and {} terms, and this index alone has {} and {}: \
-                 take all of them at one state of the collection",
+                "the given statistics have {} documents and {} terms, but this index alone has {} and {}: \
+                 collect all statistics at one state of the collection",
                 self.collection.documents,
                 self.collection.total_length,
                 local.documents,

@@ -42,7 +42,9 @@ pub(crate) fn write(part: &Part, folder: &Path, how: &Reordering) -> Result<Part
     };
     let most_bytes = how.memory.reordering_bytes();
     let documents = documents::write(part, &permutation, most_bytes, folder, &mut note, progress)?;
-    let stages = how.memory.encoding_stages(how.threads, 0, true);
+    let stages = how
+        .memory
+        .encoding_stages(pool.current_num_threads(), 0, true);
     let lists = ReorderedLists::new(&part.lists, &permutation.places, &pool, progress);
     let passed = |postings| {
         progress.add(postings);

@@ -5,6 +5,8 @@ use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
 
 /// An order of documents. Search results with equal scores keep this order.
+///
+/// [`IndexWriter`](crate::IndexWriter) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reorder {
@@ -15,6 +17,8 @@ pub enum Reorder {
 }
 
 /// The options of reordering.
+///
+/// [`IndexWriter`](crate::IndexWriter) has an example.
 #[derive(Debug, Clone)]
 pub struct Reordering {
     pub(crate) by: Reorder,

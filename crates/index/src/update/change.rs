@@ -6,6 +6,8 @@ use tokapi_storage::scratch::ScratchOptions;
 use tokapi_weigh::collection::BuildOptions;
 
 /// The treatment of a new document whose id is in the index already.
+///
+/// [`IndexWriter`](crate::IndexWriter) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Repeated {
@@ -19,6 +21,8 @@ pub enum Repeated {
 }
 
 /// The treatment of ids to delete that no document has.
+///
+/// [`IndexWriter`](crate::IndexWriter) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Missing {
@@ -41,6 +45,8 @@ pub struct Appended {
 }
 
 /// Options for adding documents to an index.
+///
+/// [`IndexWriter`](crate::IndexWriter) has an example.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct AddOptions {
@@ -58,6 +64,8 @@ impl AddOptions {
 }
 
 /// The documents that were read and added.
+///
+/// [`IndexWriter`](crate::IndexWriter) has an example.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Added {
@@ -70,6 +78,8 @@ pub struct Added {
 }
 
 /// The result of a deletion.
+///
+/// [`IndexWriter`](crate::IndexWriter) has an example.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Deletion {

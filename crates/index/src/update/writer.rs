@@ -27,6 +27,27 @@ use tokapi_weigh::collection::{Storage, Stored};
 /// committed state.
 ///
 /// Parts are merged in the background, depending on their sizes.
+///
+/// ```
+/// # use tokapi_index::{AddOptions, IndexBuilder, IndexWriter, Missing, Reorder, Reordering, Repeated};
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("index");
+/// # let corpus = |documents: [Document; 1]| Corpus::from_documents(documents, CorpusOptions::default());
+/// IndexBuilder::new(&path).build(corpus([Document::new("a", "Boundary layers")]))?;
+///
+/// let mut writer = IndexWriter::open(&path, 2)?;
+/// let options = AddOptions::default().repeated(Repeated::Replace);
+/// let added = writer.add(corpus([Document::new("b", "Wing flow")]), &options)?;
+/// assert_eq!((added.documents, added.repeated), (1, 0));
+/// let deletion = writer.delete(["a", "z"], Missing::Ignore)?;
+/// assert_eq!((deletion.documents, deletion.unknown), (1, vec!["z".to_owned()]));
+/// writer.reorder(&Reordering::new(Reorder::Id))?;
+/// writer.wait()?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct IndexWriter {
     shared: Arc<Shared>,
     merging: Option<JoinHandle<Result<()>>>,

@@ -31,7 +31,7 @@ const WORKERS: usize = 16;
 
 /// Maps on a device and reduces on threads.
 #[derive(Debug, Clone)]
-pub struct Gpu {
+pub struct GpuRunner {
     /// The options of the host: threads, memory, scratch files, partitions.
     pub threads: Threads,
     /// The build of the kernels.
@@ -47,10 +47,10 @@ pub struct Gpu {
     pub fail_after: Option<u64>,
 }
 
-impl Gpu {
+impl GpuRunner {
     /// The first device, radix sort.
     pub fn new(build: Build, threads: Threads) -> Self {
-        Gpu {
+        GpuRunner {
             threads,
             build,
             device: 0,
@@ -78,7 +78,7 @@ impl Gpu {
     }
 }
 
-impl<J: Portable> RunJob<J> for Gpu {
+impl<J: Portable> RunJob<J> for GpuRunner {
     fn threads(&self) -> &Threads {
         &self.threads
     }
@@ -121,7 +121,7 @@ impl<J: Portable> RunJob<J> for Gpu {
     }
 }
 
-impl Runner for Gpu {
+impl Runner for GpuRunner {
     fn tasks(&self) -> usize {
         self.threads.tasks()
     }
@@ -143,7 +143,7 @@ impl Runner for Gpu {
     }
 
     fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>> {
-        let runner = Gpu {
+        let runner = GpuRunner {
             threads: self.threads.in_key_order(),
             ..self.clone()
         };

@@ -10,7 +10,7 @@ use super::{
     WordCount, open_global, write_local,
 };
 #[cfg(feature = "kernels")]
-use crate::gpu::Gpu;
+use crate::gpu::GpuRunner;
 use crate::{Documents, Lines, Processes, Report, Runner, Text, TextJob, TextWriter, Threads};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::whole::{Staged, StagedFolder};
@@ -90,7 +90,7 @@ impl StandardJob {
     /// # Errors
     /// As [`StandardJob::on_threads`]; the job has no functions for a device; the device fails.
     #[cfg(feature = "kernels")]
-    pub fn on_gpu(&self, runner: &Gpu, input: JobInput, output: &Path) -> Result<Report> {
+    pub fn on_gpu(&self, runner: &GpuRunner, input: JobInput, output: &Path) -> Result<Report> {
         self.run(runner, input, output)
     }
 

@@ -39,7 +39,7 @@ use tokapi_storage::progress::Progress;
 use tokapi_storage::scratch::frames::scratch;
 use tokapi_storage::whole::StagedFolder;
 
-/// Runs jobs in worker processes.
+/// Runs jobs in worker processes; [`WorkerCommand`] has an example.
 pub struct Processes {
     workers: usize,
     deadline: Duration,
@@ -51,7 +51,7 @@ pub struct Processes {
     state: Mutex<Option<State>>,
 }
 
-/// Options of the runner in processes.
+/// Options of the runner in processes; [`WorkerCommand`] has an example.
 #[derive(Debug, Clone)]
 pub struct ProcessOptions {
     /// The number of worker processes.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::super::cuts::{Cut, cuts};
+use super::super::cuts::{Boundary, cuts};
 use super::super::input::{Input, PortableInput};
 use super::super::job::Room;
 use super::super::portable::Portable;
@@ -200,7 +200,7 @@ impl Phases<'_> {
     fn reduce<J: Portable>(
         &mut self,
         shuffle: PathBuf,
-        cuts: &[Cut],
+        cuts: &[Boundary],
         mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let partitions = u32::try_from(cuts.len() + 1)
@@ -235,7 +235,7 @@ impl Phases<'_> {
                 .number
                 .checked_sub(1)
                 .map(|before| &cuts[before as usize]);
-            match cut.and_then(Cut::first_key) {
+            match cut.and_then(Boundary::first_key) {
                 Some(key) => format!("{partition}, keys from {key} on"),
                 None => partition,
             }

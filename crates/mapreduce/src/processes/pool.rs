@@ -14,7 +14,20 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use super::protocol::{Answer, Task};
 use tokapi_storage::error::{Error, Result};
 
-/// The worker program: it calls [`work`](super::work).
+/// The worker program: it calls [`work`](super::work), which has an example of it.
+///
+/// ```
+/// # use std::path::Path;
+/// # use tokapi_mapreduce::jobs::WordCount;
+/// # use tokapi_mapreduce::{Documents, ProcessOptions, Processes, Runner, WorkerCommand};
+/// # use tokapi_storage::error::Result;
+/// fn count(documents: Documents, options: ProcessOptions, output: &Path) -> Result<()> {
+///     // A program that calls `work`.
+///     let command = WorkerCommand { program: "worker".into(), arguments: Vec::new() };
+///     let (staged, _) = Processes::new(command, options).text(&mut WordCount, documents, output)?;
+///     staged.commit()
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct WorkerCommand {
     /// The program.

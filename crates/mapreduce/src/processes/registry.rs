@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::super::codec;
-use super::super::cuts::{Cut, Partitions};
+use super::super::cuts::{Boundary, Partitions};
 use super::super::input::PortableInput;
 use super::super::job::{Emitter, Job};
 use super::super::merge::merge_runs;
@@ -54,7 +54,7 @@ pub(super) type JobFile<J> = (Settings, <<J as Job>::Input as PortableInput>::Re
 
 /// The content of a shuffle's file: the job with the notes of its map tasks, their runs, and the
 /// cuts of the partitions.
-pub(super) type Shuffle<J> = (J, Vec<Run>, Vec<Cut>);
+pub(super) type Shuffle<J> = (J, Vec<Run>, Vec<Boundary>);
 
 /// The content of the file [`MAPPED`] of a map task: runs, number of pairs emitted, records
 /// omitted.
@@ -76,6 +76,8 @@ type Kept = Option<(PathBuf, Box<dyn Any>)>;
 type DoTask = fn(&Task, &Path, &mut Kept, &Pulse) -> Result<Counts>;
 
 /// The jobs whose tasks a worker can run.
+///
+/// [`work`](crate::work) has an example.
 #[derive(Default)]
 pub struct Registry {
     jobs: BTreeMap<&'static str, DoTask>,
@@ -136,7 +138,7 @@ struct Held<J: Job> {
     worker: Worker<J>,
     job: J,
     /// Runs and cuts, with the file that they come from, once all map tasks have ended.
-    shuffle: Option<(PathBuf, Vec<Run>, Vec<Cut>)>,
+    shuffle: Option<(PathBuf, Vec<Run>, Vec<Boundary>)>,
 }
 
 fn hold<'k, J: Portable + 'static>(task: &Task, kept: &'k mut Kept) -> Result<&'k mut Held<J>> {

@@ -14,6 +14,14 @@ use tokapi_storage::error::{Error, Result};
 /// has ended. The program must then exit: a running task continues until it does, and its result
 /// is not used.
 ///
+/// ```no_run
+/// use tokapi_mapreduce::{Registry, jobs::WordCount, work};
+///
+/// fn main() -> tokapi_storage::error::Result<()> {
+///     work(Registry::default().text::<WordCount>())
+/// }
+/// ```
+///
 /// # Errors
 /// A line is not a valid task; the answer cannot be written.
 pub fn work(registry: Registry) -> Result<()> {
@@ -46,8 +54,11 @@ fn do_tasks(registry: &Registry, lines: &Receiver<String>) -> Result<()> {
     let pulse = Pulse::start(|| say(&Answer::Alive));
     let mut kept = None;
     for line in lines {
-        let task: Task = serde_json::from_str(&line)
-            .map_err(|error| Error::Usage(format!("a coordinator starts workers: {error}")))?;
+        let task: Task = serde_json::from_str(&line).map_err(|error| {
+            Error::Usage(format!(
+                "this command is for a coordinator, which sends tasks: {error}"
+            ))
+        })?;
         let done = pulse.at_task(|| registry.run(&task, &mut kept, &pulse));
         let answer = match done {
             Ok(counts) => Answer::Done(counts),

@@ -23,6 +23,14 @@ use tokapi_storage::pipeline::Stages;
 use tokapi_storage::progress::{Progress, Stage};
 
 /// Options of the runner on threads.
+///
+/// ```
+/// # use tokapi_mapreduce::{Partitions, Threads};
+/// let mut runner = Threads::default();
+/// runner.partitions = Partitions::Hashed(4);
+/// ```
+///
+/// [`Job`] has an example that runs.
 #[derive(Debug, Clone)]
 pub struct Threads {
     /// The number of threads.

@@ -22,6 +22,12 @@ use frames::{FrameFile, FrameWriter, scratch};
 use journal::Journal;
 
 /// The folders for data that does not fit into memory.
+///
+/// ```
+/// # use tokapi_storage::scratch::ScratchOptions;
+/// let scratch = ScratchOptions::default().folders(["/disk1", "/disk2"]).resume(true);
+/// assert_eq!(scratch.folders.len(), 2);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScratchOptions {
@@ -37,7 +43,7 @@ impl ScratchOptions {
 
 /// The identity of a job in its journal.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct JobIdentity {
     /// The name that identifies the job: the output's path.
     pub name: String,
     /// The options that must be the same when the job continues.
@@ -63,7 +69,7 @@ struct Disk {
     device: u64,
 }
 
-impl Job {
+impl JobIdentity {
     /// The folders of the job below the scratch folders of `options`.
     fn folders(&self, options: &ScratchOptions) -> Vec<PathBuf> {
         let mut hasher = DefaultHasher::new();
@@ -121,7 +127,7 @@ impl Scratch {
     /// # Errors
     /// A folder cannot be written to; an interrupted run exists and is not to be continued, or had another input or
     /// other options; another process does the same job.
-    pub fn open(job: &Job, options: &ScratchOptions) -> Result<(Self, Vec<Value>)> {
+    pub fn open(job: &JobIdentity, options: &ScratchOptions) -> Result<(Self, Vec<Value>)> {
         let folders = job.folders(options);
         let mut disks = Vec::new();
         for folder in folders {
@@ -296,8 +302,8 @@ fn differs(begun: &Value, now: &Value, folder: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn job(folder: &Path, terms: Value) -> Job {
-        Job {
+    fn job(folder: &Path, terms: Value) -> JobIdentity {
+        JobIdentity {
             name: "a.parquet".into(),
             terms,
             input: None,

@@ -10,6 +10,13 @@ use super::{fold, word};
 ///
 /// The order and the stored names are part of the format of indexes and jobs. `unicode` is the former name of
 /// [`Cut::Python`], and still means it in stored data.
+///
+/// ```
+/// # use tokapi_text::analyze::{Analyzer, Cut};
+/// let terms = |cut: Cut| Analyzer::from(cut).terms("Wi-Fi, 2nd").collect::<Vec<_>>();
+/// assert_eq!(terms(Cut::Unicode), ["wi", "fi", "2nd"]);
+/// assert_eq!(terms(Cut::Whitespace), ["Wi-Fi,", "2nd"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

@@ -24,7 +24,7 @@ pub use stemmers::{Language, STEMMERS};
 pub use stop_words::StopWords;
 use tokapi_storage::error::{Error, Result};
 
-/// The options of an [`Analyzer`].
+/// The options of an [`Analyzer`], which has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AnalyzerOptions {
@@ -49,6 +49,17 @@ impl AnalyzerOptions {
 }
 
 /// Turns text into terms; see the [module](self). Clones share its tables.
+///
+/// ```
+/// # use tokapi_text::analyze::{Analyzer, AnalyzerOptions, StopWords};
+/// let options = AnalyzerOptions::default()
+///     .stop_words(StopWords::English)
+///     .stemmer("english".to_owned());
+/// let analyzer = Analyzer::new(&options)?;
+/// let terms: Vec<String> = analyzer.terms("The wings of the aircraft").collect();
+/// assert_eq!(terms, ["wing", "aircraft"]);
+/// # Ok::<(), tokapi_storage::error::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Analyzer {
     cut: Cut,

@@ -16,6 +16,8 @@ const ENGLISH: [&str; 33] = [
 ];
 
 /// The terms that an analyzer drops.
+///
+/// [`Analyzer`](super::Analyzer) has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

@@ -23,6 +23,12 @@ use tokapi_storage::progress::Progress;
 pub(super) const NAME: &str = "documents";
 
 /// A document in memory.
+///
+/// ```
+/// # use tokapi_text::corpus::{Document, Value};
+/// let document = Document::new("a", "Boundary layers").field("year", 1959.0);
+/// assert_eq!(document.fields, [("year".to_owned(), Value::Number(1959.0))]);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Document {
@@ -36,6 +42,8 @@ pub struct Document {
 }
 
 /// The value of a field.
+///
+/// [`Document`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
@@ -207,7 +215,7 @@ impl DocumentSource {
             let line = line.map_err(unread(&path))?;
             Document::of_line(&line).ok_or_else(|| Error::Damaged {
                 path: path.clone(),
-                what: "a document is not as it was written; begin again".into(),
+                what: "the copy of a document has changed; begin again".into(),
             })
         })))
     }

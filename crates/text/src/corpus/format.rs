@@ -10,6 +10,12 @@ use tokapi_storage::compress::stem;
 pub(super) const PEEK_BYTES: u64 = 1 << 16;
 
 /// The format of documents in a file.
+///
+/// ```
+/// # use std::path::Path;
+/// # use tokapi_text::corpus::Format;
+/// assert_eq!(Format::of_name(Path::new("docs.jsonl.zst")), Some(Format::Jsonl));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Format {

@@ -64,6 +64,17 @@ use tokapi_storage::progress::{Progress, Stage};
 pub const DEFAULT_CHUNK_BYTES: usize = 16 << 20;
 
 /// A collection of documents, read front to back.
+///
+/// ```
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions};
+/// let text = "{\"id\": \"a\", \"text\": \"one two\"}\n";
+/// let mut corpus = Corpus::from_bytes("docs.jsonl", text, CorpusOptions::default());
+/// let (chunk, _) = corpus.next_chunk()?.expect("one document");
+/// assert_eq!(chunk.text(0), b"one two");
+/// # Ok::<(), tokapi_storage::error::Error>(())
+/// ```
+///
+/// [`Corpus::channel`] takes documents from another thread.
 pub struct Corpus {
     inputs: VecDeque<Input>,
     current: Option<Source>,

@@ -6,6 +6,19 @@ use super::format::Format;
 use super::skipped::OnError;
 
 /// The options of reading a corpus.
+///
+/// ```
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, OnError};
+/// let options = CorpusOptions::default()
+///     .id_field("url".to_owned())
+///     .text_fields(["title", "body"])
+///     .on_error(OnError::Skip);
+/// let text = "{\"url\": \"/a\", \"title\": \"One\", \"body\": \"two\"}\nno JSON\n";
+/// let mut corpus = Corpus::from_bytes("docs.jsonl", text, options);
+/// let (_, skipped) = corpus.next_chunk()?.expect("one document");
+/// assert_eq!(skipped.count, 1);
+/// # Ok::<(), tokapi_storage::error::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CorpusOptions {

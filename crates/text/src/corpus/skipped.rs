@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use tokapi_storage::error::Error;
 
 /// The treatment of a document that cannot be read.
+///
+/// [`CorpusOptions`](super::CorpusOptions) has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum OnError {
     /// Stop with the error.
@@ -14,7 +16,7 @@ pub enum OnError {
     Skip,
 }
 
-/// The documents skipped under [`OnError::Skip`].
+/// The documents skipped under [`OnError::Skip`]. [`CorpusOptions`](super::CorpusOptions) has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// The number of skipped documents and broken files.

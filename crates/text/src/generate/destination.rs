@@ -72,8 +72,7 @@ fn prepare(options: &Options) -> Result<Renderer<'_>> {
     if options.compression != Compression::None
         && matches!(options.format, Format::Text | Format::Parquet)
     {
-        let what =
-            "a folder or a Parquet file cannot be compressed as a whole; leave .gz or .zst away";
+        let what = "a folder or a Parquet file cannot be compressed as a whole; drop .gz or .zst";
         return Err(Error::Usage(what.to_owned()));
     }
     Renderer::new(

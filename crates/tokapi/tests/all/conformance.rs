@@ -9,7 +9,7 @@ use tokapi::Dictionary;
 use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi_text::corpus::Chunk;
 use tokapi_weigh::gpu::{GpuOptions, Lanes, Method, PairSort};
-use tokapi_weigh::invert::{Cpu, Gpu, Invert, Inverted, Reference};
+use tokapi_weigh::invert::{CpuInverter, GpuInverter, Invert, Inverted, ReferenceInverter};
 
 /// What inverting `documents` must give, counted one term at a time.
 type Counts = BTreeMap<String, BTreeMap<u32, u32>>;
@@ -74,7 +74,7 @@ fn gpu<'a>(analyzer: &'a Analyzer, change: impl FnOnce(&mut GpuOptions)) -> Box<
     let mut options = GpuOptions::default().host(HOST);
     change(&mut options);
     let lanes = Lanes::open(&options, analyzer, 1, 1 << 20).unwrap();
-    Box::new(Gpu::new(analyzer, Arc::new(lanes)))
+    Box::new(GpuInverter::new(analyzer, Arc::new(lanes)))
 }
 
 fn mars(analyzer: &Analyzer, sort: PairSort) -> Box<dyn Invert + '_> {
@@ -111,13 +111,16 @@ fn engines(analyzer: &Analyzer) -> Vec<(&'static str, Box<dyn Invert + '_>)> {
                 options.dictionary = Some(Arc::new(Dictionary::build(["zz"; 0]).unwrap()));
             }),
         ),
-        ("reference", Box::new(Reference::new(analyzer))),
-        ("cpu", Box::new(Cpu::new(analyzer))),
+        ("reference", Box::new(ReferenceInverter::new(analyzer))),
+        ("cpu", Box::new(CpuInverter::new(analyzer))),
         (
             "cpu, two hashes",
-            Box::new(Cpu::with_hash_mask(analyzer, 1 << 63)),
+            Box::new(CpuInverter::with_hash_mask(analyzer, 1 << 63)),
         ),
-        ("cpu, one hash", Box::new(Cpu::with_hash_mask(analyzer, 0))),
+        (
+            "cpu, one hash",
+            Box::new(CpuInverter::with_hash_mask(analyzer, 0)),
+        ),
     ]
 }
 
@@ -320,7 +323,7 @@ fn large_cases_equal_the_cpu() {
             vec![words(20_000, |n| format!("{}{n}", "long".repeat(8)))],
         ),
     ];
-    let mut cpu = Cpu::new(&analyzer);
+    let mut cpu = CpuInverter::new(&analyzer);
     for (name, mut engine) in engines(&analyzer) {
         if !name.starts_with("gpu") || name.contains("two hashes") {
             continue;

@@ -343,7 +343,7 @@ fn an_input_that_changes_is_told_and_nothing_is_left() {
             let file = std::fs::File::options().write(true).open(&docs).unwrap();
             file.set_modified(modified).unwrap();
         });
-        assert!(error.contains("gives other documents"), "{error}");
+        assert!(error.contains("gave other documents"), "{error}");
     }
 }
 

@@ -11,7 +11,7 @@ use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{Corpus, CorpusOptions};
 use tokapi::{Format, OnError};
 use tokapi_text::corpus::{Block, Chunk};
-use tokapi_weigh::invert::{Cpu, Invert, Reference};
+use tokapi_weigh::invert::{CpuInverter, Invert, ReferenceInverter};
 
 /// The texts of all documents, and the reasons for which others were left out.
 fn read(format: Option<Format>, bytes: &[u8], chunk_bytes: usize) -> (Vec<String>, Vec<String>) {
@@ -119,8 +119,8 @@ proptest! {
             let options = AnalyzerOptions::default().cut(cut);
             let analyzer = Analyzer::new(&options).unwrap();
             let chunk = || Chunk::from_documents(texts.iter().map(|text| ("", &**text)));
-            let by_definition = Reference::new(&analyzer).invert(&mut chunk()).unwrap();
-            prop_assert_eq!(Cpu::new(&analyzer).invert(&mut chunk()).unwrap(), by_definition);
+            let by_definition = ReferenceInverter::new(&analyzer).invert(&mut chunk()).unwrap();
+            prop_assert_eq!(CpuInverter::new(&analyzer).invert(&mut chunk()).unwrap(), by_definition);
         }
     }
 

@@ -9,7 +9,7 @@ use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Error};
 use tokapi_kernels::Build;
 use tokapi_text::corpus::Chunk;
 use tokapi_weigh::gpu::{GpuOptions, Lanes, Method};
-use tokapi_weigh::invert::{Cpu, Gpu, Invert, Inverted, Verified};
+use tokapi_weigh::invert::{CpuInverter, GpuInverter, Invert, Inverted, Verified};
 
 fn analyzers() -> [Analyzer; 2] {
     let changing = AnalyzerOptions::default()
@@ -36,8 +36,8 @@ fn a_chunk_that_does_not_fit_is_cut() {
                 .host(true)
                 .memory_bytes(Some(Build::Host.peak_bytes(room, Method::Hash.into())));
             let lanes = Lanes::open(&options, analyzer, 4, 1 << 20).unwrap();
-            let found = Gpu::new(analyzer, Arc::new(lanes)).invert(&mut chunk());
-            let expected = Cpu::new(analyzer).invert(&mut chunk()).unwrap();
+            let found = GpuInverter::new(analyzer, Arc::new(lanes)).invert(&mut chunk());
+            let expected = CpuInverter::new(analyzer).invert(&mut chunk()).unwrap();
             assert!(found.unwrap() == expected, "{room}");
         }
     }
@@ -84,7 +84,7 @@ fn the_cpu_takes_over_where_the_device_is_lost() {
 }
 
 /// An engine that loses a posting.
-struct Wrong<'a>(Cpu<'a>);
+struct Wrong<'a>(CpuInverter<'a>);
 
 impl Invert for Wrong<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> tokapi::Result<Inverted> {
@@ -98,10 +98,10 @@ impl Invert for Wrong<'_> {
 fn verification_finds_a_wrong_posting() {
     let analyzer = Analyzer::default();
     let chunk = || Chunk::from_documents([("1", "some terms"), ("2", "other")]);
-    let right = Box::new(Cpu::new(&analyzer));
+    let right = Box::new(CpuInverter::new(&analyzer));
     let found = Verified::new(right, &analyzer).invert(&mut chunk());
     assert!(found.is_ok());
-    let wrong = Box::new(Wrong(Cpu::new(&analyzer)));
+    let wrong = Box::new(Wrong(CpuInverter::new(&analyzer)));
     let error = Verified::new(wrong, &analyzer)
         .invert(&mut chunk())
         .err()

@@ -12,6 +12,8 @@ use tokapi_storage::quicksort;
 use tokapi_storage::strings::Strings;
 
 /// Ids and lengths of all documents, in input order.
+///
+/// [`Collection`](super::Collection) has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Documents {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::options::{BuildOptions, Engine};
 use crate::gpu::GpuOptions;
-use crate::invert::{Cpu, Fallback, Invert, Reference, Verified};
+use crate::invert::{CpuInverter, Fallback, Invert, ReferenceInverter, Verified};
 use tokapi_storage::error::{Error, Result};
 use tokapi_text::corpus::Corpus;
 
@@ -74,12 +74,12 @@ impl<'a> Engines<'a> {
     pub(super) fn one(&self) -> Box<dyn Invert + '_> {
         let analyzer = &self.options.analyzer;
         let mut engine: Box<dyn Invert + '_> = match &self.kind {
-            Kind::Cpu => return Box::new(Cpu::new(analyzer)),
-            Kind::Reference => Box::new(Reference::new(analyzer)),
+            Kind::Cpu => return Box::new(CpuInverter::new(analyzer)),
+            Kind::Reference => Box::new(ReferenceInverter::new(analyzer)),
             #[cfg(feature = "kernels")]
             Kind::Gpu(lanes) => {
                 let lanes = std::sync::Arc::clone(lanes);
-                Box::new(crate::invert::Gpu::new(analyzer, lanes))
+                Box::new(crate::invert::GpuInverter::new(analyzer, lanes))
             }
         };
         if self.options.verify {

@@ -55,6 +55,8 @@ impl CollectionPostings {
 /// The postings of a collection with their weights.
 ///
 /// Takes 9 bytes per posting, plus the lexicon and the documents.
+///
+/// [`Collection`](super::Collection) has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Weights {
@@ -73,6 +75,8 @@ impl Deref for Weights {
 }
 
 /// A posting with its weight.
+///
+/// [`Collection`](super::Collection) has an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Posting<'a> {

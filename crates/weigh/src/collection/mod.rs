@@ -52,6 +52,25 @@ struct Part {
 }
 
 /// An inverted collection.
+///
+/// ```
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # use tokapi_weigh::collection::{BuildOptions, Collection};
+/// # use tokapi_weigh::formula::Bm25;
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// let documents = [Document::new("1", "to be or not to be"), Document::new("2", "to sleep")];
+/// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+/// let collection = Collection::build(corpus, &BuildOptions::default())?;
+/// assert_eq!(collection.documents().lengths, [6, 2]);
+/// assert_eq!(collection.lexicon().terms.get(0), b"be");
+/// assert_eq!(collection.lexicon().df, [1, 1, 1, 1, 2]);
+///
+/// let weights = collection.weigh(&Bm25::default())?;
+/// let first = weights.iter().next().expect("a posting");
+/// assert_eq!((first.term, first.document, first.tf), (&b"be"[..], &b"1"[..], 2));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Collection {
     parts: Vec<Part>,
     documents: Documents,

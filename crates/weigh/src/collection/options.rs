@@ -8,6 +8,8 @@ use tokapi_storage::tune::Model;
 use tokapi_text::analyze::Analyzer;
 
 /// The engine that inverts chunks.
+///
+/// [`BuildOptions`] has an example.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Engine {
@@ -48,6 +50,16 @@ impl Engine {
 }
 
 /// The options of building a collection.
+///
+/// ```
+/// # use tokapi_text::analyze::Cut;
+/// # use tokapi_weigh::collection::{BuildOptions, Engine};
+/// let options = BuildOptions::default()
+///     .analyzer(Cut::Whitespace)
+///     .engine(Engine::Reference)
+///     .threads(2);
+/// assert_eq!(options.engine.name(), "reference");
+/// ```
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct BuildOptions {

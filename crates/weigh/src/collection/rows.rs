@@ -9,6 +9,22 @@ use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 
 /// The weighed terms of consecutive documents, as rows of a sparse matrix.
+///
+/// ```
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # use tokapi_weigh::collection::{BuildOptions, Collection};
+/// # use tokapi_weigh::formula::Bm25;
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// let documents = [Document::new("1", "to be or not to be"), Document::new("2", "to sleep")];
+/// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+/// let collection = Collection::build(corpus, &BuildOptions::default())?;
+/// let bm25 = Bm25::default();
+/// let rows_of_part = collection.rows(&bm25)?;
+/// let rows = rows_of_part(0);
+/// assert_eq!((rows.len(), rows.starts), (2, vec![0, 4, 6]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Rows {

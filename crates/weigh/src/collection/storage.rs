@@ -6,6 +6,8 @@ use tokapi_storage::memory::Memory;
 use tokapi_storage::scratch::ScratchOptions;
 
 /// The memory of a collection, and the scratch space for the rest.
+///
+/// [`Stored`](super::Stored) has an example.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Storage {

@@ -14,11 +14,11 @@ use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::pipeline::StageTimes;
 use tokapi_storage::progress::Progress;
-use tokapi_storage::scratch::Job;
+use tokapi_storage::scratch::JobIdentity;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::{Corpus, Input, Skipped};
 
-/// The result of writing.
+/// The result of writing; [`Stored`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Written {
@@ -48,7 +48,9 @@ pub struct Written {
 /// let storage = Storage::new(Memory::new(1 << 30)?).output(path.clone());
 /// let stored = Stored::build(corpus, &BuildOptions::default(), &storage)?;
 /// assert_eq!(stored.postings_count(), 4);
-/// Output::of_name(path)?.write(stored, &Bm25::default())?;
+/// assert_eq!(stored.first_documents(&Bm25::default(), 1)?[0].id, "1");
+/// let written = Output::of_name(path)?.write(stored, &Bm25::default())?;
+/// assert_eq!(written.terms, 4);
 /// # Ok(())
 /// # }
 /// ```
@@ -90,8 +92,7 @@ impl Stored {
         }
         if storage.scratch.resume && corpus.inputs().any(|input| input.is_stdin()) {
             return Err(Error::Usage(
-                "what came from standard input cannot be read again; put it into a file to be able \
-                 to resume"
+                "standard input cannot be read again; save it to a file to be able to resume"
                     .into(),
             ));
         }
@@ -310,7 +311,7 @@ impl Stored {
     }
 }
 
-/// A document with the weights of its terms.
+/// A document with the weights of its terms; [`Stored`] has an example.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WeighedDocument {
@@ -396,7 +397,7 @@ fn chunk_bytes(
     let asked = corpus.asked_chunk_bytes();
     match (begun, asked) {
         (Some(begun), Some(asked)) if begun != asked => Err(Error::Usage(format!(
-            "the interrupted run had chunks of {begun} bytes; leave the size away to continue it"
+            "the interrupted run had chunks of {begun} bytes; drop the chunk size to continue it"
         ))),
         (Some(begun), _) if begun > most => Err(Error::Usage(format!(
             "the interrupted run had chunks of {begun} bytes, for which this is not enough memory"
@@ -416,7 +417,7 @@ fn chunk_bytes(
 /// The number of builds of documents from memory that this process has begun.
 static BUILDS: AtomicU64 = AtomicU64::new(0);
 
-fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> Job {
+fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> JobIdentity {
     let mut terms = corpus.description();
     terms["analyzer"] = options.analyzer.journal_description().into();
     terms["engine"] = options.engine.terms_description().into();
@@ -439,7 +440,7 @@ fn job(corpus: &Corpus, options: &BuildOptions, storage: &Storage) -> Job {
         }
         None => Value::to_string(&terms["inputs"]),
     };
-    Job {
+    JobIdentity {
         name,
         terms,
         input: corpus.inputs().next().map(|input| input.path.clone()),

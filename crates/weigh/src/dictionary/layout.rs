@@ -108,7 +108,7 @@ impl Layout {
         let version = second as u32;
         if version != VERSION {
             return Err(format!(
-                "this is a dictionary of version {version}, and version {VERSION} is read here"
+                "this is a dictionary of version {version}, but this program reads version {VERSION}"
             ));
         }
         let layout = Layout::of_header(image).ok_or("the dictionary is cut off or damaged")?;

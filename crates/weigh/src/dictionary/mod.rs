@@ -3,18 +3,6 @@
 //! Terms are arbitrary byte strings. Ids are exact: a term outside of the dictionary is unknown and never gets the id
 //! of another. The trie consists of a few flat arrays ([`Arrays`]), the same in memory, in a mapped file and on a GPU
 //! (`kernels/cpp/dictionary.hpp` has the same lookup in C++).
-//!
-//! ```
-//! use tokapi_weigh::dictionary::Dictionary;
-//!
-//! # fn main() -> tokapi_storage::error::Result<()> {
-//! let dictionary = Dictionary::build(["boundary", "layer", "bound"])?;
-//! let id = dictionary.lookup(b"layer").unwrap();
-//! assert_eq!(dictionary.term(id).unwrap(), b"layer");
-//! assert_eq!(dictionary.lookup(b"lay"), None);
-//! # Ok(())
-//! # }
-//! ```
 
 mod arrays;
 mod build;
@@ -39,6 +27,17 @@ use tokapi_storage::whole::Staged;
 ///
 /// Ids are ordered by the level of the trie at which only a few terms share a path, within a level by the path, and
 /// then by the rest of the term. They depend on the set of terms alone.
+///
+/// ```
+/// # use tokapi_weigh::dictionary::Dictionary;
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// let dictionary = Dictionary::build(["boundary", "layer", "bound"])?;
+/// let id = dictionary.lookup(b"layer").expect("a term of the dictionary");
+/// assert_eq!(dictionary.term(id).as_deref(), Some(&b"layer"[..]));
+/// assert_eq!(dictionary.lookup(b"lay"), None);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Dictionary {
     image: Image,
     layout: Layout,

@@ -12,6 +12,8 @@ use super::Statistics;
 use tokapi_storage::error::{Error, Result};
 
 /// A formula. Each variant lists its idf and its tf part.
+///
+/// [`Bm25`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -61,6 +63,12 @@ impl fmt::Display for Formula {
 }
 
 /// A formula with its parameters.
+///
+/// ```
+/// # use tokapi_weigh::formula::{Bm25, Formula};
+/// let bm25 = Bm25::default().formula(Formula::Bm25Plus).k1(0.9).b(0.4);
+/// assert_eq!(bm25.to_string(), "bm25plus, k1 0.9, b 0.4");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Bm25 {

@@ -3,6 +3,21 @@
 use crate::postings::Postings;
 
 /// The rule that selects the postings of a document to keep. Statistics are those of all postings.
+///
+/// ```
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # use tokapi_weigh::collection::{BuildOptions, Collection};
+/// # use tokapi_weigh::formula::{Bm25, Prune};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// let documents = [Document::new("1", "to be or not to be"), Document::new("2", "to sleep")];
+/// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+/// let mut collection = Collection::build(corpus, &BuildOptions::default())?;
+/// assert_eq!(collection.postings_count(), 6);
+/// collection.prune(&Bm25::default(), &Prune::default().top(2))?;
+/// assert_eq!(collection.postings_count(), 4);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Prune {

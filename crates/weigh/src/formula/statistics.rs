@@ -1,6 +1,12 @@
 //! The statistics of a collection that weights depend on, beside df.
 
 /// The statistics of a collection that weights depend on, beside df.
+///
+/// ```
+/// # use tokapi_weigh::formula::Statistics;
+/// let statistics = Statistics { documents: 2, total_length: 8 };
+/// assert_eq!(statistics.average_length(), 4.0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
     /// N, the number of documents.

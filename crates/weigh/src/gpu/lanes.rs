@@ -75,12 +75,12 @@ impl Lanes {
     }
 
     /// Takes a lane; waits until one is free.
-    pub(crate) fn take(&self) -> Lane<'_> {
+    pub(crate) fn take(&self) -> LaneGuard<'_> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match free.pop() {
                 Some(inverter) => {
-                    return Lane {
+                    return LaneGuard {
                         lanes: self,
                         inverter: Some(inverter),
                     };
@@ -112,25 +112,25 @@ fn most_text(memory: u64, peak: impl Fn(u64) -> u64) -> u64 {
 }
 
 /// A lane in use. A drop returns it.
-pub(crate) struct Lane<'a> {
+pub(crate) struct LaneGuard<'a> {
     lanes: &'a Lanes,
     inverter: Option<Inverter>,
 }
 
-impl Deref for Lane<'_> {
+impl Deref for LaneGuard<'_> {
     type Target = Inverter;
     fn deref(&self) -> &Inverter {
         self.inverter.as_ref().expect("there until dropped")
     }
 }
 
-impl DerefMut for Lane<'_> {
+impl DerefMut for LaneGuard<'_> {
     fn deref_mut(&mut self) -> &mut Inverter {
         self.inverter.as_mut().expect("there until dropped")
     }
 }
 
-impl Drop for Lane<'_> {
+impl Drop for LaneGuard<'_> {
     fn drop(&mut self) {
         let mut free = self
             .lanes

@@ -23,7 +23,7 @@ const SEGMENT: usize = 1 << 14;
 const DROPPED: u32 = u32::MAX;
 
 /// The fast engine `cpu`: one for each thread. It keeps its buffers from chunk to chunk.
-pub struct Cpu<'a> {
+pub struct CpuInverter<'a> {
     analyzer: &'a Analyzer,
     cutter: Cutter,
     interner: Interner,
@@ -43,7 +43,7 @@ pub(super) fn too_many_terms() -> Error {
     Error::Limit("a chunk has 2^32 or more terms; split its largest document".into())
 }
 
-impl<'a> Cpu<'a> {
+impl<'a> CpuInverter<'a> {
     /// An engine that cuts terms by `analyzer`.
     pub fn new(analyzer: &'a Analyzer) -> Self {
         Self::with_hash_mask(analyzer, u64::MAX)
@@ -52,7 +52,7 @@ impl<'a> Cpu<'a> {
     /// An engine whose hashes differ only in the bits of `hash_mask`, for tests of collisions.
     #[doc(hidden)]
     pub fn with_hash_mask(analyzer: &'a Analyzer, hash_mask: u64) -> Self {
-        Cpu {
+        CpuInverter {
             analyzer,
             cutter: analyzer.cutter(),
             interner: Interner::new(hash_mask),
@@ -227,7 +227,7 @@ impl<'a> Cpu<'a> {
         }
     }
 
-    /// As [`Cpu::rename`], and removes dropped terms.
+    /// As [`CpuInverter::rename`], and removes dropped terms.
     fn drop_and_rename(&mut self, becomes: &[u32]) {
         let (mut from, mut kept) = (0, 0);
         self.counts.fill(0);
@@ -340,7 +340,7 @@ pub struct Tokens<'a> {
     pub ends: &'a [u32],
 }
 
-impl Cpu<'_> {
+impl CpuInverter<'_> {
     /// Cuts `chunk` into terms. Its text may be overwritten.
     ///
     /// # Errors
@@ -366,7 +366,7 @@ impl Cpu<'_> {
     }
 }
 
-impl Invert for Cpu<'_> {
+impl Invert for CpuInverter<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
         let (terms, ids) = self.cut(chunk)?;
         self.group(&ids);

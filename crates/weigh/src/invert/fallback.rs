@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::{Cpu, Invert, Inverted};
+use super::{CpuInverter, Invert, Inverted};
 use tokapi_storage::error::{Error, Result};
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Chunk;
@@ -10,7 +10,7 @@ use tokapi_text::corpus::Chunk;
 /// An engine, and the CPU for chunks on which its device fails. A lost device fails at once every time.
 pub struct Fallback<'a> {
     engine: Box<dyn Invert + 'a>,
-    cpu: Cpu<'a>,
+    cpu: CpuInverter<'a>,
     /// The reason why the first chunk of any thread was left to the CPU.
     reason: &'a Mutex<Option<String>>,
 }
@@ -24,7 +24,7 @@ impl<'a> Fallback<'a> {
     ) -> Self {
         Fallback {
             engine,
-            cpu: Cpu::new(analyzer),
+            cpu: CpuInverter::new(analyzer),
             reason,
         }
     }

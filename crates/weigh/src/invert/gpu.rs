@@ -18,7 +18,7 @@ use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Chunk;
 
 /// The engine `gpu`: one for each thread. All share the lanes to the device.
-pub struct Gpu<'a> {
+pub struct GpuInverter<'a> {
     lanes: Arc<Lanes>,
     names: Names<'a>,
     /// The starts of the documents on their way to the device.
@@ -34,7 +34,7 @@ struct Times {
     copying: Duration,
 }
 
-impl Drop for Gpu<'_> {
+impl Drop for GpuInverter<'_> {
     fn drop(&mut self) {
         log::debug!(
             "gpu: one thread: waiting for a lane {:.3} s, on the device {:.3} s, copying {:.3} s",
@@ -45,10 +45,10 @@ impl Drop for Gpu<'_> {
     }
 }
 
-impl<'a> Gpu<'a> {
+impl<'a> GpuInverter<'a> {
     /// An engine that cuts terms by `analyzer`, the one that `lanes` were opened with.
     pub fn new(analyzer: &'a Analyzer, lanes: Arc<Lanes>) -> Self {
-        Gpu {
+        GpuInverter {
             lanes,
             names: Names::new(analyzer),
             starts: Vec::new(),
@@ -86,7 +86,7 @@ impl<'a> Gpu<'a> {
     }
 }
 
-impl Invert for Gpu<'_> {
+impl Invert for GpuInverter<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
         self.names.bound();
         let inverted = self.raw(chunk, 0..chunk.len())?;

@@ -10,11 +10,11 @@ mod reference;
 mod rename;
 mod verified;
 
-pub use cpu::Cpu;
+pub use cpu::CpuInverter;
 pub use fallback::Fallback;
 #[cfg(feature = "kernels")]
-pub use gpu::Gpu;
-pub use reference::Reference;
+pub use gpu::GpuInverter;
+pub use reference::ReferenceInverter;
 pub use verified::Verified;
 
 use crate::postings::Postings;

@@ -9,18 +9,18 @@ use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Chunk;
 
 /// The engine that is obviously right.
-pub struct Reference<'a> {
+pub struct ReferenceInverter<'a> {
     analyzer: &'a Analyzer,
 }
 
-impl<'a> Reference<'a> {
+impl<'a> ReferenceInverter<'a> {
     /// An engine that cuts terms by `analyzer`.
     pub fn new(analyzer: &'a Analyzer) -> Self {
-        Reference { analyzer }
+        ReferenceInverter { analyzer }
     }
 }
 
-impl Invert for Reference<'_> {
+impl Invert for ReferenceInverter<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
         let mut frequencies: BTreeMap<String, BTreeMap<u32, u32>> = BTreeMap::new();
         let mut lengths = Vec::new();

@@ -1,6 +1,6 @@
 //! An engine with checked results: some chunks are inverted again on the CPU and compared.
 
-use super::{Cpu, Invert, Inverted};
+use super::{CpuInverter, Invert, Inverted};
 use tokapi_storage::error::{Error, Result};
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Chunk;
@@ -11,7 +11,7 @@ const EVERY: u64 = 8;
 /// An engine and its check.
 pub struct Verified<'a> {
     engine: Box<dyn Invert + 'a>,
-    cpu: Cpu<'a>,
+    cpu: CpuInverter<'a>,
     chunks: u64,
 }
 
@@ -20,7 +20,7 @@ impl<'a> Verified<'a> {
     pub fn new(engine: Box<dyn Invert + 'a>, analyzer: &'a Analyzer) -> Self {
         Verified {
             engine,
-            cpu: Cpu::new(analyzer),
+            cpu: CpuInverter::new(analyzer),
             chunks: 0,
         }
     }

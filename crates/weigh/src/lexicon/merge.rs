@@ -18,6 +18,8 @@ use tokapi_storage::strings::Strings;
 const BUCKET_ENTRIES: usize = 16 << 10;
 
 /// The distinct terms of a collection, ascending by bytes, with the number of documents of each.
+///
+/// [`Collection`](crate::collection::Collection) has an example.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lexicon {

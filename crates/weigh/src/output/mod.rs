@@ -30,6 +30,8 @@ use tokapi_storage::progress::Stage;
 use tokapi_storage::whole::{Staged, sync_folder};
 
 /// A format of weights.
+///
+/// [`Output`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
@@ -58,7 +60,7 @@ impl Target {
         match stem(&name).rsplit_once('.') {
             Some((_, "parquet" | "npz")) if Compression::of_name(path) != Compression::None => {
                 Err(Error::Usage(format!(
-                    "{}: Parquet and npz are not compressed as a whole; leave .gz or .zst away",
+                    "{}: Parquet and npz are not compressed as a whole; drop .gz or .zst",
                     path.display()
                 )))
             }
@@ -67,7 +69,7 @@ impl Target {
             Some((_, "npz")) => Ok(Target::Npz),
             Some((_, "jsonl" | "ndjson" | "json")) => Ok(Target::Vectors),
             _ => Err(Error::Usage(format!(
-                "{}: the name does not tell the format; end it in .parquet, .tsv, .npz or .jsonl, or name the format",
+                "{}: the name does not show the format; end it in .parquet, .tsv, .npz or .jsonl, or name the format",
                 path.display()
             ))),
         }
@@ -75,6 +77,8 @@ impl Target {
 }
 
 /// The order of postings in the output.
+///
+/// [`Output`] has an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// By term, then by document.
@@ -85,6 +89,15 @@ pub enum Order {
 }
 
 /// The output and its options.
+///
+/// ```
+/// # use tokapi_weigh::output::{Order, Output, Target};
+/// let output = Output::of_name("weights.tsv.zst")?.order(Order::Document).tables(true);
+/// assert_eq!(output.target, Target::Tsv);
+/// # Ok::<(), tokapi_storage::error::Error>(())
+/// ```
+///
+/// [`Stored`] has an example that writes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Output {
@@ -272,7 +285,7 @@ impl Output {
         }
         if to_stdout && self.tables {
             return Err(Error::Usage(
-                "tables cannot stand beside standard output; name a file".into(),
+                "tables need an output file, not standard output; name one".into(),
             ));
         }
         Ok(())

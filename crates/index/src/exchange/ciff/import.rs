@@ -23,6 +23,26 @@ use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus;
 
 /// Options of a CIFF import.
+///
+/// ```
+/// # use tokapi_index::ImportOptions;
+/// # use tokapi_storage::progress::Progress;
+/// # use tokapi_index::{Index, IndexBuilder};
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("index");
+/// # let documents = [Document::new("a", "Boundary layers"), Document::new("b", "Wing flow")];
+/// # let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+/// # IndexBuilder::new(&path).build(corpus)?;
+/// # let (file, copy) = (folder.path().join("index.ciff"), folder.path().join("copy"));
+/// let index = Index::open(&path)?;
+/// let exported = index.export_ciff(&file, &Progress::new())?;
+/// assert_eq!((exported.documents, exported.postings), (2, 4));
+/// Index::import_ciff(&file, index.analyzer(), &copy, ImportOptions::default().threads(1))?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ImportOptions {

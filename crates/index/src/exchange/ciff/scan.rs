@@ -135,7 +135,7 @@ fn read_header(reader: &mut Reader) -> Result<[u32; 2]> {
     let [version, lists, documents] = numbers;
     if version != super::VERSION {
         return Err(reader.wrong(format!(
-            "the header says version {version}, and CIFF of version 1 is read here; is it a CIFF file?"
+            "the header has version {version}, but this program reads CIFF of version 1; is it a CIFF file?"
         )));
     }
     match (i32::try_from(lists), i32::try_from(documents)) {

@@ -13,7 +13,7 @@ use tokapi_mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, WeighOnePass,
     WordCount, open_global, write_local,
 };
-use tokapi_mapreduce::{Gpu, Item, Items, ListJob};
+use tokapi_mapreduce::{GpuRunner, Item, Items, ListJob};
 
 use crate::BUILD;
 
@@ -27,11 +27,11 @@ fn threads() -> Threads {
 }
 
 /// By every sort; without combiners, hashed partitions, and little memory on the device and here.
-fn runners() -> [Gpu; 4] {
-    let gpu = Gpu::new(BUILD, threads());
+fn runners() -> [GpuRunner; 4] {
+    let gpu = GpuRunner::new(BUILD, threads());
     [
         gpu.clone(),
-        Gpu {
+        GpuRunner {
             sort: Algorithm::Merge,
             threads: Threads {
                 combine: false,
@@ -39,7 +39,7 @@ fn runners() -> [Gpu; 4] {
             },
             ..gpu.clone()
         },
-        Gpu {
+        GpuRunner {
             sort: Algorithm::Bitonic,
             threads: Threads {
                 partitions: Partitions::Hashed(5),
@@ -47,7 +47,7 @@ fn runners() -> [Gpu; 4] {
             },
             ..gpu.clone()
         },
-        Gpu {
+        GpuRunner {
             memory_bytes: Some(2 << 20),
             threads: Threads {
                 memory_bytes: 1 << 16,
@@ -138,7 +138,7 @@ fn both_passes() {
     for corpus in corpora_of(100_000) {
         for gpu in runners() {
             // One order of lines for both.
-            let gpu = Gpu {
+            let gpu = GpuRunner {
                 threads: Threads {
                     partitions: Partitions::Ranges(3),
                     ..gpu.threads.clone()
@@ -178,7 +178,7 @@ fn what_is_no_posting_is_told() {
         ("not\t0\t1", false),
         ("be\t+0\t+1", true),
     ] {
-        let gpu = Gpu::new(BUILD, threads());
+        let gpu = GpuRunner::new(BUILD, threads());
         let (mut job, _) = open_global(&threads(), &local, Bm25::default()).unwrap();
         let found = gpu.text(
             &mut job,
@@ -252,7 +252,7 @@ fn ranks() {
     }
     edges += "only-one\n";
     let lines = || Lines::of_text(&edges, 2);
-    let mut gpu = Gpu::new(BUILD, threads());
+    let mut gpu = GpuRunner::new(BUILD, threads());
     match PageRank::default().run(&gpu, lines()) {
         Err(Error::Map { input, .. }) => assert!(input.contains("only-one"), "{input}"),
         other => panic!("{other:?}"),
@@ -277,9 +277,9 @@ fn records_with_too_many_pairs_are_mapped_here_in_their_turn() {
             CorpusOptions::default(),
         ))
     };
-    let gpu = Gpu {
+    let gpu = GpuRunner {
         memory_bytes: Some(1 << 20),
-        ..Gpu::new(BUILD, threads())
+        ..GpuRunner::new(BUILD, threads())
     };
     let weigh = || WeighOnePass::new(Bm25::default(), OnError::Stop);
     let (found, report) = self::text(&gpu, weigh(), input());
@@ -292,9 +292,9 @@ fn a_lost_device_is_told() {
     let input = documents(corpora(CHUNKS[0]).into_iter().next().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
-    let gpu = Gpu {
+    let gpu = GpuRunner {
         fail_after: Some(0),
-        ..Gpu::new(BUILD, threads())
+        ..GpuRunner::new(BUILD, threads())
     };
     let told = gpu.text(&mut WordCount, input, &path).err().unwrap();
     assert!(matches!(told, Error::Device(_)), "{told}");
@@ -341,7 +341,7 @@ impl ListJob for Digits {
 
 #[test]
 fn a_job_without_functions_is_refused() {
-    let gpu = Gpu::new(BUILD, threads());
+    let gpu = GpuRunner::new(BUILD, threads());
     let told = gpu
         .list(&mut Digits, Items::new(vec![1].into(), 1))
         .unwrap_err();

@@ -126,8 +126,8 @@ impl External {
         let most = self.memory.merged_terms();
         if self.runs.len() > most {
             return Err(Error::Usage(format!(
-                "{} chunks are too many to go through document by document within this memory, \
-                 {most} at most; give more memory, with which chunks are larger, or go by term",
+                "this memory holds an output by document of at most {most} chunks, and there are {}; give more memory, \
+                 which makes chunks larger, or order the output by term",
                 self.runs.len()
             )));
         }
@@ -184,8 +184,7 @@ impl External {
         bm25.check()?;
         if self.largest_run_bytes() > self.memory.bytes() {
             return Err(Error::Usage(
-                "the interrupted run has merged its chunks to go by term; go on by term, or begin \
-                 again to go by document"
+                "the interrupted run was ordered by term; continue by term, or begin again by document"
                     .into(),
             ));
         }

@@ -7,13 +7,13 @@ use crate::collection::run::{EncodedRun, Run};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
-use tokapi_storage::scratch::{Job, Scratch, ScratchOptions};
+use tokapi_storage::scratch::{JobIdentity, Scratch, ScratchOptions};
 use tokapi_text::corpus::{Block, Corpus, Skipped};
 
 /// The runs on scratch, if any.
 pub(crate) struct Spill {
     memory: Memory,
-    job: Job,
+    job: JobIdentity,
     options: ScratchOptions,
     scratch: Option<Scratch>,
     runs: Vec<Run>,
@@ -30,7 +30,7 @@ impl Spill {
     ///
     /// # Errors
     /// An interrupted job exists and is not to be continued, or cannot be continued.
-    pub(crate) fn open(memory: Memory, job: Job, options: &ScratchOptions) -> Result<Self> {
+    pub(crate) fn open(memory: Memory, job: JobIdentity, options: &ScratchOptions) -> Result<Self> {
         job.check(options)?;
         let mut spill = Spill {
             memory,
@@ -114,7 +114,7 @@ impl Spill {
         match left == 0 || self.complete {
             true => Ok(()),
             false => Err(Error::Usage(
-                "the input ends before the place where the interrupted run had come to".into(),
+                "the input ends before the place that the interrupted run had reached; continue with the whole input, or begin again".into(),
             )),
         }
     }
