@@ -7,6 +7,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::bounded;
@@ -53,8 +54,11 @@ impl fmt::Display for StageTimes {
     }
 }
 
-/// The outcome of an item: a result, or a panic to be passed on.
-type Outcome<O> = std::result::Result<Result<O>, Box<dyn Any + Send>>;
+/// The outcome of an item: success, an error, or a panic to be passed on.
+type Outcome = std::result::Result<Result<()>, Box<dyn Any + Send>>;
+
+/// The work of a thread on the item with a number.
+type Work<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
 impl Stages {
     /// Stages with `threads` threads. Meanwhile one item is read, one is queued and one is written.
@@ -89,6 +93,25 @@ impl Stages {
         worker: impl Fn() -> W + Sync,
         mut write: impl FnMut(O) -> Result<()>,
     ) -> Result<StageTimes> {
+        let (items, results) = (Slots::default(), Slots::default());
+        self.run_numbers(
+            &mut |number| Ok(read()?.map(|item| items.put(number, item)).is_some()),
+            &|| {
+                let (mut work, items, results) = (worker(), &items, &results);
+                Box::new(move |number| Ok(results.put(number, work(items.take(number))?)))
+            },
+            &mut |number| write(results.take(number)),
+        )
+    }
+
+    /// The stages, compiled once for all types of items: the stages pass on the numbers of items. `read` tells whether
+    /// there is an item.
+    fn run_numbers<'w>(
+        &self,
+        read: &mut (dyn FnMut(u64) -> Result<bool> + Send),
+        worker: &(dyn Fn() -> Box<Work<'w>> + Sync),
+        write: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<StageTimes> {
         let started = Instant::now();
         let batch = if self.overlap { 1 } else { self.threads };
         let (return_token, tokens) = bounded(self.in_flight());
@@ -96,8 +119,8 @@ impl Stages {
             // The queue has room for all tokens.
             let _ = return_token.send(());
         }
-        let (todo, to_compute) = bounded::<(u64, I)>(self.in_flight());
-        let (done, computed) = bounded::<(u64, Outcome<O>)>(self.in_flight());
+        let (todo, to_compute) = bounded::<u64>(self.in_flight());
+        let (done, computed) = bounded::<(u64, Outcome)>(self.in_flight());
         let mut times = StageTimes::default();
         let result = std::thread::scope(|scope| {
             let failed = done.clone();
@@ -109,11 +132,11 @@ impl Stages {
                 while more && (0..batch).all(|_| tokens.recv().is_ok()) {
                     while more && ready.len() < batch {
                         let from = Instant::now();
-                        let item = catch_unwind(AssertUnwindSafe(&mut read));
+                        let item = catch_unwind(AssertUnwindSafe(|| read(sequence)));
                         busy += from.elapsed();
                         match item {
-                            Ok(Ok(Some(item))) => ready.push((sequence, item)),
-                            Ok(Ok(None)) => more = false,
+                            Ok(Ok(true)) => ready.push(sequence),
+                            Ok(Ok(false)) => more = false,
                             Ok(Err(error)) => {
                                 more = false;
                                 let _ = failed.send((sequence, Ok(Err(error))));
@@ -126,7 +149,7 @@ impl Stages {
                         sequence += 1;
                     }
                     // If the queue is closed, the writer has stopped.
-                    if ready.drain(..).any(|item| todo.send(item).is_err()) {
+                    if ready.drain(..).any(|number| todo.send(number).is_err()) {
                         break;
                     }
                 }
@@ -134,14 +157,14 @@ impl Stages {
             });
             let workers: Vec<_> = (0..self.threads)
                 .map(|_| {
-                    let (to_compute, done, worker) = (to_compute.clone(), done.clone(), &worker);
+                    let (to_compute, done, worker) = (to_compute.clone(), done.clone(), worker);
                     scope.spawn(move || {
                         let mut busy = Duration::ZERO;
                         let mut work = None;
-                        for (sequence, item) in to_compute {
+                        for sequence in to_compute {
                             let from = Instant::now();
                             let work = work.get_or_insert_with(worker);
-                            let outcome = catch_unwind(AssertUnwindSafe(|| work(item)));
+                            let outcome = catch_unwind(AssertUnwindSafe(|| work(sequence)));
                             busy += from.elapsed();
                             if done.send((sequence, outcome)).is_err() {
                                 break;
@@ -161,8 +184,8 @@ impl Stages {
                 for (sequence, outcome) in &computed {
                     writer.waiting.insert(sequence, outcome);
                     // Without overlap nothing is written before the whole batch is computed.
-                    while writer.waiting.len() >= batch && writer.write_next(&mut write)? {
-                        while batch > 1 && writer.write_next(&mut write)? {}
+                    while writer.waiting.len() >= batch && writer.write_next(write)? {
+                        while batch > 1 && writer.write_next(write)? {}
                         for _ in 0..batch {
                             // The reader may have ended.
                             let _ = return_token.send(());
@@ -170,7 +193,7 @@ impl Stages {
                     }
                 }
                 // The rest of the last batch.
-                while writer.write_next(&mut write)? {}
+                while writer.write_next(write)? {}
                 Ok(())
             };
             let result = take();
@@ -191,23 +214,49 @@ impl Stages {
     }
 }
 
+/// Items on their way between two stages, by their numbers. They are few.
+struct Slots<T>(Mutex<Vec<(u64, T)>>);
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Slots(Mutex::default())
+    }
+}
+
+impl<T> Slots<T> {
+    fn put(&self, number: u64, item: T) {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.push((number, item));
+    }
+
+    /// Takes the item that was put under this number.
+    fn take(&self, number: u64) -> T {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = slots.iter().position(|(of, _)| *of == number);
+        slots
+            .swap_remove(place.expect("a stage passes on the numbers of its items"))
+            .1
+    }
+}
+
 /// The last stage: outcomes put back in order.
-struct Writer<O> {
+struct Writer {
     next: u64,
-    waiting: BTreeMap<u64, Outcome<O>>,
+    waiting: BTreeMap<u64, Outcome>,
     busy: Duration,
 }
 
-impl<O> Writer<O> {
+impl Writer {
     /// Writes the next item if it is there.
-    fn write_next(&mut self, write: &mut impl FnMut(O) -> Result<()>) -> Result<bool> {
+    fn write_next(&mut self, write: &mut dyn FnMut(u64) -> Result<()>) -> Result<bool> {
         let Some(outcome) = self.waiting.remove(&self.next) else {
             return Ok(false);
         };
+        let number = self.next;
         self.next += 1;
-        let item = outcome.unwrap_or_else(|panic| resume_unwind(panic))?;
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))?;
         let from = Instant::now();
-        let written = write(item);
+        let written = write(number);
         self.busy += from.elapsed();
         written.map(|()| true)
     }
