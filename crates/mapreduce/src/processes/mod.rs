@@ -128,6 +128,7 @@ impl Processes {
         let folder = folder.join(format!("job-{}", state.jobs));
         fs::create_dir(&folder).map_err(scratch(&folder))?;
         let phases = Phases {
+            job: J::NAME,
             workers: self.workers,
             deadline: self.deadline,
             room: &self.room(),

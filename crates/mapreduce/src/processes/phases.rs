@@ -25,6 +25,8 @@ use tokapi_storage::scratch::frames::scratch;
 
 /// One job, phase by phase.
 pub(super) struct Phases<'a> {
+    /// The name of the job.
+    pub job: &'static str,
     pub workers: usize,
     pub deadline: Duration,
     /// The resources for the job's own tables.
@@ -43,7 +45,7 @@ impl Phases<'_> {
         mut self,
         job: &mut J,
         input: J::Input,
-        take: impl FnMut(&[u8]) -> Result<()>,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<Report> {
         let started = Instant::now();
         input.begin(&self.room.progress);
@@ -60,19 +62,19 @@ impl Phases<'_> {
         let notes = self.notes::<J>()?;
         job.all_mapped(&notes, self.room)?;
         drop(notes);
-        let runs = self.merge_many::<J>(runs)?;
+        let runs = self.merge_many(runs)?;
         let cuts = cuts::<J>(self.settings.partitions, &runs);
         let file = self.folder.join("shuffle");
         stored::write(&file, &(&*job, runs, &cuts))?;
-        self.reduce::<J>(file, &cuts, take)?;
+        self.reduce(file, &cuts, &mut take)?;
         self.report.reduce = started.elapsed();
         log::info!("reduce: {} keys", self.report.keys);
         Ok(self.report)
     }
 
-    fn task<J: Portable>(&self, phase: &str, number: u32, work: Work) -> Task {
+    fn task(&self, phase: &str, number: u32, work: Work) -> Task {
         Task {
-            job: J::NAME.into(),
+            job: self.job.into(),
             job_file: self.job_file.clone(),
             number,
             attempt: 0,
@@ -84,9 +86,9 @@ impl Phases<'_> {
     /// Runs the tasks of a phase.
     fn schedule(
         &mut self,
-        next: impl FnMut() -> Result<Option<Task>>,
-        done: impl FnMut(&Task, Counts) -> Result<()>,
-        name: impl Fn(&Task) -> String,
+        next: &mut dyn FnMut() -> Result<Option<Task>>,
+        done: &mut dyn FnMut(&Task, Counts) -> Result<()>,
+        name: &dyn Fn(&Task) -> String,
     ) -> Result<()> {
         let progress = &self.room.progress;
         let mut schedule = Schedule::new(self.pool, self.workers, self.deadline, progress);
@@ -115,9 +117,9 @@ impl Phases<'_> {
 
     fn map<J: Portable>(&mut self, mut input: J::Input) -> Result<Vec<Run>> {
         let mut numbers = 0..;
-        let first = self.task::<J>("map", 0, Work::Map(PathBuf::new()));
+        let first = self.task("map", 0, Work::Map(PathBuf::new()));
         let folder = self.folder;
-        let next = || {
+        let mut next = || {
             let Some((split, number)) = input.next_split()?.zip(numbers.next()) else {
                 return Ok(None);
             };
@@ -132,7 +134,7 @@ impl Phases<'_> {
             }))
         };
         let mut all: BTreeMap<u32, MappedFile> = BTreeMap::new();
-        let done = |task: &Task, _| {
+        let mut done = |task: &Task, _| {
             let mut mapped: MappedFile = stored::read(&task.output.join(MAPPED))?;
             mapped
                 .0
@@ -151,7 +153,7 @@ impl Phases<'_> {
             },
             _ => String::new(),
         };
-        self.schedule(next, done, name)?;
+        self.schedule(&mut next, &mut done, &name)?;
         let report = &mut self.report;
         let mut runs = Vec::new();
         for (mut mapped, emitted, skipped) in all.into_values() {
@@ -166,7 +168,7 @@ impl Phases<'_> {
     }
 
     /// Merges neighbouring runs until all can be read at the same time.
-    fn merge_many<J: Portable>(&mut self, mut runs: Vec<Run>) -> Result<Vec<Run>> {
+    fn merge_many(&mut self, mut runs: Vec<Run>) -> Result<Vec<Run>> {
         let most = self.settings.threads(Path::new("")).most_runs();
         for pass in 0.. {
             if runs.len() <= most {
@@ -178,10 +180,10 @@ impl Phases<'_> {
             for (some, number) in runs.chunks(most).zip(0..) {
                 let file = self.folder.join(format!("runs-{pass}-{number}"));
                 stored::write(&file, &some)?;
-                tasks.push(self.task::<J>(&phase, number, Work::Merge(file)));
+                tasks.push(self.task(&phase, number, Work::Merge(file)));
             }
             let mut merged = BTreeMap::new();
-            let done = |task: &Task, _| {
+            let mut done = |task: &Task, _| {
                 let mut run: Run = stored::read(&task.output.join(MERGED))?;
                 run.move_to(&task.output);
                 merged.insert(task.number, run);
@@ -189,7 +191,7 @@ impl Phases<'_> {
             };
             let mut tasks = tasks.into_iter();
             let name = |task: &Task| format!("merge task {}", task.number + 1);
-            self.schedule(|| Ok(tasks.next()), done, name)?;
+            self.schedule(&mut || Ok(tasks.next()), &mut done, &name)?;
             runs.drain(..).for_each(Run::remove);
             runs = merged.into_values().collect();
             self.report.spilled_bytes += runs.iter().map(|run| run.bytes).sum::<u64>();
@@ -197,19 +199,19 @@ impl Phases<'_> {
         Ok(runs)
     }
 
-    fn reduce<J: Portable>(
+    fn reduce(
         &mut self,
         shuffle: PathBuf,
         cuts: &[Boundary],
-        mut take: impl FnMut(&[u8]) -> Result<()>,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let partitions = u32::try_from(cuts.len() + 1)
             .map_err(|_| Error::Limit("there are 2^32 or more partitions; make fewer".into()))?;
-        let task = self.task::<J>("reduce", 0, Work::Reduce(shuffle));
+        let task = self.task("reduce", 0, Work::Reduce(shuffle));
         let folder = self.folder;
         let output = |number: u32| folder.join(format!("reduce-{number}"));
         let mut numbers = 0..partitions;
-        let next = || {
+        let mut next = || {
             Ok(numbers.next().map(|number| Task {
                 number,
                 output: output(number),
@@ -221,7 +223,7 @@ impl Phases<'_> {
         let progress = &room.progress;
         progress.begin(Stage::Merging, self.report.pair_bytes);
         let (bytes, pairs) = (self.report.pair_bytes, self.report.shuffled_pairs);
-        let done = |task: &Task, counts: Counts| {
+        let mut done = |task: &Task, counts: Counts| {
             progress.add(bytes_of(counts.pairs, pairs, bytes));
             all.insert(task.number, counts);
             Ok(())
@@ -240,7 +242,7 @@ impl Phases<'_> {
                 None => partition,
             }
         };
-        self.schedule(next, done, name)?;
+        self.schedule(&mut next, &mut done, &name)?;
         for (number, counts) in all {
             self.report.keys += counts.keys;
             self.report.outputs += counts.outputs;

@@ -85,9 +85,9 @@ impl<'a> Schedule<'a> {
     /// repeat; a task has failed too often; [`Error::Cancelled`]. All busy workers are then ended.
     pub(super) fn run(
         &mut self,
-        mut next: impl FnMut() -> Result<Option<Task>>,
-        mut done: impl FnMut(&Task, Counts) -> Result<()>,
-        name: impl Fn(&Task) -> String,
+        next: &mut dyn FnMut() -> Result<Option<Task>>,
+        done: &mut dyn FnMut(&Task, Counts) -> Result<()>,
+        name: &dyn Fn(&Task) -> String,
     ) -> Result<()> {
         let mut more = true;
         loop {
@@ -115,7 +115,7 @@ impl<'a> Schedule<'a> {
                 }
                 Some((id, Event::Answer(Answer::Done(counts)))) => {
                     if let Some(running) = self.running.remove(&id) {
-                        self.finish(running, counts, &mut done)?;
+                        self.finish(running, counts, done)?;
                     }
                 }
                 Some((id, Event::Answer(Answer::Failed(failure)))) => {
@@ -130,15 +130,15 @@ impl<'a> Schedule<'a> {
                     }
                 }
                 Some((id, Event::Babble(said))) => {
-                    self.lose(id, &format!("the worker said `{said}`"), &name)?;
+                    self.lose(id, &format!("the worker said `{said}`"), name)?;
                 }
                 Some((id, Event::Ended)) => {
                     self.pool.idle.retain(|worker| worker.id != id);
-                    self.lose(id, "the worker ended", &name)?;
+                    self.lose(id, "the worker ended", name)?;
                 }
                 None => {}
             }
-            self.end_silent(&name)?;
+            self.end_silent(name)?;
         }
     }
 
@@ -206,7 +206,7 @@ impl<'a> Schedule<'a> {
         &mut self,
         running: Running,
         counts: Counts,
-        done: &mut impl FnMut(&Task, Counts) -> Result<()>,
+        done: &mut dyn FnMut(&Task, Counts) -> Result<()>,
     ) -> Result<()> {
         let Running {
             worker,
@@ -234,7 +234,7 @@ impl<'a> Schedule<'a> {
     }
 
     /// Ends the workers that have been silent for too long.
-    fn end_silent(&mut self, name: &impl Fn(&Task) -> String) -> Result<()> {
+    fn end_silent(&mut self, name: &dyn Fn(&Task) -> String) -> Result<()> {
         let deadline = self.deadline;
         let silent = self.running.values().filter(|r| r.silent >= deadline);
         let silent: Vec<u64> = silent.map(|running| running.worker.id).collect();
@@ -246,7 +246,7 @@ impl<'a> Schedule<'a> {
     }
 
     /// Ends a useless worker, and repeats its task on another one.
-    fn lose(&mut self, id: u64, what: &str, name: &impl Fn(&Task) -> String) -> Result<()> {
+    fn lose(&mut self, id: u64, what: &str, name: &dyn Fn(&Task) -> String) -> Result<()> {
         let Some(Running { worker, task, .. }) = self.running.remove(&id) else {
             return Ok(());
         };

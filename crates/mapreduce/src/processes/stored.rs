@@ -19,6 +19,10 @@ const FRAME_BYTES: usize = 1 << 20;
 pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = Vec::new();
     codec::encode(value, &mut bytes)?;
+    write_bytes(path, &bytes)
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = FrameWriter::create(path.to_path_buf(), STAMP)?;
     for piece in bytes.chunks(FRAME_BYTES) {
         file.push(|frame| frame.extend_from_slice(piece))?;
@@ -29,12 +33,16 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
 
 /// Reads a value written by [`write`].
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    codec::decode(&read_bytes(path)?)
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let mut frames = frames(path)?;
     let mut bytes = Vec::new();
     while let Some(frame) = frames.next()? {
         bytes.extend_from_slice(frame);
     }
-    codec::decode(&bytes)
+    Ok(bytes)
 }
 
 /// The frames of a file.
