@@ -48,7 +48,7 @@ pub struct Args {
     storage: storage::Args,
 
     #[command(flatten)]
-    shown: Shown,
+    wanted: Wanted,
 
     /// Print the summary as one JSON object
     #[arg(long)]
@@ -59,7 +59,7 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(next_help_heading = "Output")]
-struct Shown {
+struct Wanted {
     /// Write the lengths of the documents and the df of the terms into tables beside the output
     #[arg(long)]
     tables: bool,
@@ -117,12 +117,12 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     collection.prune(
         &bm25,
         &Prune::default()
-            .top(args.shown.top)
-            .min_weight(args.shown.min_weight),
+            .top(args.wanted.top)
+            .min_weight(args.wanted.min_weight),
     )?;
     let mut summary = Summary::new(started, &collection);
-    if args.shown.show > 0 {
-        let shown = heaviest(&collection, &bm25, args.shown.show)?;
+    if args.wanted.show > 0 {
+        let shown = heaviest(&collection, &bm25, args.wanted.show)?;
         say(&shown, &output)?;
     }
     let progress = collection.progress().clone();
@@ -194,8 +194,8 @@ impl Args {
         };
         Ok(Some(
             Output::new(path, target)
-                .tables(self.shown.tables)
-                .order(match self.shown.order {
+                .tables(self.wanted.tables)
+                .order(match self.wanted.order {
                     OrderName::Term => Order::Term,
                     OrderName::Document => Order::Document,
                 }),
