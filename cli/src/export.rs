@@ -11,7 +11,7 @@ use tokapi_storage::apart::Paths;
 use crate::formula;
 use crate::progress::show;
 use crate::storage::Budget;
-use crate::summary::{counted, note, peak_memory_bytes, print};
+use crate::summary::{counted, note, peak_memory_bytes, print_json};
 
 /// Write an index in a format of other search engines
 #[derive(Debug, clap::Args)]
@@ -80,15 +80,14 @@ pub fn run(args: &Args) -> Result<(), Error> {
     })?;
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        let object = json!({
+        return print_json(&json!({
             "output": args.output,
             "documents": exported.documents,
             "terms": exported.terms,
             "postings": exported.postings,
             "seconds": seconds,
             "peak_memory_bytes": peak_memory_bytes(),
-        });
-        return print(format!("{object}\n").as_bytes());
+        }));
     }
     note(&format!(
         "wrote {}: {}, {}, {} in {seconds:.3} seconds\n",

@@ -3,40 +3,52 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use tokapi::{Corpus, Format};
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum FormatName {
-    /// A JSON object on each line
-    Jsonl,
-    /// JSON objects in an array, or one after the other, over any number of lines
-    Json,
-    /// An id, a tab and a text on each line; or columns with names, if line 1 names an id and a text
-    Tsv,
-    /// Comma-separated columns; line 1 names them
-    Csv,
-    /// TREC SGML: elements DOC and DOCNO
-    Trec,
-    /// Columns with names
-    Parquet,
-    /// Each file is a document, and its path is the id
-    Text,
-    /// A term on each line; an empty line ends a document
-    Terms,
+/// A format, with its name and description on the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct FormatName(Format, &'static str, &'static str);
+
+impl ValueEnum for FormatName {
+    fn value_variants<'a>() -> &'a [Self] {
+        const JSON: &str =
+            "JSON objects in an array, or one after the other, over any number of lines";
+        const TSV: &str = "An id, a tab and a text on each line; or columns with names, if line 1 names an id and a text";
+        &[
+            FormatName(Format::Jsonl, "jsonl", "A JSON object on each line"),
+            FormatName(Format::Json, "json", JSON),
+            FormatName(Format::Tsv, "tsv", TSV),
+            FormatName(
+                Format::Csv,
+                "csv",
+                "Comma-separated columns; line 1 names them",
+            ),
+            FormatName(Format::Trec, "trec", "TREC SGML: elements DOC and DOCNO"),
+            FormatName(Format::Parquet, "parquet", "Columns with names"),
+            FormatName(
+                Format::Text,
+                "text",
+                "Each file is a document, and its path is the id",
+            ),
+            FormatName(
+                Format::Terms,
+                "terms",
+                "A term on each line; an empty line ends a document",
+            ),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let FormatName(_, name, help) = self;
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 impl From<FormatName> for Format {
     fn from(name: FormatName) -> Self {
-        match name {
-            FormatName::Jsonl => Format::Jsonl,
-            FormatName::Json => Format::Json,
-            FormatName::Tsv => Format::Tsv,
-            FormatName::Csv => Format::Csv,
-            FormatName::Trec => Format::Trec,
-            FormatName::Parquet => Format::Parquet,
-            FormatName::Text => Format::Text,
-            FormatName::Terms => Format::Terms,
-        }
+        name.0
     }
 }
 

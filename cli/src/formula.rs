@@ -6,48 +6,29 @@ use tokapi::Formula;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
+#[command(next_help_heading = "Formula")]
 pub struct Args {
     /// The formula of the weights [default: lucene]
     ///
     /// tf: how often the term occurs in the document. df: the documents with the term, of N in all.
     /// L = 1 - b + b * (length of the document) / avdl.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = None)]
     formula: Option<FormulaName>,
 
     /// How much repetitions of a term add; the larger, the more [default: 1.2]
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        allow_negative_numbers = true,
-        help_heading = "Formula"
-    )]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     k1: Option<f64>,
 
     /// How much the length of a document counts, from 0 to 1 [default: 0.75]
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        allow_negative_numbers = true,
-        help_heading = "Formula"
-    )]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     b: Option<f64>,
 
     /// The parameter delta of bm25l [default: 0.5] and bm25plus [default: 1]
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        allow_negative_numbers = true,
-        help_heading = "Formula"
-    )]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     delta: Option<f64>,
 
     /// The average length of a document [default: that of the collection]
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        allow_negative_numbers = true,
-        help_heading = "Formula"
-    )]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     avdl: Option<f64>,
 }
 

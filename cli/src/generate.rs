@@ -72,29 +72,33 @@ pub struct Args {
     #[arg(long, value_enum)]
     format: Option<FormatName>,
 
-    /// Draw words from a list, with a term, a tab and a count on each line, instead of made-up words
-    ///
-    /// The list may be compressed (.gz, .zst). A list shorter than the vocabulary is extended by made-up words; their counts
-    /// continue the smallest count of the list: last * (rank / listed)^-1.443. --list-only does not extend it.
-    #[arg(long, value_name = "FILE", help_heading = "Vocabulary")]
-    vocabulary: Option<PathBuf>,
-
-    /// The number of terms to draw from; of a longer list, the most frequent ones
-    #[arg(long, value_name = "COUNT", default_value_t = RANKS, help_heading = "Vocabulary")]
-    vocabulary_size: u32,
-
-    /// Draw only from the terms of the list
-    #[arg(
-        long,
-        requires = "vocabulary",
-        conflicts_with = "vocabulary_size",
-        help_heading = "Vocabulary"
-    )]
-    list_only: bool,
+    #[command(flatten)]
+    drawn: Drawn,
 
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// The words that texts are made of.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(next_help_heading = "Vocabulary")]
+struct Drawn {
+    /// Draw words from a list, with a term, a tab and a count on each line, instead of made-up words
+    ///
+    /// The list may be compressed (.gz, .zst). A list shorter than the vocabulary is extended by made-up words; their counts
+    /// continue the smallest count of the list: last * (rank / listed)^-1.443. --list-only does not extend it.
+    #[arg(long, value_name = "FILE")]
+    vocabulary: Option<PathBuf>,
+
+    /// The number of terms to draw from; of a longer list, the most frequent ones
+    #[arg(long, value_name = "COUNT", default_value_t = RANKS)]
+    vocabulary_size: u32,
+
+    /// Draw only from the terms of the list
+    #[arg(long, requires = "vocabulary", conflicts_with = "vocabulary_size")]
+    list_only: bool,
 }
 
 /// Generates the collection; shows a bar on standard error if that is a terminal.
@@ -105,11 +109,17 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let (format, compression) = format_of(&args)?;
     let mut paths = Paths::default();
     paths.write(&args.output);
-    args.vocabulary.iter().for_each(|list| paths.read(list));
+    args.drawn
+        .vocabulary
+        .iter()
+        .for_each(|list| paths.read(list));
     paths.check()?;
-    let vocabulary = match &args.vocabulary {
-        Some(list) => Vocabulary::read(list, (!args.list_only).then_some(args.vocabulary_size))?,
-        None => Vocabulary::built_in(args.vocabulary_size)?,
+    let vocabulary = match &args.drawn.vocabulary {
+        Some(list) => Vocabulary::read(
+            list,
+            (!args.drawn.list_only).then_some(args.drawn.vocabulary_size),
+        )?,
+        None => Vocabulary::built_in(args.drawn.vocabulary_size)?,
     };
     let extent = match (args.size, args.documents) {
         (Some(bytes), _) => Extent::Bytes(bytes),

@@ -2,13 +2,9 @@
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
+#[command(next_help_heading = "Engine")]
 pub struct Args {
     /// The number of the GPU, as `tokapi devices` lists them
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value_t = 0,
-        help_heading = "Engine"
-    )]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub device: u32,
 }

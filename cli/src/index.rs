@@ -56,27 +56,8 @@ pub struct Args {
     #[command(flatten)]
     input: input::Args,
 
-    /// Keep the text of every document, for snippets
-    ///
-    /// With --store, --field or --positions the input is read twice. Input that can be read only once is copied to a file
-    /// beside the output first.
-    #[arg(long, help_heading = "Kept content")]
-    store: bool,
-
-    /// Keep these fields, columns or elements, for --filter and for display
-    ///
-    /// Values are strings, numbers, booleans and lists of these. A filter finds values of up to 1024 bytes.
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_delimiter = ',',
-        help_heading = "Kept content"
-    )]
-    field: Vec<String>,
-
-    /// Keep the order of the terms of every document, for phrases
-    #[arg(long, help_heading = "Kept content")]
-    positions: bool,
+    #[command(flatten)]
+    kept: Kept,
 
     /// Order the documents so that the index is smaller and queries are faster
     ///
@@ -107,6 +88,29 @@ pub struct Args {
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// The content of documents that an index keeps beside their terms.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(next_help_heading = "Kept content")]
+struct Kept {
+    /// Keep the text of every document, for snippets
+    ///
+    /// With --store, --field or --positions the input is read twice. Input that can be read only once is copied to a file
+    /// beside the output first.
+    #[arg(long)]
+    store: bool,
+
+    /// Keep these fields, columns or elements, for --filter and for display
+    ///
+    /// Values are strings, numbers, booleans and lists of these. A filter finds values of up to 1024 bytes.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    field: Vec<String>,
+
+    /// Keep the order of the terms of every document, for phrases
+    #[arg(long)]
+    positions: bool,
 }
 
 pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
@@ -143,7 +147,12 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 /// Makes an index of a file in the Common Index File Format.
 fn import(args: &Args, file: &Path, threads: usize, target: Target) -> Result<(), Error> {
     let started = Instant::now();
-    if args.append || args.impacts || args.store || args.positions || !args.field.is_empty() {
+    if args.append
+        || args.impacts
+        || args.kept.store
+        || args.kept.positions
+        || !args.kept.field.is_empty()
+    {
         return Err(Error::Usage(
             "a CIFF file makes a new index, and has only postings: drop --append, --impacts, --store, --field and \
              --positions"
@@ -255,9 +264,9 @@ impl Target {
     /// The content that is kept of the documents.
     fn keep(&self, args: &Args) -> Result<Keep, Error> {
         let asked = Keep::default()
-            .text(args.store)
-            .fields(args.field.clone())
-            .positions(args.positions);
+            .text(args.kept.store)
+            .fields(args.kept.field.clone())
+            .positions(args.kept.positions);
         let Target::There(writer) = self else {
             return Ok(asked);
         };
@@ -331,9 +340,12 @@ fn note_dropped(args: &Args) {
         return;
     };
     let has = index.keep();
-    let is_dropped = |field: &&String| !args.field.contains(field);
+    let is_dropped = |field: &&String| !args.kept.field.contains(field);
     let fields: Vec<String> = has.fields.iter().filter(is_dropped).cloned().collect();
-    let (text, positions) = (has.text && !args.store, has.positions && !args.positions);
+    let (text, positions) = (
+        has.text && !args.kept.store,
+        has.positions && !args.kept.positions,
+    );
     let mut options = Vec::new();
     if text {
         options.push("--store".to_owned());

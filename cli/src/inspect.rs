@@ -9,7 +9,7 @@ use tokapi::{Error, Index, Progress};
 
 use crate::progress::show;
 use crate::storage::Budget;
-use crate::summary::{counted, grouped, print};
+use crate::summary::{counted, grouped, print, print_json};
 use crate::table::Table;
 
 /// Show the size and the content of an index
@@ -64,7 +64,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
             .iter()
             .map(|&(name, bytes)| (name.to_owned(), bytes.into()))
             .collect();
-        let object = json!({
+        return print_json(&json!({
             "documents": info.statistics.documents,
             "deleted": info.deleted,
             "tokens": info.statistics.total_length,
@@ -81,8 +81,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
             "positions": info.keep.positions,
             "impacts": info.impacts,
             "left_over": { "count": info.left_over.count, "bytes": info.left_over.bytes },
-        });
-        return print(format!("{object}\n").as_bytes());
+        }));
     }
     let mut table = Table::default();
     let mut push = |name: &str, value: String| table.push(vec![name.to_owned(), value]);
@@ -170,13 +169,12 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
     let progress = Progress::new();
     let checked = show(&progress, || index.check_with(&progress))?;
     if args.json {
-        let object = json!({
+        return print_json(&json!({
             "documents": checked.documents,
             "terms": checked.terms,
             "postings": checked.postings,
             "bytes": checked.bytes,
-        });
-        return print(format!("{object}\n").as_bytes());
+        }));
     }
     print(
         format!(

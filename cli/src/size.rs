@@ -36,10 +36,15 @@ mod tests {
 
     #[test]
     fn units() {
-        assert_eq!(parse("64MB"), Ok(64_000_000));
-        assert_eq!(parse("1.5gb"), Ok(1_500_000_000));
-        assert_eq!(parse("2KiB"), Ok(2048));
-        assert_eq!(parse("17"), Ok(17));
+        let sizes = [
+            ("64MB", 64_000_000),
+            ("1.5gb", 1_500_000_000),
+            ("2KiB", 2048),
+            ("17", 17),
+        ];
+        for (text, bytes) in sizes {
+            assert_eq!(parse(text), Ok(bytes));
+        }
         for bad in ["", "MB", "0", "12XB", "-1", "1e400GB"] {
             assert!(parse(bad).is_err(), "{bad}");
         }

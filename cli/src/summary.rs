@@ -165,6 +165,11 @@ pub fn print(bytes: &[u8]) -> Result<(), Error> {
     }
 }
 
+/// Prints an object on one line of standard output.
+pub fn print_json(object: &Value) -> Result<(), Error> {
+    print(format!("{object}\n").as_bytes())
+}
+
 /// Prints a text to standard error; if that fails, the work goes on.
 pub fn note(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());

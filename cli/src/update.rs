@@ -13,7 +13,7 @@ use tokapi_storage::apart::Paths;
 use crate::progress::show;
 use crate::reorder::Which;
 use crate::storage::Budget;
-use crate::summary::{counted, grouped, note, print};
+use crate::summary::{counted, grouped, note, print_json};
 
 /// Delete documents from an index: all that are named, or none
 ///
@@ -96,11 +96,10 @@ pub fn delete(args: &DeleteArgs, threads: usize) -> Result<(), Error> {
         .map_err(|error| suggest_ignoring(error, args))?;
     let merged = writer.wait();
     if args.json {
-        let object = json!({
+        print_json(&json!({
             "deleted": deletion.documents,
             "unknown": deletion.unknown,
-        });
-        print(format!("{object}\n").as_bytes())?;
+        }))?;
     } else {
         let (index, deleted) = (
             args.index.display(),
@@ -197,13 +196,12 @@ pub fn merge(args: &MergeArgs, threads: usize) -> Result<(), Error> {
         |info: &tokapi::IndexInfo| -> u64 { info.files.iter().map(|(_, bytes)| bytes).sum() };
     let (from, to) = (bytes(&before), bytes(&after));
     if args.json {
-        let object = json!({
+        return print_json(&json!({
             "parts_before": before.parts,
             "parts": after.parts,
             "bytes_before": from,
             "bytes": to,
-        });
-        return print(format!("{object}\n").as_bytes());
+        }));
     }
     note(&format!(
         "{}: {}, {} bytes; before: {}, {} bytes\n",

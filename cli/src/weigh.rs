@@ -47,39 +47,38 @@ pub struct Args {
     #[command(flatten)]
     storage: storage::Args,
 
-    /// Write the lengths of the documents and the df of the terms into tables beside the output
-    #[arg(long, help_heading = "Output")]
-    tables: bool,
-
-    /// The order of the weights; npz and jsonl are always by document
-    #[arg(long, value_enum, default_value = "term", help_heading = "Output")]
-    order: OrderName,
-
-    /// Keep only the heaviest terms of each document
-    #[arg(long, value_name = "COUNT", help_heading = "Output")]
-    top: Option<usize>,
-
-    /// Keep only weights of this size or more
-    #[arg(
-        long,
-        value_name = "WEIGHT",
-        allow_negative_numbers = true,
-        help_heading = "Output"
-    )]
-    min_weight: Option<f32>,
-
-    /// Print the ten heaviest terms of the first documents
-    #[arg(
-        long,
-        value_name = "DOCUMENTS",
-        default_value_t = 0,
-        help_heading = "Output"
-    )]
-    show: usize,
+    #[command(flatten)]
+    wanted: Wanted,
 
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// The weights that are written and printed, and their order.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(next_help_heading = "Output")]
+struct Wanted {
+    /// Write the lengths of the documents and the df of the terms into tables beside the output
+    #[arg(long)]
+    tables: bool,
+
+    /// The order of the weights; npz and jsonl are always by document
+    #[arg(long, value_enum, default_value = "term")]
+    order: OrderName,
+
+    /// Keep only the heaviest terms of each document
+    #[arg(long, value_name = "COUNT")]
+    top: Option<usize>,
+
+    /// Keep only weights of this size or more
+    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
+    min_weight: Option<f32>,
+
+    /// Print the ten heaviest terms of the first documents
+    #[arg(long, value_name = "DOCUMENTS", default_value_t = 0)]
+    show: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
@@ -117,11 +116,13 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     let mut collection = args.input.read(&analyzer, threads, &files, &args.storage)?;
     collection.prune(
         &bm25,
-        &Prune::default().top(args.top).min_weight(args.min_weight),
+        &Prune::default()
+            .top(args.wanted.top)
+            .min_weight(args.wanted.min_weight),
     )?;
     let mut summary = Summary::new(started, &collection);
-    if args.show > 0 {
-        let shown = heaviest(&collection, &bm25, args.show)?;
+    if args.wanted.show > 0 {
+        let shown = heaviest(&collection, &bm25, args.wanted.show)?;
         say(&shown, &output)?;
     }
     let progress = collection.progress().clone();
@@ -191,11 +192,13 @@ impl Args {
             Some(TargetName::Jsonl) => Target::Vectors,
             Some(TargetName::None) | None => Target::of_name(&path)?,
         };
-        Ok(Some(Output::new(path, target).tables(self.tables).order(
-            match self.order {
-                OrderName::Term => Order::Term,
-                OrderName::Document => Order::Document,
-            },
-        )))
+        Ok(Some(
+            Output::new(path, target)
+                .tables(self.wanted.tables)
+                .order(match self.wanted.order {
+                    OrderName::Term => Order::Term,
+                    OrderName::Document => Order::Document,
+                }),
+        ))
     }
 }

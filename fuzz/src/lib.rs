@@ -5,6 +5,7 @@ mod index;
 
 pub use index::index;
 
+use std::fmt::Debug;
 use std::path::Path;
 
 use tokapi::eval::{Evaluation, Judgments, Run};
@@ -12,7 +13,7 @@ use tokapi::sort::KeyType;
 use tokapi::{Analyzer, AnalyzerOptions, Cut};
 use tokapi::{Clause, Occur, Query};
 use tokapi::{Corpus, CorpusOptions, Dictionary, Index};
-use tokapi::{Format, OnError};
+use tokapi::{Format, OnError, Result};
 use tokapi_sort::text::{Lines, write_key32, write_key64};
 use tokapi_text::corpus::Chunk;
 use tokapi_weigh::invert::{CpuInverter, Invert, ReferenceInverter};
@@ -179,23 +180,35 @@ pub fn numbers(bytes: &[u8]) {
     for key_type in KeyType::ALL {
         let path = Path::new("numbers");
         let lines = Lines { key_type, path };
-        let (mut keys, mut again, mut text) = (Vec::new(), Vec::new(), Vec::new());
-        if key_type.bytes() == 8 && lines.keys64(bytes, 1, &mut keys).is_ok() {
-            for &key in &keys {
-                write_key64(key_type, key, &mut text);
-                text.push(b'\n');
-            }
-            lines.keys64(&text, 1, &mut again).expect("written so");
-            assert_eq!(keys, again);
+        match key_type.bytes() {
+            8 => read_back(
+                bytes,
+                |text, keys| lines.keys64(text, 1, keys),
+                |key, text| write_key64(key_type, key, text),
+            ),
+            4 => read_back(
+                bytes,
+                |text, keys| lines.keys32(text, 1, keys),
+                |key, text| write_key32(key_type, key, text),
+            ),
+            _ => {}
         }
-        let (mut keys, mut again, mut text) = (Vec::new(), Vec::new(), Vec::new());
-        if key_type.bytes() == 4 && lines.keys32(bytes, 1, &mut keys).is_ok() {
-            for &key in &keys {
-                write_key32(key_type, key, &mut text);
-                text.push(b'\n');
-            }
-            lines.keys32(&text, 1, &mut again).expect("written so");
-            assert_eq!(keys, again);
+    }
+}
+
+/// Writes the keys that are read from `bytes`, if they are keys, and reads them again.
+fn read_back<W: Copy + PartialEq + Debug>(
+    bytes: &[u8],
+    read: impl Fn(&[u8], &mut Vec<W>) -> Result<()>,
+    write: impl Fn(W, &mut Vec<u8>),
+) {
+    let (mut keys, mut again, mut text) = (Vec::new(), Vec::new(), Vec::new());
+    if read(bytes, &mut keys).is_ok() {
+        for &key in &keys {
+            write(key, &mut text);
+            text.push(b'\n');
         }
+        read(&text, &mut again).expect("written so");
+        assert_eq!(keys, again);
     }
 }

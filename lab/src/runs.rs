@@ -177,11 +177,15 @@ mod tests {
 
     #[test]
     fn counts() {
-        assert_eq!(count("0"), Ok(0));
-        assert_eq!(count("1000003"), Ok(1_000_003));
-        assert_eq!(count("1e9"), Ok(1_000_000_000));
-        assert_eq!(count("25e7"), Ok(250_000_000));
-        assert_eq!(count("2^28"), Ok(1 << 28));
+        for (text, number) in [
+            ("0", 0),
+            ("1000003", 1_000_003),
+            ("1e9", 1_000_000_000),
+            ("25e7", 250_000_000),
+            ("2^28", 1 << 28),
+        ] {
+            assert_eq!(count(text), Ok(number));
+        }
         for wrong in ["", "x", "1e", "e9", "1e30", "2^64", "-1", "1.5e9"] {
             assert!(count(wrong).is_err(), "{wrong}");
         }

@@ -11,6 +11,20 @@ use crate::hits::{self, Shower};
 use crate::queries::NumberedQuery;
 use crate::summary::note;
 
+/// The texts that are shown with a result.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(next_help_heading = "Output")]
+pub struct Args {
+    /// Add the whole text of every document, if the index keeps it
+    #[arg(long, requires = "json", conflicts_with = "count")]
+    pub text: bool,
+
+    /// Show no snippets: the parts of the texts with most words of the query
+    #[arg(long)]
+    pub no_snippets: bool,
+}
+
 /// A query as the user wrote it.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
@@ -47,11 +61,11 @@ impl Search<'_> {
             });
         }
         let hits = self.hits(query, hits)?;
-        let shower = Shower::new(self.index, query, !self.args.no_snippets)?;
+        let shower = Shower::new(self.index, query, !self.args.shown.no_snippets)?;
         if self.args.json {
             let hits = hits.iter().map(|hit| {
                 let mut object = self.hit_json(query, hit)?;
-                shower.push_json(hit.document, self.args.text, &mut object)?;
+                shower.push_json(hit.document, self.args.shown.text, &mut object)?;
                 Ok(object)
             });
             let hits: Vec<Value> = hits.collect::<Result<_, Error>>()?;
@@ -140,7 +154,7 @@ impl Search<'_> {
         }
         let mut lines = String::new();
         for (rank, hit) in (1..).zip(&self.hits(query, hits)?) {
-            let (id, tag) = (self.index.id(hit.document)?, &self.args.tag);
+            let (id, tag) = (self.index.id(hit.document)?, &self.args.of_file.tag);
             if id.contains(char::is_whitespace) {
                 return Err(Error::Usage(format!(
                     "the id {id:?} has white space, which separates the columns of a run: use --json"

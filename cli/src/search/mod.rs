@@ -111,35 +111,29 @@ pub struct Args {
     #[arg(long, help_heading = "Engine")]
     exhaustive: bool,
 
-    /// The name of the run, in its last column
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "tokapi",
-        help_heading = "Queries of a file"
-    )]
-    tag: String,
+    #[command(flatten)]
+    of_file: OfFile,
 
-    /// Obey + and - in a file of queries too; otherwise they are text there
-    #[arg(long, help_heading = "Queries of a file")]
-    operators: bool,
-
-    /// Add the whole text of every document, if the index keeps it
-    #[arg(
-        long,
-        requires = "json",
-        conflicts_with = "count",
-        help_heading = "Output"
-    )]
-    text: bool,
-
-    /// Show no snippets: the parts of the texts with most words of the query
-    #[arg(long, help_heading = "Output")]
-    no_snippets: bool,
+    #[command(flatten)]
+    shown: answer::Args,
 
     /// Print one JSON object for each query
     #[arg(long)]
     json: bool,
+}
+
+/// The options of a file of queries.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(next_help_heading = "Queries of a file")]
+struct OfFile {
+    /// The name of the run, in its last column
+    #[arg(long, value_name = "NAME", default_value = "tokapi")]
+    tag: String,
+
+    /// Obey + and - in a file of queries too; otherwise they are text there
+    #[arg(long)]
+    operators: bool,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -194,13 +188,13 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
         threads,
     };
     search.options.bm25.check()?;
-    if args.text && !index.keep().text {
+    if args.shown.text && !index.keep().text {
         return Err(Error::Usage(format!(
             "{} keeps no texts: drop --text, or build an index with --store",
             args.index.display()
         )));
     }
-    if args.queries.is_none() && (args.run.is_some() || args.operators) {
+    if args.queries.is_none() && (args.run.is_some() || args.of_file.operators) {
         return Err(Error::Usage(
             "--run and --operators need a file of queries: add --queries FILE".into(),
         ));
@@ -238,7 +232,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn parse(&self, text: &str) -> Query {
         let analyzer = self.index.analyzer();
-        let operators = self.args.queries.is_none() || self.args.operators;
+        let operators = self.args.queries.is_none() || self.args.of_file.operators;
         let query = match (self.args.mode, operators) {
             (Mode::Or, true) => Query::parse(text, analyzer, Occur::Should),
             (Mode::And, true) => Query::parse(text, analyzer, Occur::Must),

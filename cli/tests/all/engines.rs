@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use crate::folder::one_line;
+
 fn tokapi(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tokapi"))
         .args(arguments)
@@ -24,46 +26,53 @@ fn weigh(arguments: &[&str]) -> Output {
     tokapi(&all)
 }
 
-/// The one line that an error is.
-fn error(output: &Output, status: i32) -> String {
-    let text = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{text}");
-    assert_eq!(text.lines().count(), 1, "{text}");
-    text
+/// Checks that a run is an error because no GPU can be used.
+fn lacks_a_gpu(run: &Output) {
+    one_line(run, 1, &[]);
+    let error = String::from_utf8_lossy(&run.stderr);
+    let (without, no_device) = (error.contains("--features cuda"), error.contains("no GPU"));
+    assert!(without || no_device, "{error}");
+}
+
+/// The two outputs of a run, which must succeed.
+fn outputs(run: Output) -> (String, String) {
+    assert!(run.status.success(), "{run:?}");
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(run.stdout), text(run.stderr))
 }
 
 #[test]
 fn the_gpu_is_an_error_that_says_why() {
-    let text = error(&weigh(&["--engine", "gpu"]), 1);
-    let (without, no_device) = (text.contains("--features cuda"), text.contains("no GPU"));
-    assert!(without || no_device, "{text}");
+    lacks_a_gpu(&weigh(&["--engine", "gpu"]));
 }
 
 #[test]
 fn auto_takes_the_cpu() {
-    let done = weigh(&["-v"]);
-    assert!(done.status.success());
-    let text = String::from_utf8(done.stderr).unwrap();
-    assert!(text.contains("engine cpu"), "{text}");
+    let (_, log) = outputs(weigh(&["-v"]));
+    assert!(log.contains("engine cpu"), "{log}");
 }
 
 #[test]
 fn options_of_ppd_go_with_ppd() {
-    let text = error(&weigh(&["--unknown", "one"]), 2);
-    assert!(text.contains("--unknown one needs --method ppd"));
-    let text = error(&weigh(&["--dictionary", "x.dictionary"]), 2);
-    assert!(text.contains("--dictionary needs --method ppd"));
-    let text = error(&weigh(&["--method", "ppd"]), 2);
-    assert!(text.contains("needs --dictionary"));
-    let text = error(&weigh(&["--method", "pp", "--engine", "cpu"]), 2);
-    assert!(text.contains("add --engine gpu"));
+    for (arguments, said) in [
+        (
+            &["--unknown", "one"][..],
+            "--unknown one needs --method ppd",
+        ),
+        (
+            &["--dictionary", "x.dictionary"],
+            "--dictionary needs --method ppd",
+        ),
+        (&["--method", "ppd"], "needs --dictionary"),
+        (&["--method", "pp", "--engine", "cpu"], "add --engine gpu"),
+    ] {
+        one_line(&weigh(arguments), 2, &[said]);
+    }
 }
 
 #[test]
 fn devices_says_why_there_is_none() {
-    let done = tokapi(&["devices"]);
-    assert!(done.status.success());
-    let text = String::from_utf8(done.stdout).unwrap();
+    let (text, _) = outputs(tokapi(&["devices"]));
     assert!(text.starts_with("no GPU: "), "{text}");
     let done = tokapi(&["devices", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -75,11 +84,7 @@ fn devices_says_why_there_is_none() {
 fn search_by_a_gpu_is_an_error_that_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let index = folder.path().join("index").display().to_string();
-    assert!(
-        tokapi(&["index", &cranfield(), "-o", &index])
-            .status
-            .success()
-    );
+    outputs(tokapi(&["index", &cranfield(), "-o", &index]));
     let queries = cranfield().replace("docs.jsonl.zst", "queries.tsv");
     let run = folder.path().join("a.run").display().to_string();
     for ask in [
@@ -87,17 +92,12 @@ fn search_by_a_gpu_is_an_error_that_says_why() {
         &["--queries", &queries, "--run", &run],
         &[],
     ] {
-        let text = error(
-            &tokapi(&[&["search", &index, "--engine", "gpu"], ask].concat()),
-            1,
-        );
-        let (without, no_device) = (text.contains("--features cuda"), text.contains("no GPU"));
-        assert!(without || no_device, "{text}");
+        let search = ["search", &index, "--engine", "gpu"];
+        lacks_a_gpu(&tokapi(&[&search, ask].concat()));
     }
     assert!(!folder.path().join("a.run").exists());
     let count = ["search", &index, "wing", "--count", "--engine", "gpu"];
-    let text = error(&tokapi(&count), 2);
-    assert!(text.contains("use --engine cpu"), "{text}");
+    one_line(&tokapi(&count), 2, &["use --engine cpu"]);
 }
 
 #[test]
@@ -105,11 +105,7 @@ fn search_takes_the_cpu_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let index = path("index");
-    assert!(
-        tokapi(&["index", &cranfield(), "-o", &index])
-            .status
-            .success()
-    );
+    outputs(tokapi(&["index", &cranfield(), "-o", &index]));
     // More than are answered at a time.
     let queries = path("queries.tsv");
     let lines: Vec<String> = (0..20_000)
@@ -127,14 +123,9 @@ fn search_takes_the_cpu_by_itself() {
         "-v",
         "--run",
     ];
-    let done = tokapi(&[&ask[..], &[&auto]].concat());
-    let text = String::from_utf8(done.stderr).unwrap();
-    assert!(
-        done.status.success() && text.contains("engine cpu"),
-        "{text}"
-    );
-    let done = tokapi(&[&ask[..], &[&cpu, "--engine", "cpu"]].concat());
-    assert!(done.status.success());
+    let (_, log) = outputs(tokapi(&[&ask[..], &[&auto]].concat()));
+    assert!(log.contains("engine cpu"), "{log}");
+    outputs(tokapi(&[&ask[..], &[&cpu, "--engine", "cpu"]].concat()));
     let run = std::fs::read_to_string(auto).unwrap();
     assert_eq!(run, std::fs::read_to_string(cpu).unwrap());
     let mut of: Vec<&str> = run

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::folder::{Folder, one_line};
+use crate::folder::{Folder, json, one_line};
 use serde_json::Value;
 
 /// What a run prints, which must succeed.
@@ -12,15 +12,19 @@ fn printed(folder: &Folder, args: &[&str]) -> Vec<u8> {
     run.stdout
 }
 
-fn json(folder: &Folder, args: &[&str]) -> Value {
-    serde_json::from_slice(&printed(folder, args)).unwrap()
-}
-
 fn indexed() -> Folder {
     let folder = Folder::new();
     let text = "a\tthe red fox and the red hen\nb\tthe blue hen\nc\ta red-blue door\nd\t\n";
     folder.put("docs.tsv", text);
     printed(&folder, &["index", "docs.tsv", "-o", "index", "--json"]);
+    folder
+}
+
+/// The same, with the index as a CIFF file.
+fn exported() -> Folder {
+    let folder = indexed();
+    let export = ["export", "index", "--to", "ciff", "-o", "a.ciff"];
+    printed(&folder, &export);
     folder
 }
 
@@ -52,11 +56,7 @@ fn an_index_goes_through_ciff() {
 
 #[test]
 fn the_analyzer_of_queries_is_kept() {
-    let folder = indexed();
-    printed(
-        &folder,
-        &["export", "index", "--to", "ciff", "-o", "a.ciff"],
-    );
+    let folder = exported();
     let stemmed = ["index", "a.ciff", "-o", "stemmed", "--stemmer", "english"];
     printed(&folder, &stemmed);
     let count = |index: &str| printed(&folder, &["search", index, "doors", "--count"]);
@@ -90,11 +90,7 @@ fn bm25s_gets_its_files() {
 
 #[test]
 fn mistakes_are_told_in_one_line() {
-    let folder = indexed();
-    printed(
-        &folder,
-        &["export", "index", "--to", "ciff", "-o", "a.ciff"],
-    );
+    let folder = exported();
     let refused = |args: &[&str], status: i32, parts: &[&str]| {
         one_line(&folder.run(args), status, parts);
         assert_eq!(folder.written(), [""; 0]);

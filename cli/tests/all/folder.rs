@@ -72,6 +72,11 @@ impl Folder {
         assert_eq!(self.written(), [""; 0]);
         (serde_json::from_slice(&run.stdout).unwrap(), output)
     }
+
+    /// The documents weighed of an input, and those skipped because they cannot be read.
+    pub fn skips(&self, name: &str) -> (u64, u64) {
+        counts(&self.weighs(&[name, "--on-error", "skip"]).0)
+    }
 }
 
 /// What a run prints, which must succeed.

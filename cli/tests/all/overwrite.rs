@@ -22,6 +22,14 @@ fn documents(folder: &Folder, name: &str, word: &str, count: usize) {
     folder.put(name, lines.collect::<String>());
 }
 
+fn two_collections(collections: [(&str, &str, usize); 2]) -> Folder {
+    let folder = Folder::new();
+    for (name, word, count) in collections {
+        documents(&folder, name, word, count);
+    }
+    folder
+}
+
 fn found(index: &Index, word: &str) -> usize {
     let options = SearchOptions::default().k(1_000_000);
     let hits = index.search(&Query::any([word]), &options).unwrap();
@@ -30,9 +38,7 @@ fn found(index: &Index, word: &str) -> usize {
 
 #[test]
 fn an_index_is_replaced_and_those_who_have_it_open_go_on() {
-    let folder = Folder::new();
-    documents(&folder, "old.tsv", "old", 500);
-    documents(&folder, "new.tsv", "new", 700);
+    let folder = two_collections([("old.tsv", "old", 500), ("new.tsv", "new", 700)]);
     ok(&folder, "index old.tsv -o index --store");
     ok(&folder, "index new.tsv -o index --append");
     let before = Index::open(folder.path("index")).unwrap();
@@ -123,9 +129,7 @@ fn what_is_not_an_index_is_not_overwritten() {
 
 #[test]
 fn killed_at_any_moment_there_is_the_old_index_or_the_new_one() {
-    let folder = Folder::new();
-    documents(&folder, "a.tsv", "even", 3000);
-    documents(&folder, "b.tsv", "odd", 4000);
+    let folder = two_collections([("a.tsv", "even", 3000), ("b.tsv", "odd", 4000)]);
     ok(&folder, "index a.tsv -o index");
     let (mut kept, mut there) = (0, (3000, 0));
     let mut killer = Killer {

@@ -1,13 +1,6 @@
 //! Documents in another order, from the command line.
 
-use crate::folder::{Folder, one_line};
-use serde_json::Value;
-
-fn json(folder: &Folder, args: &[&str]) -> Value {
-    let run = folder.run(args);
-    assert!(run.status.success(), "{run:?}");
-    serde_json::from_slice(&run.stdout).unwrap()
-}
+use crate::folder::{Folder, json, one_line, printed};
 
 /// The ids of the documents with a word, which all have the same score.
 fn ids(folder: &Folder, index: &str) -> Vec<String> {
@@ -24,8 +17,7 @@ fn equal_scores_come_in_the_order() {
     folder.put("b.tsv", "aa\tsweet apple\n");
     let index = |name, more: &[&str]| {
         let args = ["index", "a.tsv", "-o", name, "--store"];
-        let run = folder.run(&[&args[..], more].concat());
-        assert!(run.status.success(), "{run:?}");
+        printed(&folder, &[&args[..], more].concat());
         assert_eq!(
             folder.names(&format!("{name}/part-1")),
             ["ids", "lengths", "lists", "postings", "records", "terms"]
@@ -47,21 +39,19 @@ fn equal_scores_come_in_the_order() {
     let merged = json(&folder, &[&args[..], &["--json"]].concat());
     assert_eq!(merged["parts"], 1);
     assert_eq!(ids(&folder, "by-id"), ["a", "aa", "b", "c"]);
-    let check = folder.run(&["check", "by-id"]);
-    assert!(check.status.success(), "{check:?}");
+    printed(&folder, &["check", "by-id"]);
 }
 
 #[test]
 fn what_cannot_be_reordered_is_told() {
     let folder = Folder::new();
     folder.put("a.tsv", "a\tred apple\n");
-    let run = folder.run(&["index", "a.tsv", "-o", "index"]);
-    assert!(run.status.success(), "{run:?}");
+    printed(&folder, &["index", "a.tsv", "-o", "index"]);
     let append = ["index", "a.tsv", "-o", "index", "--append"];
     let run = folder.run(&[&append[..], &["--reorder", "id"]].concat());
     assert_eq!(run.status.code(), Some(2));
-    let run = folder.run(&["export", "index", "--to", "ciff", "-o", "index.ciff"]);
-    assert!(run.status.success(), "{run:?}");
+    let export = ["export", "index", "--to", "ciff", "-o", "index.ciff"];
+    printed(&folder, &export);
     let import = ["index", "index.ciff", "-o", "other", "--reorder", "graph"];
     one_line(&folder.run(&import), 2, &["tokapi merge --reorder"]);
     assert!(!folder.path("other").exists());

@@ -2,7 +2,7 @@
 
 use std::sync::RwLock;
 
-use crate::owned::{Owned, check};
+use crate::owned::Owned;
 use crate::{Build, Formula, Result, boundary};
 
 /// Lists on the device, weighed by a formula. [`Lane`](crate::Lane)s answer queries from them.
@@ -47,10 +47,8 @@ impl ListsBuilder {
         );
         let options = boundary::ListsOptions { device, postings };
         let api = build.api();
-        let raw = Owned::make(build, api.drop_lists, |raw, error| {
-            // SAFETY: the options are read during the call only.
-            unsafe { (api.lists)(&raw const options, raw, error) }
-        })?;
+        // SAFETY: the options hold no pointers.
+        let raw = unsafe { Owned::by_options(build, api.drop_lists, api.lists, &options) }?;
         Ok(ListsBuilder {
             raw,
             lengths,
@@ -100,11 +98,8 @@ impl ListsBuilder {
             frequencies: self.frequencies.as_ptr(),
             count: self.documents.len() as u64,
         };
-        check(|error| {
-            let lists = self.raw.as_ptr();
-            // SAFETY: the postings are read during the call only.
-            unsafe { (self.raw.api().add_postings)(lists, &raw const postings, error) }
-        })?;
+        // SAFETY: the postings are read during the call only.
+        unsafe { self.raw.call(self.raw.api().add_postings, &postings) }?;
         self.documents.clear();
         self.frequencies.clear();
         Ok(())
@@ -138,11 +133,8 @@ impl ListsBuilder {
             large_frequencies: self.large_frequencies.as_ptr(),
             large_count: self.large_places.len() as u64,
         };
-        check(|error| {
-            let raw = self.raw.as_ptr();
-            // SAFETY: the descriptions are read during the call only; documents have been checked.
-            unsafe { (self.raw.api().finish_lists)(raw, &raw const lists, error) }
-        })?;
+        // SAFETY: the descriptions are read during the call only; documents have been checked.
+        unsafe { self.raw.call(self.raw.api().finish_lists, &lists) }?;
         Ok(DeviceLists {
             raw: self.raw,
             counts,
@@ -184,11 +176,8 @@ impl DeviceLists {
             .weights
             .write()
             .unwrap_or_else(|error| error.into_inner());
-        check(|error| {
-            let lists = self.raw.as_ptr();
-            // SAFETY: the formula is read during the call only, and the lock excludes other users
-            // of the weights.
-            unsafe { (self.raw.api().weigh_lists)(lists, &raw const raw, error) }
-        })
+        // SAFETY: the formula is read during the call only, and the lock excludes other users of the
+        // weights.
+        unsafe { self.raw.call(self.raw.api().weigh_lists, &raw) }
     }
 }

@@ -101,10 +101,8 @@ impl Mapper {
             fail_after: options.fail_after.map_or(0, |calls| calls + 1),
         };
         let api = build.api();
-        let raw = Owned::make(build, api.drop_mapper, |raw, error| {
-            // SAFETY: the options are read during the call only.
-            unsafe { (api.mapper)(&raw const raw_options, raw, error) }
-        })?;
+        // SAFETY: the options hold no pointers.
+        let raw = unsafe { Owned::by_options(build, api.drop_mapper, api.mapper, &raw_options) }?;
         Ok(Mapper {
             raw,
             sort: options.sort,

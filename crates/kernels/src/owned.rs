@@ -57,6 +57,35 @@ impl<T> Owned<T> {
         Ok(Owned { build, raw, drop })
     }
 
+    /// Makes an object by `make` of `build`; `drop` is the function that drops it.
+    ///
+    /// # Safety
+    /// All that the options point to can be read during the call.
+    pub unsafe fn by_options<O>(
+        build: Build,
+        drop: unsafe extern "C" fn(*mut T),
+        make: unsafe extern "C" fn(*const O, *mut *mut T, *mut ErrorText) -> i32,
+        options: &O,
+    ) -> Result<Self> {
+        // SAFETY: `made` gives places for the object and the error; the caller vouches for the options.
+        Self::make(build, drop, |raw, error| unsafe {
+            make(options, raw, error)
+        })
+    }
+
+    /// Calls a function of the build on the object.
+    ///
+    /// # Safety
+    /// All that `input` points to can be used during the call as the function uses it.
+    pub unsafe fn call<I>(
+        &self,
+        function: unsafe extern "C" fn(*mut T, *const I, *mut ErrorText) -> i32,
+        input: &I,
+    ) -> Result<()> {
+        // SAFETY: the object lives, `check` gives a place for the error; the caller vouches for the input.
+        check(|error| unsafe { function(self.as_ptr(), input, error) })
+    }
+
     /// The functions of the build.
     pub fn api(&self) -> &'static Api {
         self.build.api()

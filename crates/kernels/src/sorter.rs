@@ -1,6 +1,6 @@
 //! Sorting on one device: records in host memory, in place.
 
-use crate::owned::{Owned, check};
+use crate::owned::Owned;
 use crate::{Build, Pinned, Record, Result, SortTimes, boundary};
 
 /// The sort algorithm; all give the same order.
@@ -69,10 +69,8 @@ impl Sorter {
             fail_after: options.fail_after.map_or(0, |calls| calls + 1),
         };
         let api = build.api();
-        let raw = Owned::make(build, api.drop_sorter, |raw, error| {
-            // SAFETY: the options are read during the call only.
-            unsafe { (api.sorter)(&raw const raw_options, raw, error) }
-        })?;
+        // SAFETY: the options hold no pointers.
+        let raw = unsafe { Owned::by_options(build, api.drop_sorter, api.sorter, &raw_options) }?;
         Ok(Sorter { raw })
     }
 
@@ -117,11 +115,9 @@ impl Sorter {
             records: records.as_mut_ptr().cast(),
             count: records.len() as u64,
         };
-        check(|error| {
-            // SAFETY: the records are borrowed mutably for the duration of the call; no copy runs
-            // after it.
-            unsafe { (self.raw.api().sort)(self.raw.as_ptr(), &raw const sorting, error) }
-        })
+        // SAFETY: the records are borrowed mutably for the duration of the call; no copy runs after
+        // it.
+        unsafe { self.raw.call(self.raw.api().sort, &sorting) }
     }
 
     /// Maximum number of records that fit in device memory: the memory free when the sorter was

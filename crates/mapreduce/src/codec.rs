@@ -4,6 +4,7 @@ use postcard::ser_flavors::Flavor;
 use serde::{Deserialize, Serialize};
 
 use tokapi_storage::error::{Error, Result};
+use tokapi_storage::mix::fold;
 
 /// Adds `value` to `bytes`.
 #[inline]
@@ -212,12 +213,6 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
         });
         u128::from(state) | (bytes.len() as u128) << 64
     }))
-}
-
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]

@@ -96,7 +96,6 @@ impl KeyType {
     /// # Panics
     /// For a type of 64 bits.
     pub fn order32(self, keys: &mut [u32]) {
-        assert_eq!(self.word_bytes(), 4, "keys of 32 bits");
         self.flip(keys, 1 << 31, |key| ((key as i32) >> 31) as u32);
     }
 
@@ -105,7 +104,6 @@ impl KeyType {
     /// # Panics
     /// For a type of 64 bits.
     pub fn restore32(self, words: &mut [u32]) {
-        assert_eq!(self.word_bytes(), 4, "keys of 32 bits");
         self.flip(words, 1 << 31, |word| !((word as i32) >> 31) as u32);
     }
 
@@ -114,7 +112,6 @@ impl KeyType {
     /// # Panics
     /// For a type of 32 bits.
     pub fn order64(self, keys: &mut [u64]) {
-        assert_eq!(self.word_bytes(), 8, "keys of 64 bits");
         self.flip(keys, 1 << 63, |key| ((key as i64) >> 63) as u64);
     }
 
@@ -123,7 +120,6 @@ impl KeyType {
     /// # Panics
     /// For a type of 32 bits.
     pub fn restore64(self, words: &mut [u64]) {
-        assert_eq!(self.word_bytes(), 8, "keys of 64 bits");
         self.flip(words, 1 << 63, |word| !((word as i64) >> 63) as u64);
     }
 
@@ -133,6 +129,8 @@ impl KeyType {
     where
         W: Copy + BitXorAssign + BitOr<Output = W>,
     {
+        let bytes = size_of::<W>();
+        assert_eq!(self.word_bytes(), bytes, "keys of {} bits", 8 * bytes);
         // One loop each, without branches, so that many words are converted at once.
         match self.kind() {
             Kind::Unsigned => {}

@@ -1,5 +1,8 @@
 //! Every engine gives the result of the reference; words have the order of their keys.
 
+use std::cmp::Ordering;
+use std::fmt::Debug;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -61,22 +64,15 @@ fn compare(what: &str, engine: &mut dyn Sort, keys: &[u64]) {
         (keys32, keys64, pairs32.clone(), pairs64.clone())
     });
     let count = keys.len();
-    assert!(
-        results[0].0 == results[1].0,
-        "{what}, {count} keys of 32 bits"
-    );
-    assert!(
-        results[0].1 == results[1].1,
-        "{what}, {count} keys of 64 bits"
-    );
-    assert!(
-        results[0].2 == results[1].2,
-        "{what}, {count} pairs of 32 bits"
-    );
-    assert!(
-        results[0].3 == results[1].3,
-        "{what}, {count} pairs of 64 bits"
-    );
+    let [found, expected] = results;
+    for (same, of) in [
+        (found.0 == expected.0, "keys of 32 bits"),
+        (found.1 == expected.1, "keys of 64 bits"),
+        (found.2 == expected.2, "pairs of 32 bits"),
+        (found.3 == expected.3, "pairs of 64 bits"),
+    ] {
+        assert!(same, "{what}, {count} {of}");
+    }
 }
 
 #[test]
@@ -145,6 +141,20 @@ fn floats_are_in_total_order() {
     assert!(words.is_sorted_by(|a, b| a < b), "{words:x?}");
 }
 
+/// Checks that two keys become words in the expected order, and that these become the keys again.
+fn turn_back<W: Copy + Ord + Debug>(
+    keys: [W; 2],
+    expected: Ordering,
+    order: impl Fn(&mut [W]),
+    restore: impl Fn(&mut [W]),
+) {
+    let mut words = keys;
+    order(&mut words);
+    assert_eq!(words[0].cmp(&words[1]), expected);
+    restore(&mut words);
+    assert_eq!(words, keys);
+}
+
 proptest! {
     #[test]
     fn sorts_anything(keys in prop::collection::vec(any::<u64>(), 0..600), shift in 0u32..64) {
@@ -154,30 +164,19 @@ proptest! {
 
     #[test]
     fn words_are_ordered_as_keys_are_and_turn_back(a in any::<[u64; 2]>()) {
-        let halves = a.map(high_half);
-        for key_type in [KeyType::U32, KeyType::I32, KeyType::F32] {
-            let mut words = halves;
-            key_type.order32(&mut words);
-            let expected = match key_type {
-                KeyType::U32 => halves[0].cmp(&halves[1]),
-                KeyType::I32 => halves[0].cast_signed().cmp(&halves[1].cast_signed()),
-                _ => f32::from_bits(halves[0]).total_cmp(&f32::from_bits(halves[1])),
-            };
-            prop_assert_eq!(words[0].cmp(&words[1]), expected);
-            key_type.restore32(&mut words);
-            prop_assert_eq!(words, halves);
-        }
-        for key_type in [KeyType::U64, KeyType::I64, KeyType::F64] {
-            let mut words = a;
-            key_type.order64(&mut words);
-            let expected = match key_type {
-                KeyType::U64 => a[0].cmp(&a[1]),
-                KeyType::I64 => a[0].cast_signed().cmp(&a[1].cast_signed()),
-                _ => f64::from_bits(a[0]).total_cmp(&f64::from_bits(a[1])),
-            };
-            prop_assert_eq!(words[0].cmp(&words[1]), expected);
-            key_type.restore64(&mut words);
-            prop_assert_eq!(words, a);
-        }
+        let [x, y] = a.map(high_half);
+        let narrow = |of: KeyType, expected| {
+            turn_back([x, y], expected, |keys| of.order32(keys), |words| of.restore32(words))
+        };
+        narrow(KeyType::U32, x.cmp(&y));
+        narrow(KeyType::I32, x.cast_signed().cmp(&y.cast_signed()));
+        narrow(KeyType::F32, f32::from_bits(x).total_cmp(&f32::from_bits(y)));
+        let [x, y] = a;
+        let wide = |of: KeyType, expected| {
+            turn_back([x, y], expected, |keys| of.order64(keys), |words| of.restore64(words))
+        };
+        wide(KeyType::U64, x.cmp(&y));
+        wide(KeyType::I64, x.cast_signed().cmp(&y.cast_signed()));
+        wide(KeyType::F64, f64::from_bits(x).total_cmp(&f64::from_bits(y)));
     }
 }

@@ -24,75 +24,52 @@ pub struct Lines<'a> {
     pub path: &'a Path,
 }
 
+/// Defines the readers of keys and pairs of one width, by the parser of each type.
+macro_rules! readers {
+    (
+        $keys:ident, $pairs:ident: $word:ty, $payload:ident, not $other:literal,
+        $($key_type:ident: $key:ident),* $(,)?
+    ) => {
+        /// Appends the key bits of every line of `text`. `first_line` is the number of its first line in the file.
+        ///
+        /// # Errors
+        #[doc = concat!("A line is not one number of the type; the type has ", $other, " bits.")]
+        pub fn $keys(&self, text: &[u8], first_line: u64, keys: &mut Vec<$word>) -> Result<()> {
+            match self.key_type {
+                $(KeyType::$key_type => self.keys(text, first_line, keys, $key),)*
+                _ => Err(self.other_width()),
+            }
+        }
+
+        /// Appends the bits of the key and the payload of every line of `text`.
+        ///
+        /// # Errors
+        #[doc = concat!("A line is not a key, a tab and a payload; the type has ", $other, " bits.")]
+        pub fn $pairs(
+            &self,
+            text: &[u8],
+            first_line: u64,
+            keys: &mut Vec<$word>,
+            payloads: &mut Vec<$word>,
+        ) -> Result<()> {
+            let columns = (keys, payloads);
+            match self.key_type {
+                $(KeyType::$key_type => self.pairs(text, first_line, columns, $key, $payload),)*
+                _ => Err(self.other_width()),
+            }
+        }
+    };
+}
+
 impl Lines<'_> {
-    /// Appends the key bits of every line of `text`. `first_line` is the number of its first line in the file.
-    ///
-    /// # Errors
-    /// A line is not one number of the type; the type has 64 bits.
-    pub fn keys32(&self, text: &[u8], first_line: u64, keys: &mut Vec<u32>) -> Result<()> {
-        match self.key_type {
-            KeyType::U8 => self.keys(text, first_line, keys, unsigned8),
-            KeyType::U16 => self.keys(text, first_line, keys, unsigned16),
-            KeyType::U32 => self.keys(text, first_line, keys, unsigned32),
-            KeyType::I32 => self.keys(text, first_line, keys, signed32),
-            KeyType::F32 => self.keys(text, first_line, keys, float32),
-            _ => Err(self.other_width()),
-        }
+    readers! {
+        keys32, pairs32: u32, unsigned32, not "64",
+        U8: unsigned8, U16: unsigned16, U32: unsigned32, I32: signed32, F32: float32,
     }
 
-    /// As [`keys32`](Self::keys32), for keys of 64 bits.
-    ///
-    /// # Errors
-    /// A line is not one number of the type; the type has 32 bits.
-    pub fn keys64(&self, text: &[u8], first_line: u64, keys: &mut Vec<u64>) -> Result<()> {
-        match self.key_type {
-            KeyType::U64 => self.keys(text, first_line, keys, unsigned64),
-            KeyType::I64 => self.keys(text, first_line, keys, signed64),
-            KeyType::F64 => self.keys(text, first_line, keys, float64),
-            _ => Err(self.other_width()),
-        }
-    }
-
-    /// Appends the bits of the key and the payload of every line of `text`.
-    ///
-    /// # Errors
-    /// A line is not a key, a tab and a payload; the type has 64 bits.
-    pub fn pairs32(
-        &self,
-        text: &[u8],
-        first_line: u64,
-        keys: &mut Vec<u32>,
-        payloads: &mut Vec<u32>,
-    ) -> Result<()> {
-        let columns = (keys, payloads);
-        match self.key_type {
-            KeyType::U8 => self.pairs(text, first_line, columns, unsigned8, unsigned8),
-            KeyType::U16 => self.pairs(text, first_line, columns, unsigned16, unsigned16),
-            KeyType::U32 => self.pairs(text, first_line, columns, unsigned32, unsigned32),
-            KeyType::I32 => self.pairs(text, first_line, columns, signed32, unsigned32),
-            KeyType::F32 => self.pairs(text, first_line, columns, float32, unsigned32),
-            _ => Err(self.other_width()),
-        }
-    }
-
-    /// As [`pairs32`](Self::pairs32), for keys and payloads of 64 bits.
-    ///
-    /// # Errors
-    /// A line is not a key, a tab and a payload; the type has 32 bits.
-    pub fn pairs64(
-        &self,
-        text: &[u8],
-        first_line: u64,
-        keys: &mut Vec<u64>,
-        payloads: &mut Vec<u64>,
-    ) -> Result<()> {
-        let columns = (keys, payloads);
-        match self.key_type {
-            KeyType::U64 => self.pairs(text, first_line, columns, unsigned64, unsigned64),
-            KeyType::I64 => self.pairs(text, first_line, columns, signed64, unsigned64),
-            KeyType::F64 => self.pairs(text, first_line, columns, float64, unsigned64),
-            _ => Err(self.other_width()),
-        }
+    readers! {
+        keys64, pairs64: u64, unsigned64, not "32",
+        U64: unsigned64, I64: signed64, F64: float64,
     }
 
     #[inline(always)]

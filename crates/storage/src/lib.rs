@@ -9,6 +9,7 @@ pub mod error;
 #[doc(hidden)]
 pub mod guard;
 pub mod memory;
+pub mod mix;
 pub mod paths;
 pub mod pipeline;
 pub mod prefetch;

@@ -6,6 +6,7 @@ pub mod formula;
 pub mod gpu;
 pub mod invert;
 pub mod lexicon;
+mod limit;
 pub mod output;
 pub mod postings;
 

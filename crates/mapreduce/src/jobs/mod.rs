@@ -4,6 +4,7 @@ mod average_length;
 mod between;
 mod bm25;
 mod cooccurrence;
+mod counts;
 mod duplicates;
 mod frequencies;
 mod inverted_index;

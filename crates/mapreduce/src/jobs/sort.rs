@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::functors::push_line;
-use super::super::{
-    Combine, Emitter, Functors, Job, Line, Lines, MapFunction, Portable, Text, prefix,
-};
-use tokapi_storage::error::Result;
+use super::super::{Functors, Lines, MapFunction, Portable, Text};
+use super::counts::count_texts;
 
 /// Sorts lines by their bytes. The framework sorts. With [`Partitions::Ranges`], whose cuts are
 /// sampled from the sorted runs, partitions have about equal sizes, and their concatenation is
@@ -28,34 +26,10 @@ use tokapi_storage::error::Result;
 #[derive(Serialize, Deserialize)]
 pub struct SortLines;
 
-impl Job for SortLines {
-    type Input = Lines;
-    type Key<'a> = &'a str;
-    type Value = u64;
-    type Note = ();
-    type Output<'a> = &'a str;
-
-    fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
-        emit.pair(line.text, 1);
-    }
-
-    fn reduce(
-        &self,
-        line: &str,
-        counts: impl Iterator<Item = u64>,
-        write: &mut impl FnMut(&str),
-    ) -> Result<()> {
-        (0..counts.sum()).for_each(|_| write(line));
-        Ok(())
-    }
-
-    fn combiner(&self) -> Option<Combine<u64>> {
-        Some(|sum, count| *sum += count)
-    }
-
-    fn prefix(line: &&str) -> u64 {
-        prefix(line)
-    }
+count_texts! {
+    SortLines, Lines => <'a> &'a str,
+    |line, emit| emit.pair(line.text, 1),
+    |line, count, write| (0..count).for_each(|_| write(line))
 }
 
 impl Portable for SortLines {

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::super::functors::push_line;
 use super::super::{
-    Combine, Document, Documents, Emitter, Functors, Job, Line, Lines, MapFunction, Portable,
-    Records, Room, Text, prefix,
+    Document, Documents, Emitter, Functors, Job, Line, Lines, MapFunction, Portable, Records, Room,
+    Text, prefix,
 };
+use super::counts::count_texts;
 use super::frequencies::FrequencyTable;
 use super::table::{DocumentNotes, DocumentTable, term_runs};
 use super::tsv::{number, tab};
@@ -160,36 +161,10 @@ impl Text for DocumentFrequency<'_> {
 #[derive(Serialize, Deserialize)]
 pub struct DocumentFrequencies;
 
-impl Job for DocumentFrequencies {
-    type Input = Lines;
-    type Key<'a> = &'a str;
-    type Value = u64;
-    type Note = ();
-    type Output<'a> = DocumentFrequency<'a>;
-
-    fn map(&self, line: Line<'_>, emit: &mut Emitter<Self>) {
-        let term = line.text.split('\t').next().unwrap_or_default();
-        emit.pair(term, 1);
-    }
-
-    fn reduce(
-        &self,
-        term: &str,
-        dfs: impl Iterator<Item = u64>,
-        write: &mut impl FnMut(DocumentFrequency<'_>),
-    ) -> Result<()> {
-        let df = dfs.sum();
-        write(DocumentFrequency { term, df });
-        Ok(())
-    }
-
-    fn combiner(&self) -> Option<Combine<u64>> {
-        Some(|sum, df| *sum += df)
-    }
-
-    fn prefix(term: &&str) -> u64 {
-        prefix(term)
-    }
+count_texts! {
+    DocumentFrequencies, Lines => <'a> DocumentFrequency<'a>,
+    |line, emit| emit.pair(line.text.split('\t').next().unwrap_or_default(), 1),
+    |term, df, write| write(DocumentFrequency { term, df })
 }
 
 /// The global pass: lines `term<TAB>document<TAB>tf` of all lists, weighed.

@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::functors::push_document;
-use super::super::{
-    Combine, Document, Documents, Emitter, Functors, Job, MapFunction, Portable, prefix,
-};
-use tokapi_storage::error::Result;
+use super::super::{Documents, Functors, MapFunction, Portable};
+use super::counts::count_texts;
 
 /// Counts terms: the first of all jobs (Dean and Ghemawat, OSDI 2004).
 ///
@@ -30,34 +28,10 @@ use tokapi_storage::error::Result;
 #[derive(Serialize, Deserialize)]
 pub struct WordCount;
 
-impl Job for WordCount {
-    type Input = Documents;
-    type Key<'a> = &'a str;
-    type Value = u64;
-    type Note = ();
-    type Output<'a> = (&'a str, u64);
-
-    fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
-        emit.pairs(document.terms(), 1);
-    }
-
-    fn reduce(
-        &self,
-        term: &str,
-        counts: impl Iterator<Item = u64>,
-        write: &mut impl FnMut((&str, u64)),
-    ) -> Result<()> {
-        write((term, counts.sum()));
-        Ok(())
-    }
-
-    fn combiner(&self) -> Option<Combine<u64>> {
-        Some(|sum, count| *sum += count)
-    }
-
-    fn prefix(term: &&str) -> u64 {
-        prefix(term)
-    }
+count_texts! {
+    WordCount, Documents => <'a> (&'a str, u64),
+    |document, emit| emit.pairs(document.terms(), 1),
+    |term, count, write| write((term, count))
 }
 
 impl Portable for WordCount {

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::result::Result as StdResult;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -81,7 +82,7 @@ pub(super) fn document(
     object: &[u8],
     fields: &Fields<'_>,
     sink: &mut Sink<'_>,
-) -> std::result::Result<(), Problem> {
+) -> StdResult<(), Problem> {
     let mut deserializer = serde_json::Deserializer::from_slice(object);
     let found = fields
         .deserialize(&mut deserializer)
@@ -184,10 +185,7 @@ pub(super) struct Found<'de> {
 impl<'de> DeserializeSeed<'de> for &Fields<'_> {
     type Value = Found<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> std::result::Result<Found<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> StdResult<Found<'de>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
@@ -199,7 +197,7 @@ impl<'de> Visitor<'de> for &Fields<'_> {
         f.write_str("an object with a document's fields")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Found<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> StdResult<Found<'de>, A::Error> {
         let mut found = Found {
             ids: vec![None; self.ids.len()],
             texts: vec![None; self.texts.len()],
@@ -250,7 +248,7 @@ impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Any<V> {
     fn deserialize<D: Deserializer<'de>>(
         self,
         deserializer: D,
-    ) -> std::result::Result<Self::Value, D::Error> {
+    ) -> StdResult<Self::Value, D::Error> {
         deserializer.deserialize_any(self.0)
     }
 }
@@ -265,23 +263,23 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("a string, a list of strings or a number")
     }
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
+    fn visit_borrowed_str<E>(self, text: &'de str) -> StdResult<Self::Value, E> {
         Ok(Some(Text(Cow::Borrowed(text))))
     }
 
-    fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+    fn visit_str<E>(self, text: &str) -> StdResult<Self::Value, E> {
         Ok(Some(Text(Cow::Owned(text.to_owned()))))
     }
 
-    fn visit_i64<E>(self, number: i64) -> std::result::Result<Self::Value, E> {
+    fn visit_i64<E>(self, number: i64) -> StdResult<Self::Value, E> {
         Ok(Some(Text(Cow::Owned(number.to_string()))))
     }
 
-    fn visit_u64<E>(self, number: u64) -> std::result::Result<Self::Value, E> {
+    fn visit_u64<E>(self, number: u64) -> StdResult<Self::Value, E> {
         Ok(Some(Text(Cow::Owned(number.to_string()))))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> std::result::Result<Self::Value, E> {
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> StdResult<Self::Value, E> {
         if number.abs() >= 9.0e15 {
             // Two different numbers of this length may read the same.
             return Err(E::custom("a number of so many digits must be quoted"));
@@ -289,14 +287,11 @@ impl<'de> Visitor<'de> for TextVisitor {
         Ok(Some(Text(Cow::Owned(number.to_string()))))
     }
 
-    fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
+    fn visit_unit<E>(self) -> StdResult<Self::Value, E> {
         Ok(Some(Text(Cow::Borrowed(""))))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(
-        self,
-        mut seq: A,
-    ) -> std::result::Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> StdResult<Self::Value, A::Error> {
         let mut joined = String::new();
         while let Some(item) = seq.next_element_seed(Any(TextVisitor))? {
             if let Some(Text(text)) = item {
@@ -352,47 +347,44 @@ impl<'de> Visitor<'de> for ValueVisitor {
         f.write_str("strings, numbers or booleans in a field that is kept")
     }
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
+    fn visit_borrowed_str<E>(self, text: &'de str) -> StdResult<Self::Value, E> {
         Ok(Value::One((ValueType::Text, Cow::Borrowed(text))))
     }
 
-    fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
+    fn visit_str<E>(self, text: &str) -> StdResult<Self::Value, E> {
         Ok(Value::One((ValueType::Text, Cow::Owned(text.to_owned()))))
     }
 
-    fn visit_bool<E>(self, value: bool) -> std::result::Result<Self::Value, E> {
+    fn visit_bool<E>(self, value: bool) -> StdResult<Self::Value, E> {
         let name = if value { "true" } else { "false" };
         Ok(Value::One((ValueType::Boolean, Cow::Borrowed(name))))
     }
 
-    fn visit_i64<E>(self, number: i64) -> std::result::Result<Self::Value, E> {
+    fn visit_i64<E>(self, number: i64) -> StdResult<Self::Value, E> {
         Ok(Value::One((
             ValueType::Number,
             Cow::Owned(number.to_string()),
         )))
     }
 
-    fn visit_u64<E>(self, number: u64) -> std::result::Result<Self::Value, E> {
+    fn visit_u64<E>(self, number: u64) -> StdResult<Self::Value, E> {
         Ok(Value::One((
             ValueType::Number,
             Cow::Owned(number.to_string()),
         )))
     }
 
-    fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
+    fn visit_f64<E>(self, number: f64) -> StdResult<Self::Value, E> {
         // Negative zero is zero.
         let text = (number + 0.0).to_string();
         Ok(Value::One((ValueType::Number, Cow::Owned(text))))
     }
 
-    fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
+    fn visit_unit<E>(self) -> StdResult<Self::Value, E> {
         Ok(Value::Many(Vec::new()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(
-        self,
-        mut seq: A,
-    ) -> std::result::Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> StdResult<Self::Value, A::Error> {
         let mut values = Vec::new();
         while let Some(item) = seq.next_element_seed(Any(ValueVisitor))? {
             match item {

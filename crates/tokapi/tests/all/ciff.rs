@@ -63,6 +63,14 @@ fn import_file(file: &Path, path: &Path) -> Result<Index> {
     Index::open(path)
 }
 
+/// An index of the collection Cranfield.
+fn cranfield(folder: &Path) -> Index {
+    let path = folder.join("index");
+    let collection = real("cranfield", &Analyzer::from(Cut::Python));
+    Index::build(collection, &path).unwrap();
+    Index::open(path).unwrap()
+}
+
 fn export(index: &Index, folder: &Path) -> Ciff {
     let file = folder.join("exported.ciff");
     let exported = index.export_ciff(&file, &Progress::new()).unwrap();
@@ -77,14 +85,9 @@ fn export(index: &Index, folder: &Path) -> Ciff {
 #[test]
 fn what_is_written_is_the_collection() {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::from(Cut::Python);
-    let path = folder.path().join("index");
-    Index::build(real("cranfield", &analyzer), &path).unwrap();
-    let ciff = export(&Index::open(&path).unwrap(), folder.path());
-
-    let weights = real("cranfield", &analyzer)
-        .weigh(&Bm25::default())
-        .unwrap();
+    let ciff = export(&cranfield(folder.path()), folder.path());
+    let collection = real("cranfield", &Analyzer::from(Cut::Python));
+    let weights = collection.weigh(&Bm25::default()).unwrap();
     let mut rows = weights.iter();
     for list in &ciff.lists {
         assert_eq!(list.df, list.postings.len() as i64);
@@ -130,10 +133,7 @@ fn hits(index: &Index) -> Vec<(String, u32)> {
 #[test]
 fn an_index_comes_back_compressed_or_not() {
     let folder = tempfile::tempdir().unwrap();
-    let analyzer = Analyzer::from(Cut::Python);
-    let path = folder.path().join("index");
-    Index::build(real("cranfield", &analyzer), &path).unwrap();
-    let index = Index::open(&path).unwrap();
+    let index = cranfield(folder.path());
     let expected = hits(&index);
     assert_eq!(expected.len(), 30);
     for name in ["a.ciff", "a.ciff.gz", "a.ciff.zst"] {

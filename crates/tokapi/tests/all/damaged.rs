@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::random::Random;
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -58,24 +59,20 @@ const RECORDS: [Format; 7] = [
     Format::Terms,
 ];
 
-/// Bytes behind the header without which CSV is not read.
-fn with_header(format: Format, bytes: Vec<u8>) -> Vec<u8> {
-    match format {
-        Format::Csv => [b"id,text\n", &bytes[..]].concat(),
-        _ => bytes,
-    }
+/// A format and bytes in it, behind the header without which CSV is not read.
+fn records() -> impl Strategy<Value = (Format, Vec<u8>)> {
+    let format = prop::sample::select(RECORDS.to_vec());
+    (format, pieces()).prop_map(|(format, bytes)| match format {
+        Format::Csv => (format, [b"id,text\n", &bytes[..]].concat()),
+        _ => (format, bytes),
+    })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn the_size_of_chunks_changes_nothing(
-        bytes in pieces(),
-        format in prop::sample::select(RECORDS.to_vec()),
-        chunk_bytes in 1usize..64,
-    ) {
-        let bytes = with_header(format, bytes);
+    fn the_size_of_chunks_changes_nothing((format, bytes) in records(), chunk_bytes in 1usize..64) {
         let whole = read(Some(format), &bytes, 1 << 20);
         let parts = read(Some(format), &bytes, chunk_bytes);
         prop_assert_eq!(&whole.0, &parts.0);
@@ -83,12 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_is_read_as_memory_is(
-        bytes in pieces(),
-        format in prop::sample::select(RECORDS.to_vec()),
-        chunk_bytes in 1usize..64,
-    ) {
-        let bytes = with_header(format, bytes);
+    fn a_file_is_read_as_memory_is((format, bytes) in records(), chunk_bytes in 1usize..64) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bytes");
         std::fs::write(&path, &bytes).unwrap();
@@ -228,23 +220,17 @@ fn damaged_parquet_never_panics() {
         );
     }
     // A fixed sequence of places and values; two at a time, most in headers and footer.
-    let mut state = 1u64;
-    let mut random = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
+    let mut random = Random(1);
     let mut failures = 0;
     for round in 0..4000 {
         let mut damaged = whole.clone();
         for _ in 0..1 + round % 2 {
             let place = match round % 4 {
-                0 => random(whole.len()),
-                1 => random(100),
-                _ => whole.len() - 1 - random(400),
+                0 => random.below(whole.len()),
+                1 => random.below(100),
+                _ => whole.len() - 1 - random.below(400),
             };
-            damaged[place] = random(256) as u8;
+            damaged[place] = random.below(256) as u8;
         }
         let (texts, reasons) = read(Some(Format::Parquet), &damaged, 1 << 20);
         assert!(texts.len() <= 300, "{} documents", texts.len());

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::files::{data, unpacked};
+use tempfile::NamedTempFile;
 use tokapi::eval::{Evaluation, Judgments, Run};
 
 /// nDCG@10, P@10 and R@100 of the reference run; it has too few documents for the published AP.
@@ -32,25 +33,24 @@ fn reference_runs_have_the_published_measures() {
     }
 }
 
+/// A file with these bytes.
+fn file(bytes: impl AsRef<[u8]>) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    fs::write(&file, bytes).unwrap();
+    file
+}
+
 #[test]
 fn queries_without_results_count_only_where_all_do() {
-    let folder = tempfile::tempdir().unwrap();
-    let (run, qrels) = (folder.path().join("run"), folder.path().join("qrels"));
-    fs::write(&run, "1 Q0 a 1 2.5 x\n\n7 Q0 a 1 2.5 x\n").unwrap();
-    fs::write(&qrels, "1 0 a 1\n2 0 a 1\n").unwrap();
-    let (run, judgments) = (Run::read(&run).unwrap(), Judgments::read(&qrels).unwrap());
+    let run = Run::read(file("1 Q0 a 1 2.5 x\n\n7 Q0 a 1 2.5 x\n").path()).unwrap();
+    let judgments = Judgments::read(file("1 0 a 1\n2 0 a 1\n").path()).unwrap();
     let mean = |all| Evaluation::new(&run, &judgments, all).mean.ap;
     assert_eq!([mean(false), mean(true)], [1.0, 0.5]);
 }
 
 #[test]
 fn judgments_of_beir_are_those_of_trec() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("qrels");
-    let read = |text: &str| {
-        fs::write(&path, text).unwrap();
-        Judgments::read(&path)
-    };
+    let read = |text: &str| Judgments::read(file(text).path());
     let trec = read("1 0 a 2\n1 0 b 0\n2 0 a 1\n").unwrap();
     let columns = "1\ta\t2\n1\tb\t0\n2\ta\t1\n";
     assert_eq!(read(columns).unwrap(), trec);
@@ -69,12 +69,6 @@ fn judgments_of_beir_are_those_of_trec() {
 
 #[test]
 fn bad_lines_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("file");
-    let run_error = |text: &str| {
-        fs::write(&path, text).unwrap();
-        Run::read(&path).unwrap_err().to_string()
-    };
     for (text, said) in [
         (
             "1 Q0 a 1 2.5 x\n1 Q0 a 1 x\n",
@@ -86,12 +80,11 @@ fn bad_lines_are_named() {
             "line 2: query 1 has document a twice",
         ),
     ] {
-        let error = run_error(text);
+        let error = Run::read(file(text).path()).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
-    fs::write(&path, b"1 0 \xff 1\n").unwrap();
-    assert!(Judgments::read(&path).is_err());
-    fs::write(&path, "1 0 a much\n").unwrap();
-    let error = Judgments::read(&path).unwrap_err().to_string();
+    assert!(Judgments::read(file(b"1 0 \xff 1\n").path()).is_err());
+    let error = Judgments::read(file("1 0 a much\n").path());
+    let error = error.unwrap_err().to_string();
     assert!(error.contains("line 1: it is not `query 0"), "{error}");
 }

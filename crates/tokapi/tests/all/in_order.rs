@@ -73,6 +73,18 @@ fn on_device(index: &Arc<Index>, options: &GpuIndexOptions, log: &[Query]) -> Ar
     Arc::new(Arc::new(on_device))
 }
 
+/// The index and `count` queries.
+fn with_queries(folder: &Path, count: usize) -> (Arc<Index>, Vec<Query>) {
+    (index(folder), queries(count))
+}
+
+/// The same, and a device with the lists of these.
+fn with_device(folder: &Path, count: usize) -> (Arc<Index>, Vec<Query>, Arc<dyn Accelerator>) {
+    let (index, queries) = with_queries(folder, count);
+    let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &queries);
+    (index, queries, gpu)
+}
+
 /// Asks `queries` in two lots, so that lanes are used again, and compares. Gives who answered, and what was lost.
 fn equals_the_index(
     index: &Arc<Index>,
@@ -102,6 +114,17 @@ fn equals_the_index(
     (shares, in_order.lost())
 }
 
+/// The same by the default options, with so many queries under way.
+fn shares(
+    index: &Arc<Index>,
+    accelerator: Option<Arc<dyn Accelerator>>,
+    queries: &[Query],
+    queue: usize,
+) -> (Shares, Option<String>) {
+    let (search, options) = (SearchOptions::default(), options(queue));
+    equals_the_index(index, accelerator, queries, &search, &options)
+}
+
 fn options(queue: usize) -> SchedulerOptions {
     SchedulerOptions::default()
         .threads(2)
@@ -113,21 +136,13 @@ fn options(queue: usize) -> SchedulerOptions {
 #[test]
 fn filters_and_phrases_are_left_to_the_cpu() {
     let folder = tempfile::tempdir().unwrap();
-    let index = index(folder.path());
-    let queries = queries(600);
-    let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &queries);
+    let (index, queries, gpu) = with_device(folder.path(), 600);
     let filters = queries.iter().filter(|query| !query.filters.is_empty());
     let phrases = queries.iter().filter(|query| !query.phrases.is_empty());
     let (filters, phrases) = (filters.count() as u64, phrases.count() as u64);
     assert!(filters > 0 && phrases > 0);
     for queue in [1, 7, 1000] {
-        let (shares, lost) = equals_the_index(
-            &index,
-            Some(Arc::clone(&gpu)),
-            &queries,
-            &SearchOptions::default(),
-            &options(queue),
-        );
+        let (shares, lost) = shares(&index, Some(Arc::clone(&gpu)), &queries, queue);
         let expected = Shares {
             gpu: queries.len() as u64 - filters - phrases,
             filters,
@@ -149,8 +164,7 @@ fn filters_and_phrases_are_left_to_the_cpu() {
 #[test]
 fn lists_that_do_not_fit_are_left_to_the_cpu() {
     let folder = tempfile::tempdir().unwrap();
-    let index = index(folder.path());
-    let queries = queries(300);
+    let (index, queries) = with_queries(folder.path(), 300);
     let whole = GpuIndex::fit_of(&index, &GpuIndexOptions::new(BUILD)).unwrap();
     for memory_bytes in [0, whole.bytes - 50_000] {
         let little = GpuIndexOptions {
@@ -158,13 +172,7 @@ fn lists_that_do_not_fit_are_left_to_the_cpu() {
             ..GpuIndexOptions::new(BUILD)
         };
         let gpu = on_device(&index, &little, &queries);
-        let (shares, lost) = equals_the_index(
-            &index,
-            Some(gpu),
-            &queries,
-            &SearchOptions::default(),
-            &options(50),
-        );
+        let (shares, lost) = shares(&index, Some(gpu), &queries, 50);
         assert!(shares.lists > 0 && lost.is_none(), "{shares:?}");
         // Queries of no terms need no list.
         assert_eq!(shares.gpu > 10, memory_bytes > 0, "{shares:?}");
@@ -174,40 +182,26 @@ fn lists_that_do_not_fit_are_left_to_the_cpu() {
 #[test]
 fn the_cpu_goes_on_without_a_device() {
     let folder = tempfile::tempdir().unwrap();
-    let index = index(folder.path());
-    let queries = queries(600);
+    let (index, queries) = with_queries(folder.path(), 600);
     for fail_after in [0, 2] {
         let failing = GpuIndexOptions {
             fail_after: Some(fail_after),
             ..GpuIndexOptions::new(BUILD)
         };
         let gpu = on_device(&index, &failing, &[]);
-        let (shares, lost) = equals_the_index(
-            &index,
-            Some(gpu),
-            &queries,
-            &SearchOptions::default(),
-            &options(20),
-        );
+        let (shares, lost) = shares(&index, Some(gpu), &queries, 20);
         assert!(shares.lost > 0, "{shares:?}");
         assert!(shares.gpu > 0 || fail_after == 0, "{shares:?}");
         assert!(lost.unwrap().contains("lost"));
     }
-    let (shares, lost) = equals_the_index(
-        &index,
-        None,
-        &queries,
-        &SearchOptions::default(),
-        &options(20),
-    );
+    let (shares, lost) = shares(&index, None, &queries, 20);
     assert_eq!((shares.gpu, lost), (0, None));
 }
 
 #[test]
 fn options_that_no_device_has() {
     let folder = tempfile::tempdir().unwrap();
-    let index = index(folder.path());
-    let queries = queries(60);
+    let (index, queries) = with_queries(folder.path(), 60);
     let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &[]);
     for (k, algorithm) in [
         (MOST_RANKED, Algorithm::Auto),
@@ -262,9 +256,7 @@ fn lists_are_brought_for_many_queries() {
 #[test]
 fn cancelled_queries_are_not_answered() {
     let folder = tempfile::tempdir().unwrap();
-    let index = index(folder.path());
-    let queries = queries(100);
-    let gpu = on_device(&index, &GpuIndexOptions::new(BUILD), &queries);
+    let (index, queries, gpu) = with_device(folder.path(), 100);
     for gpu in [None, Some(gpu)] {
         let (search, options) = (SearchOptions::default(), options(16));
         let mut in_order = InOrder::new(Arc::clone(&index), gpu, search, &options).unwrap();

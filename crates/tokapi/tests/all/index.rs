@@ -64,6 +64,16 @@ fn by_hand(weights: &tokapi::Weights, query: &Query) -> (Vec<(u64, f32)>, u64) {
     (scored, count)
 }
 
+/// The best `k` documents, which must be those that scoring everything finds.
+pub fn best(index: &Index, query: &Query, k: usize, bm25: Bm25) -> Vec<Hit> {
+    let options = SearchOptions::default().k(k).bm25(bm25);
+    let by = |algorithm| index.search(query, &options.clone().algorithm(algorithm));
+    let found = by(Algorithm::Auto).unwrap();
+    let exhaustive = by(Algorithm::Exhaustive).unwrap();
+    assert_eq!(found, exhaustive, "{query:?} {options:?}");
+    found
+}
+
 fn pairs(hits: &[Hit]) -> Vec<(u64, f32)> {
     hits.iter().map(|hit| (hit.document, hit.score)).collect()
 }
@@ -94,12 +104,8 @@ proptest! {
             matched.sort_unstable();
             prop_assert_eq!(index.documents(&query).unwrap(), matched, "{:?}", &query);
             let k = [0, 1, 3, 10, 100, 100_000][random.below(6)];
-            let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
-            let exhaustive = pairs(&index.search(&query, &options).unwrap());
-            prop_assert_eq!(&exhaustive, &expected[..k.min(expected.len())], "round {}: {:?}", round, &query);
-            let options = options.algorithm(Algorithm::Auto);
-            let found = pairs(&index.search(&query, &options).unwrap());
-            prop_assert_eq!(&found, &exhaustive, "round {}: {:?} {:?}", round, &query, bm25);
+            let found = pairs(&best(&index, &query, k, bm25));
+            prop_assert_eq!(&found, &expected[..k.min(expected.len())], "round {}: {:?} {:?}", round, &query, bm25);
             if let Some(&(document, score)) = found.first() {
                 prop_assert_eq!(index.explain(&query, &SearchOptions::default().bm25(bm25), document).unwrap().score, score);
                 prop_assert_eq!(index.id(document).unwrap(), format!("d{document}"));
@@ -127,11 +133,7 @@ proptest! {
             let query = query(&mut random, terms + 1);
             let bm25 = Bm25::default().formula(Formula::ALL[random.below(7)]);
             let k = [1, 3, 10, 100, 3000][random.below(5)];
-            let options = SearchOptions::default().k(k).bm25(bm25).algorithm(Algorithm::Exhaustive);
-            let exhaustive = index.search(&query, &options).unwrap();
-            let options = options.algorithm(Algorithm::Auto);
-            let found = index.search(&query, &options).unwrap();
-            prop_assert_eq!(&found, &exhaustive, "{:?} {:?}", &query, options);
+            best(&index, &query, k, bm25);
         }
     }
 }

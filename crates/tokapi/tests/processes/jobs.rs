@@ -11,6 +11,23 @@ use serde::{Deserialize, Serialize};
 use tokapi::mapreduce::{Emitter, Job, Line, Lines, Portable};
 use tokapi_mapreduce::{Item, Items, ListJob};
 
+/// Makes a job with outputs that borrow nothing portable, by its name.
+macro_rules! list_job {
+    ($job:ty, $name:literal, $output:ty) => {
+        impl Portable for $job {
+            const NAME: &'static str = $name;
+        }
+
+        impl ListJob for $job {
+            type Owned = $output;
+
+            fn own(output: $output) -> $output {
+                output
+            }
+        }
+    };
+}
+
 /// Counts lines; some lines do harm to it.
 #[derive(Serialize, Deserialize)]
 pub struct Count {
@@ -153,17 +170,7 @@ impl Job for Digits {
     }
 }
 
-impl Portable for Digits {
-    const NAME: &'static str = "digits";
-}
-
-impl ListJob for Digits {
-    type Owned = (u64, Vec<u64>);
-
-    fn own(output: (u64, Vec<u64>)) -> (u64, Vec<u64>) {
-        output
-    }
-}
+list_job!(Digits, "digits", (u64, Vec<u64>));
 
 /// A job that makes the runner sort slowly, and takes its values slowly.
 #[derive(Serialize, Deserialize)]
@@ -210,17 +217,7 @@ impl Job for Slow {
     }
 }
 
-impl Portable for Slow {
-    const NAME: &'static str = "slow";
-}
-
-impl ListJob for Slow {
-    type Owned = u64;
-
-    fn own(sum: u64) -> u64 {
-        sum
-    }
-}
+list_job!(Slow, "slow", u64);
 
 /// Half of all pairs have the key 0, and long values. Tells of every key the bytes of its values;
 /// of this one also what memory the process that reduced it has had by then.
@@ -260,14 +257,4 @@ fn peak_memory_bytes() -> u64 {
     kilobytes.unwrap_or(0) << 10
 }
 
-impl Portable for Skewed {
-    const NAME: &'static str = "skewed";
-}
-
-impl ListJob for Skewed {
-    type Owned = (u64, u64);
-
-    fn own(output: (u64, u64)) -> (u64, u64) {
-        output
-    }
-}
+list_job!(Skewed, "skewed", (u64, u64));

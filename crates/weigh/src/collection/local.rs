@@ -14,6 +14,7 @@ use super::options::BuildOptions;
 use super::run::EncodedRun;
 use crate::invert::Inverted;
 use crate::lexicon::PartTerms;
+use crate::limit;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::{StageTimes, Stages};
 use tokapi_storage::progress::Progress;
@@ -59,11 +60,7 @@ impl LocalChunk {
 /// Joins the documents of all chunks. Documents without an id get their number.
 pub(super) fn documents(chunks: &[LocalChunk], progress: &Progress) -> Result<Documents> {
     let count: usize = chunks.iter().map(|chunk| chunk.ids.len()).sum();
-    if u32::try_from(count).is_err() {
-        return Err(Error::Limit(
-            "the collection has 2^32 or more documents; split it".into(),
-        ));
-    }
+    limit::check(count, "documents; split it")?;
     let bytes = chunks.iter().map(|chunk| chunk.ids.byte_count()).sum();
     let mut documents = Documents {
         ids: Strings::with_capacity(count, bytes),

@@ -120,27 +120,15 @@ impl Layout {
 
     /// The layout from the counts in the header, if the file has the matching length.
     pub fn of_header(image: &[u64]) -> Option<Self> {
-        let &[
-            _,
-            _,
-            terms,
-            nodes,
-            labels,
-            tail_bytes,
-            shortcut_depth,
-            alphabet_size,
-            ..,
-        ] = image
-        else {
-            return None;
-        };
+        // The magic, and the version with the checksum, come first.
+        let counts: &[u64; 6] = image.get(2..)?.first_chunk()?;
         let header = Header {
-            terms,
-            nodes,
-            labels,
-            tail_bytes,
-            shortcut_depth,
-            alphabet_size,
+            terms: counts[0],
+            nodes: counts[1],
+            labels: counts[2],
+            tail_bytes: counts[3],
+            shortcut_depth: counts[4],
+            alphabet_size: counts[5],
         };
         Layout::new(header).filter(|layout| layout.end == image.len())
     }

@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 
+use tokapi_storage::mix::fold;
 use tokapi_storage::prefetch::prefetch;
 
 /// The length of the longest term that is its own key.
@@ -275,13 +276,6 @@ impl Interner {
 #[inline]
 fn same(a: Key, b: Key, text: &[u8]) -> bool {
     a == b || (a.is_long() && b.is_long() && text[a.span()] == text[b.span()])
-}
-
-/// The two halves of the product of `a` and `b`, folded into one.
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use std::ops::Range;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use rayon::prelude::*;
 
-use tokapi_storage::error::{Error, Result};
+use crate::limit;
+use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
 use tokapi_storage::strings::Strings;
 
@@ -68,11 +69,7 @@ impl Lexicon {
             .collect();
         let buckets = buckets?;
         let count: usize = buckets.iter().map(|bucket| bucket.terms.len()).sum();
-        if u32::try_from(count).is_err() {
-            return Err(Error::Limit(
-                "the collection has 2^32 or more distinct terms".into(),
-            ));
-        }
+        limit::check(count, "distinct terms")?;
         let bytes = buckets.iter().map(|bucket| bucket.terms.byte_count()).sum();
         let mut lexicon = Lexicon {
             terms: Strings::with_capacity(count, bytes),

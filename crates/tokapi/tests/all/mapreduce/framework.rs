@@ -8,6 +8,7 @@ use tokapi_mapreduce::{Item, Items, Records, Room};
 use tokapi::{Error, Progress};
 
 use super::input::runners;
+use crate::random::Random;
 
 /// All values of each key, as they come: what every other job is made of.
 struct Grouped {
@@ -70,11 +71,14 @@ impl Job for Grouped {
 }
 
 fn pairs(count: u64, keys: u64) -> Vec<(u64, u64)> {
-    let mut random = super::input::Random(count);
+    let mut random = Random(count);
     // Half of all pairs have one key.
     let key = |n: u64, other: u64| if n.is_multiple_of(2) { keys / 2 } else { other };
     (0..count)
-        .map(|n| (key(n, random.below(keys)), random.below(1000)))
+        .map(|n| {
+            let (other, value) = (random.below(keys as usize), random.below(1000));
+            (key(n, other as u64), value as u64)
+        })
         .collect()
 }
 
@@ -278,7 +282,8 @@ fn a_cancelled_job_leaves_nothing_behind() {
 }
 
 /// Gives each record's text to some keys, to some of them again.
-struct Shared;
+#[derive(serde::Serialize, serde::Deserialize)]
+pub struct Shared;
 
 impl Shared {
     fn keys(number: u64) -> impl Iterator<Item = u64> {

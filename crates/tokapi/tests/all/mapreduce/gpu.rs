@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tokapi::OnError;
-use tokapi::mapreduce::{Documents, Job, Lines, Partitions, Portable, Report, Runner, Threads};
+use tokapi::mapreduce::{Documents, Lines, Partitions, Portable, Report, Runner, Threads};
 use tokapi::{Analyzer, AnalyzerOptions, Cut, StopWords};
 use tokapi::{Bm25, Corpus, CorpusOptions, Error};
 use tokapi_kernels::Algorithm;
@@ -13,11 +13,13 @@ use tokapi_mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, PageRank, SortLines, WeighOnePass,
     WordCount, open_global, write_local,
 };
-use tokapi_mapreduce::{GpuRunner, Item, Items, ListJob};
+use tokapi_mapreduce::{GpuRunner, Items, ListJob};
 
 use crate::BUILD;
 
-use super::input::{CHUNKS, Random, corpora, documents, random_text};
+use super::framework::Shared;
+use super::input::{CHUNKS, corpora, documents, random_text};
+use crate::random::Random;
 
 fn threads() -> Threads {
     Threads {
@@ -198,9 +200,9 @@ fn what_is_no_posting_is_told() {
 fn lines_are_sorted() {
     let mut random = Random(11);
     let mut line = || {
-        let length = [0, 1, 7, 8, 9, 30, 600][random.below(7) as usize];
+        let length = [0, 1, 7, 8, 9, 30, 600][random.below(7)];
         let text: String = (0..length)
-            .map(|_| ['a', 'b', 'é'][random.below(3) as usize])
+            .map(|_| ['a', 'b', 'é'][random.below(3)])
             .collect();
         text + "\n"
     };
@@ -301,41 +303,16 @@ fn a_lost_device_is_told() {
     assert!(!path.exists());
 }
 
-/// A job without functions for a device.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Digits;
-
-impl Job for Digits {
-    type Input = Items<u64>;
-    type Key<'a> = u64;
-    type Value = u64;
-    type Note = ();
-    type Output<'a> = u64;
-
-    fn map(&self, number: Item<'_, u64>, emit: &mut tokapi::mapreduce::Emitter<Self>) {
-        emit.pair(number.item % 10, 1);
-    }
-
-    fn reduce(
-        &self,
-        digit: u64,
-        _: impl Iterator<Item = u64>,
-        write: &mut impl FnMut(u64),
-    ) -> tokapi::Result<()> {
-        write(digit);
-        Ok(())
-    }
+/// It has no functions for a device.
+impl Portable for Shared {
+    const NAME: &'static str = "shared";
 }
 
-impl Portable for Digits {
-    const NAME: &'static str = "digits";
-}
+impl ListJob for Shared {
+    type Owned = (u64, Vec<String>);
 
-impl ListJob for Digits {
-    type Owned = u64;
-
-    fn own(digit: u64) -> u64 {
-        digit
+    fn own(output: (u64, Vec<String>)) -> (u64, Vec<String>) {
+        output
     }
 }
 
@@ -343,7 +320,7 @@ impl ListJob for Digits {
 fn a_job_without_functions_is_refused() {
     let gpu = GpuRunner::new(BUILD, threads());
     let told = gpu
-        .list(&mut Digits, Items::new(vec![1].into(), 1))
+        .list(&mut Shared, Items::new(vec![(1, "one".into())].into(), 1))
         .unwrap_err();
-    assert!(told.to_string().contains("digits"), "{told}");
+    assert!(told.to_string().contains("shared"), "{told}");
 }

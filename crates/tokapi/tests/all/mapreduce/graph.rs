@@ -6,7 +6,8 @@ use tokapi::Error;
 use tokapi::mapreduce::{Lines, Threads};
 use tokapi_mapreduce::jobs::PageRank;
 
-use super::input::{Random, runners};
+use super::input::runners;
+use crate::random::Random;
 
 /// Power iteration, in floats.
 fn expected(edges: &[(String, String)], pagerank: &PageRank) -> Vec<(String, f64)> {

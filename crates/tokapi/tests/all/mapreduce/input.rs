@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::random::Random;
 use tokapi::Analyzer;
 use tokapi::mapreduce::{Documents, Partitions, Threads};
 use tokapi::{Corpus, CorpusOptions};
@@ -27,19 +28,6 @@ pub fn random_text(seed: u64, documents: usize) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Numbers that look random.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 33) % most
-    }
 }
 
 fn options(chunk_bytes: usize) -> CorpusOptions {

@@ -9,7 +9,8 @@ use tokapi_mapreduce::jobs::{
     AverageLength, Cooccurrence, Duplicates, InvertedIndex, SortLines, WordCount,
 };
 
-use super::input::{CHUNKS, Random, corpora, documents, plain, random_text, runners};
+use super::input::{CHUNKS, corpora, documents, plain, random_text, runners};
+use crate::random::Random;
 
 /// Runs `check` with every corpus, a function that opens it again, every chunk size and runner.
 fn everywhere(check: impl Fn(&dyn Fn() -> Corpus, &Threads)) {
@@ -148,7 +149,7 @@ fn duplicates_identical_and_nearly_so() {
         .map(|line| line[line.find('\t').unwrap()..].into())
         .collect();
     for copy in 0..60 {
-        let of = &originals[random.below(300) as usize];
+        let of = &originals[random.below(300)];
         let changed = if copy % 2 == 0 { "" } else { "other" };
         text += &format!("c{copy}{}{changed}\n", of.to_uppercase());
     }

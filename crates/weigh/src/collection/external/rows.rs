@@ -9,6 +9,7 @@ use crate::collection::{ByDocument, Rows};
 use crate::formula::{Bm25, Prune};
 use crate::lexicon;
 use crate::lexicon::{Lexicon, TermSlice};
+use crate::limit;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::Stages;
 use tokapi_storage::progress::{Progress, Stage};
@@ -85,11 +86,7 @@ impl RunTermsWriter {
         for run in 0..self.buffers.len() {
             self.flush(run)?;
         }
-        if u32::try_from(self.count).is_err() {
-            return Err(Error::Limit(
-                "the collection has 2^32 or more distinct terms".into(),
-            ));
-        }
+        limit::check(self.count, "distinct terms")?;
         Ok(RunTerms {
             file: self.frames.finish()?,
             places: self.places,

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::collection::ChunkNote;
 use crate::collection::run::{EncodedRun, Run};
+use crate::limit;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
@@ -149,11 +150,7 @@ impl Spill {
         };
         let run = run.write(scratch, None, progress)?;
         self.documents += run.documents;
-        if u32::try_from(self.documents).is_err() {
-            return Err(Error::Limit(
-                "the collection has 2^32 or more documents; split it".into(),
-            ));
-        }
+        limit::check(self.documents, "documents; split it")?;
         scratch.append(&json!({
             "run": run.entry(),
             "bytes": note.bytes,
