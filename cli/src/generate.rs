@@ -72,12 +72,12 @@ pub struct Args {
     #[arg(long, value_enum)]
     format: Option<FormatName>,
 
-    #[command(flatten)]
-    drawn: Drawn,
-
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    drawn: Drawn,
 }
 
 /// The words that texts are made of.

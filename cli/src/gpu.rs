@@ -2,9 +2,13 @@
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-#[command(next_help_heading = "Engine")]
 pub struct Args {
     /// The number of the GPU, as `tokapi devices` lists them
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        help_heading = "Engine"
+    )]
     pub device: u32,
 }

@@ -11,6 +11,7 @@ use crate::size;
 /// The memory budget.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
+#[command(next_help_heading = None)]
 pub struct Budget {
     /// The most memory to use, mapped files included [default: four fifths of what is available]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]

@@ -47,12 +47,12 @@ pub struct Args {
     #[command(flatten)]
     storage: storage::Args,
 
-    #[command(flatten)]
-    wanted: Wanted,
-
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    wanted: Wanted,
 }
 
 /// The weights that are written and printed, and their order.

@@ -118,7 +118,7 @@ pub struct Args {
     shown: answer::Args,
 
     /// Print one JSON object for each query
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     json: bool,
 }
 
