@@ -230,9 +230,12 @@ impl Args {
         self.paths(outputs, &corpus).check()?;
         let progress = corpus.progress();
         let options = self.engine.options(threads, corpus.total_bytes())?;
-        let formats = match self.reading.format {
-            Some(_) => None,
-            None => several(&corpus),
+        // Who names each file, or the format, means them.
+        let is_named = self.reading.format.is_some()
+            || corpus.inputs().count() <= self.reading.inputs.len();
+        let formats = match is_named {
+            true => None,
+            false => several(&corpus),
         };
         let built = show(&progress, || build(corpus, options))
             .map_err(suggest_skipping)
