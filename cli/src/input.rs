@@ -231,8 +231,8 @@ impl Args {
         let progress = corpus.progress();
         let options = self.engine.options(threads, corpus.total_bytes())?;
         // Who names each file, or the format, means them.
-        let is_named = self.reading.format.is_some()
-            || corpus.inputs().count() <= self.reading.inputs.len();
+        let is_named =
+            self.reading.format.is_some() || corpus.inputs().count() <= self.reading.inputs.len();
         let formats = match is_named {
             true => None,
             false => several(&corpus),

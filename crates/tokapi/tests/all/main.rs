@@ -8,7 +8,6 @@ mod conformance;
 mod contents;
 mod cooperate;
 mod damaged;
-mod epochs;
 mod eval;
 mod example;
 mod external;
