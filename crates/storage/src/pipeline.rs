@@ -98,7 +98,10 @@ impl Stages {
             &mut |number| Ok(read()?.map(|item| items.put(number, item)).is_some()),
             &|| {
                 let (mut work, items, results) = (worker(), &items, &results);
-                Box::new(move |number| Ok(results.put(number, work(items.take(number))?)))
+                Box::new(move |number| {
+                    results.put(number, work(items.take(number))?);
+                    Ok(())
+                })
             },
             &mut |number| write(results.take(number)),
         )
