@@ -195,7 +195,7 @@ pub mod sort {
 pub mod mapreduce {
     #[doc(inline)]
     pub use tokapi_mapreduce::{
-        Combine, Documents, Emitter, Input, Job, Line, Lines, Order, Partitions, Portable,
-        ProcessOptions, Processes, Registry, Report, Runner, Threads, WorkerCommand, work,
+        Documents, Emitter, Input, Job, Line, Lines, Partitions, Portable, ProcessOptions,
+        Processes, Registry, Report, Runner, Threads, WorkerCommand, work,
     };
 }

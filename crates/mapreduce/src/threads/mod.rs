@@ -71,8 +71,8 @@ impl Threads {
     ///
     /// # Errors
     /// The input cannot be read; `map` panicked and such records are not skipped, or `reduce`
-    /// panicked; scratch files cannot be written; an error of `push` or `take`;
-    /// [`Error::Cancelled`].
+    /// panicked; scratch files cannot be written; an error of `push` or `take`; the job is
+    /// cancelled.
     pub fn run<J: Job, P: Send>(
         &self,
         job: &mut J,

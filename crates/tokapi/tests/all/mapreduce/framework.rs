@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tokapi::mapreduce::{Combine, Emitter, Job, Line, Lines, Order, Partitions, Threads};
+use tokapi::mapreduce::{Emitter, Job, Line, Lines, Partitions, Threads};
+use tokapi_mapreduce::{Combine, Order};
 use tokapi_mapreduce::{Item, Items, Records, Room};
 
 use tokapi::{Error, Progress};
