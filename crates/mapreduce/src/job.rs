@@ -112,12 +112,14 @@ pub trait Job: Sync {
 
     /// Combines two values of a key before they go to `reduce`. The result must not depend on the
     /// order or grouping of the calls: sums of integers qualify, sums of floats do not.
+    #[expect(clippy::type_complexity, reason = "a user reads it here")]
     fn combiner(&self) -> Option<fn(&mut Self::Value, Self::Value)> {
         None
     }
 
     /// The secondary key: the order of a key's values. Equal values keep the input's order, unless
     /// there is a combiner.
+    #[expect(clippy::type_complexity, reason = "a user reads it here")]
     fn value_order(&self) -> Option<fn(&Self::Value, &Self::Value) -> Ordering> {
         None
     }
