@@ -146,6 +146,7 @@ fn killed_while_writing_leaves_no_output_under_its_name() {
 #[test]
 fn interrupted_while_writing_leaves_nothing() {
     use nix::sys::signal::{Signal, kill};
+    crate::heed_signals();
     for (signal, status) in [
         (Signal::SIGINT, 130),
         (Signal::SIGTERM, 143),

@@ -22,3 +22,13 @@ mod reorder;
 mod tune;
 mod update;
 mod words;
+
+/// Ends programs by signals as usual. A shell that starts the tests in the background has them ignore signals, and
+/// the programs that they start inherit this.
+fn heed_signals() {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    for ending in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        // SAFETY: the default action runs no handler.
+        unsafe { signal(ending, SigHandler::SigDfl) }.unwrap();
+    }
+}

@@ -315,6 +315,7 @@ fn errors_are_one_line_and_leave_nothing() {
 
 #[test]
 fn an_interrupted_job_leaves_neither_files_nor_processes() {
+    crate::heed_signals();
     let folder = inputs("2000");
     let job = "mapreduce inverted-index docs.jsonl -o out/o --chunk-size 50kB --runner processes";
     let job = format!("{job} --workers 3");
