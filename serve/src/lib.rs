@@ -1,0 +1,21 @@
+//! The search server: indexes behind HTTP, for browsers, programs and operators.
+//!
+//! A request becomes a [`search::Planned`] search, the CPU threads and GPU lanes of one scheduler answer it, and the
+//! answer is written as JSON on the thread that found it. The threads of the async runtime only read and write
+//! connections.
+//!
+//! The modules, each of which uses only those above it:
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
+//! | [`problem`] | an error as `application/problem+json` |
+//! | [`model`] | the JSON of requests and answers |
+//! | [`served`] | the indexes that are served, each under a name, in one state at a time |
+//! | [`search`] | requests planned, searched, answered and cached |
+
+pub mod limits;
+pub mod model;
+pub mod problem;
+pub mod search;
+pub mod served;

@@ -1,0 +1,72 @@
+//! The limits of requests.
+
+use serde::Deserialize;
+
+use crate::problem::{Kind, Problem};
+
+/// The most that a request may ask for. A request beyond a limit is refused, with the limit in the error.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of the body of a request.
+    pub body_bytes: usize,
+    /// Bytes of the text of a query.
+    pub query_bytes: usize,
+    /// Terms, phrases and filters of a query.
+    pub query_terms: usize,
+    /// Documents of an answer (`k`).
+    pub k: usize,
+    /// Searches of a batch.
+    pub batch: usize,
+    /// Terms, postings or values of a page.
+    pub page: usize,
+    /// Characters of a snippet.
+    pub snippet_characters: usize,
+    /// Fields whose values a search counts.
+    pub facets: usize,
+    /// Values of a field that a search counts.
+    pub facet_values: usize,
+    /// Milliseconds for a search that names no `timeout_ms`.
+    pub timeout_ms: u64,
+    /// The largest `timeout_ms`.
+    pub longest_timeout_ms: u64,
+    /// Milliseconds for a client to send the head of a request, and again for its body.
+    pub read_ms: u64,
+    /// Connections that are open at the same time.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            body_bytes: 1 << 20,
+            query_bytes: 16 << 10,
+            query_terms: 1024,
+            k: 10_000,
+            batch: 1000,
+            page: 10_000,
+            snippet_characters: 10_000,
+            facets: 16,
+            facet_values: 100,
+            timeout_ms: 10_000,
+            longest_timeout_ms: 60_000,
+            read_ms: 30_000,
+            connections: 10_000,
+        }
+    }
+}
+
+/// Checks `value`, named `what`, against a limit.
+///
+/// # Errors
+/// It is above the limit.
+pub fn at_most(what: &str, value: usize, limit: usize) -> Result<(), Problem> {
+    match value <= limit {
+        true => Ok(()),
+        false => Err(Problem::new(
+            Kind::LimitExceeded,
+            format!("{what} is {value}, and the limit of this server is {limit}: ask for less"),
+        )),
+    }
+}

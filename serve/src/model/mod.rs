@@ -1,0 +1,21 @@
+//! The JSON of requests and answers under `/v1`: types without logic.
+
+mod browse;
+mod count;
+mod filter;
+mod index;
+mod search;
+mod term;
+
+pub use browse::{
+    DocumentAnswer, PostingAnswer, PostingsAnswer, StatisticsAnswer, TermCount, TermsAnswer,
+    ValueCount, ValuesAnswer, VectorAnswer,
+};
+pub use count::{CountAnswer, CountRequest};
+pub use filter::{FilterParts, FilterRequest};
+pub use index::{IndexAnswer, IndexesAnswer, ServerAnswer};
+pub use search::{
+    AnswerOrProblem, FormulaName, HitAnswer, Mode, SearchAnswer, SearchRequest, SearchesAnswer,
+    SearchesRequest,
+};
+pub use term::TermAnswer;

@@ -1,0 +1,29 @@
+//! The part of a term in a score.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The part of a term in a score.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct TermAnswer {
+    /// The term.
+    pub term: String,
+    /// How often the query has the term.
+    pub times: f64,
+    /// How often the document has the term.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tf: Option<u32>,
+    /// The impact of the term in the document, in an index of impacts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub impact: Option<u32>,
+    /// The number of documents with the term.
+    pub df: u64,
+    /// The idf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idf: Option<f64>,
+    /// The weight of an impact of 1, in an index of impacts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// The weight of the term in the document.
+    pub weight: f32,
+}

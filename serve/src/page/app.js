@@ -1,0 +1,368 @@
+// The page: its state is its address, every change of which leads to a search.
+
+import * as api from "./api.js";
+import { Latency, Load } from "./charts.js";
+import { DocumentDialog } from "./document.js";
+import { $, count, duration, figure, pairs, size } from "./dom.js";
+import { Filters } from "./filters.js";
+import { listen } from "./keys.js";
+import { RankingControls } from "./ranking.js";
+import { Results } from "./results.js";
+import * as states from "./state.js";
+
+/** The pause after a key before a search, and before a screen reader says the count. */
+const TYPING_MS = 80;
+const ANNOUNCE_MS = 700;
+/** A pause after which the next change is a new entry of the history. */
+const SETTLED_MS = 2500;
+/** Values of a field in the filters, and hits that sliders rank again. */
+const VALUES = 50;
+/** Fields in the filters: the most that a search counts. */
+const FACETS = 16;
+const MOST = 100;
+
+let state = states.read(location.search);
+/** The fields of the index, and its values when nothing is sought. */
+let fields = [];
+let allValues = {};
+/** Keys of the hits and of the count on the page. */
+let shown = { matches: null, results: null, counted: null };
+let next = null;
+/** Ranks under the standard ranking, of the documents that match now. */
+let standard = { matches: null, ranks: new Map() };
+
+const latency = new Latency();
+new Load();
+
+const results = new Results($("hits"), $("terms"), {
+  open: (id) => change({ document: id }),
+  link: (id) => states.write({ ...state, document: id }),
+});
+const filters = new Filters((chosen) => change({ filters: chosen }));
+const ranking = new RankingControls((chosen, settled) => change(chosen, { entry: settled ? "new" : "sliding" }));
+const dialog = new DocumentDialog({
+  step: (by) => {
+    const hit = results.hits[place(state.document) + by];
+    if (hit) change({ document: hit.id }, { entry: "replace" });
+  },
+  closed: () => {
+    const at = place(state.document);
+    if (state.document !== null) {
+      if (history.state?.opened) history.back();
+      else change({ document: null }, { entry: "replace" });
+    }
+    if (at >= 0) results.focus(at);
+  },
+});
+
+const place = (id) => results.hits.findIndex((hit) => hit.id === id);
+
+// The state and its address.
+
+let entry = null;
+let settling;
+
+/** Changes the state, its address and the page. Changes of one kind in a row share an entry of the history. */
+function change(part, { entry: kind = "new", wait = 0 } = {}) {
+  const opened = kind === "replace" ? history.state?.opened : (part.document ?? null) !== null;
+  state = { ...state, ...part };
+  const address = states.write(state);
+  const replace = kind === "replace" || (kind !== "new" && kind === entry);
+  if (address !== (location.search || "./")) {
+    history[replace ? "replaceState" : "pushState"]({ opened }, "", address);
+  }
+  if (kind !== "replace") entry = kind;
+  clearTimeout(settling);
+  settling = setTimeout(settle, SETTLED_MS);
+  follow(wait);
+}
+
+/** The next change is a new entry of the history. */
+function settle() {
+  entry = null;
+}
+
+/** Makes the page follow the state. */
+function follow(wait) {
+  const { query } = state;
+  document.title = query.trim() ? `${query.trim()} – Tokapi` : "Tokapi";
+  if ($("query").value !== query) $("query").value = query;
+  document.querySelector(`#mode [value=${state.mode}]`).checked = true;
+  ranking.show(state);
+  filters.show(null, state.filters);
+  showRequest();
+  if (state.index !== index?.index) changeIndex();
+  if (states.results(state) !== shown.results) searchAfter(wait);
+  followDocument();
+}
+
+function followDocument() {
+  if (state.document === null) return dialog.close();
+  if (dialog.id === state.document) return;
+  const at = place(state.document);
+  dialog.open(state.index, state.document, {
+    ranking: states.ranking(state),
+    words: results.words(),
+    hit: results.hits[at],
+    neighbours: { previous: at > 0, next: at >= 0 && at + 1 < results.hits.length },
+  });
+}
+
+addEventListener("popstate", () => {
+  state = states.read(location.search);
+  state.index ??= indexes[0]?.index ?? null;
+  settle();
+  follow(0);
+});
+
+// Indexes.
+
+/** The indexes of the server, and the one whose fields and statistics are shown. */
+let indexes = [];
+let index = null;
+
+async function start() {
+  try {
+    indexes = await api.indexes();
+    $("index").replaceChildren(...indexes.map((found) => new Option(found.index)));
+    $("index").disabled = indexes.length < 2;
+    if (indexes.length === 0) {
+      throw new api.Problem({ title: "no index", detail: "create one by PUT /v1/indexes/NAME" });
+    }
+    state.index ??= indexes[0].index;
+    follow(0);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** Shows what the index of the state has. An unknown one is left to the search, which says so. */
+async function changeIndex() {
+  const name = state.index;
+  const found = indexes.find((found) => found.index === name) ?? { index: name, fields: [] };
+  index = found;
+  $("index").value = name;
+  fields = found.fields.slice(0, FACETS);
+  allValues = {};
+  shown = { matches: null, results: null, counted: null };
+  filters.show({}, state.filters);
+  ranking.fix(found.impacts);
+  const phrase = document.querySelector("#mode [value=phrase]");
+  phrase.disabled = found.keeps_positions === false;
+  phrase.parentElement.title = phrase.disabled
+    ? "This index keeps no positions, and phrases need them"
+    : "Documents with the words in this order, side by side";
+  const [statistics, ...lists] = await Promise.all([
+    api.statistics(name).catch(() => null),
+    ...fields.map((field) => api.values(name, field, VALUES).catch(() => [])),
+  ]);
+  if (index !== found) return;
+  $("statistics").replaceChildren(...(statistics ? pairs(facts(statistics, found)) : []));
+  allValues = Object.fromEntries(fields.map((field, at) => [field, lists[at]]));
+  if (states.isEmpty(state)) filters.show(allValues, state.filters);
+}
+
+function facts(statistics, found) {
+  return [
+    ["documents", count(statistics.documents)],
+    ["average length", figure(statistics.average_length ?? 0)],
+    ["terms", count(statistics.terms)],
+    ["postings", count(statistics.postings)],
+    ["parts", count(statistics.parts)],
+    ["size", size(found.bytes)],
+    ["analyzer", found.analyzer],
+    ["epoch", count(statistics.epoch)],
+  ];
+}
+
+// Search.
+
+let timer;
+let running = null;
+let counting = null;
+
+/** Searches after a pause. An answer under way to another query is dropped at once. */
+function searchAfter(wait) {
+  clearTimeout(timer);
+  if (running && running.matches !== states.matches(state)) {
+    running.calls.abort();
+    running = null;
+  }
+  timer = setTimeout(search, wait);
+}
+
+async function search() {
+  clearTimeout(timer);
+  if (states.isEmpty(state)) return showStart();
+  // Sliders move faster than answers come: the answer under way is shown, then the newest is asked for.
+  if (running) {
+    running.again = true;
+    return;
+  }
+  const asked = { ...state };
+  const keys = { matches: states.matches(asked), results: states.results(asked) };
+  const run = { matches: keys.matches, calls: new AbortController(), again: false };
+  running = run;
+  const reranked = keys.matches === shown.matches;
+  const k = reranked ? Math.min(MOST, Math.max(states.PAGE, results.hits.length)) : states.PAGE;
+  try {
+    const answer = await api.search(asked.index, states.hitsRequest(asked, { k }), run.calls.signal);
+    if (running !== run) return;
+    shown = { ...shown, ...keys };
+    showHits(answer, asked, reranked);
+  } catch (error) {
+    if (error.name !== "AbortError" && running === run) {
+      shown = { ...keys, counted: null };
+      fail(error);
+    }
+  } finally {
+    if (running === run) running = null;
+    if (run.again) search();
+  }
+}
+
+function showHits(answer, asked, reranked) {
+  $("start").hidden = true;
+  $("error").textContent = "";
+  $("token").hidden = true;
+  latency.add(answer.took_us, answer.roundTrip);
+  results.show(answer.hits, { reranked, before: ranksBefore(asked, answer.hits) });
+  showNext(answer);
+  $("explain").hidden = answer.hits.length === 0;
+  if (!reranked) $("explain").ariaPressed = "false";
+  if ($("explain").ariaPressed === "true") results.explainAll(true);
+  if (shown.counted !== shown.matches) countMatches(asked, answer);
+  if (state.document !== null && dialog.id === null) followDocument();
+}
+
+/** The ranks under the standard ranking, if another is chosen and they are known. */
+function ranksBefore(asked, hits, from = 0) {
+  const matches = states.matches(asked);
+  if (Object.keys(states.ranking(asked)).length === 0) {
+    if (from === 0) standard = { matches, ranks: new Map() };
+    hits.forEach((hit, at) => standard.ranks.set(hit.id, from + at + 1));
+    return null;
+  }
+  return standard.matches === matches ? standard.ranks : null;
+}
+
+function showNext(answer) {
+  next = answer.next ?? null;
+  $("more").hidden = next === null;
+}
+
+/** The number of matching documents and the values of fields among them, after the hits. */
+async function countMatches(asked, answer) {
+  counting?.abort();
+  const calls = new AbortController();
+  counting = calls;
+  const matches = states.matches(asked);
+  let number = null;
+  try {
+    const counted = await api.search(asked.index, states.countRequest(asked, fields), calls.signal);
+    if (counting !== calls || shown.matches !== matches) return;
+    number = counted.count;
+    filters.show(counted.facets ?? {}, state.filters);
+  } catch (error) {
+    if (error.name === "AbortError" || counting !== calls) return;
+  }
+  shown.counted = matches;
+  const text =
+    number === null
+      ? `${count(answer.hits.length)} or more documents`
+      : number === 1 ? "1 document" : `${count(number)} documents`;
+  const part = answer.complete ? "" : ", not the whole index was searched";
+  $("count").textContent = `${text}${part} · ${duration(answer.took_us)}`;
+  announce(`${text}${part}`);
+}
+
+let announcing;
+
+function announce(text) {
+  clearTimeout(announcing);
+  announcing = setTimeout(() => ($("announce").textContent = text), ANNOUNCE_MS);
+}
+
+function showStart() {
+  running?.calls.abort();
+  counting?.abort();
+  running = null;
+  shown = { matches: states.matches(state), results: states.results(state), counted: null };
+  results.clear();
+  filters.show(allValues, state.filters);
+  for (const id of ["count", "error"]) $(id).textContent = "";
+  announce("");
+  for (const id of ["more", "explain"]) $(id).hidden = true;
+  $("start").hidden = false;
+}
+
+/** Shows an error in one line. A busy server is asked again when it says so. */
+function fail(error) {
+  results.clear();
+  for (const id of ["start", "more", "explain"]) $(id).hidden = true;
+  $("count").textContent = "";
+  announce("");
+  $("error").textContent = error.message;
+  $("token").hidden = error.status !== 401;
+  if (error.retryAfter) timer = setTimeout(search, error.retryAfter * 1000);
+}
+
+async function more() {
+  const [asked, keys, button] = [{ ...state }, shown.results, $("more")];
+  const after = next;
+  if (after === null || button.disabled) return;
+  button.disabled = true;
+  try {
+    const answer = await api.search(asked.index, states.hitsRequest(asked, { after }));
+    if (shown.results !== keys || next !== after) return;
+    latency.add(answer.took_us, answer.roundTrip);
+    const from = results.hits.length;
+    const first = results.add(answer.hits, ranksBefore(asked, answer.hits, from));
+    if ($("explain").ariaPressed === "true") results.explainAll(true);
+    showNext(answer);
+    announce(`${results.hits.length} results shown`);
+    results.focus(first);
+  } catch (error) {
+    $("error").textContent = error.message;
+  } finally {
+    button.disabled = false;
+  }
+}
+
+function showRequest() {
+  const pre = document.querySelector("#request pre");
+  if (state.index === null) return;
+  const body = JSON.stringify(states.hitsRequest(state), null, 2);
+  pre.textContent = `POST /${api.searchPath(state.index)}\n${body}`;
+}
+
+// Controls.
+
+$("query").addEventListener("input", (event) => change({ query: event.target.value }, { entry: "typing", wait: TYPING_MS }));
+$("query").addEventListener("change", settle);
+$("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  settle();
+  if (states.results(state) !== shown.results) searchAfter(0);
+});
+$("mode").addEventListener("change", (event) => change({ mode: event.target.value }));
+$("index").addEventListener("change", (event) => change({ index: event.target.value, filters: [], document: null }));
+$("more").addEventListener("click", more);
+$("explain").addEventListener("click", () => {
+  const pressed = $("explain").ariaPressed !== "true";
+  $("explain").ariaPressed = String(pressed);
+  results.explainAll(pressed);
+});
+$("token").addEventListener("submit", (event) => {
+  event.preventDefault();
+  api.setToken($("token-value").value.trim());
+  location.reload();
+});
+for (const button of document.querySelectorAll(".panels button")) {
+  button.addEventListener("click", () => {
+    const open = $(button.getAttribute("aria-controls")).classList.toggle("open");
+    button.ariaExpanded = String(open);
+  });
+}
+listen({ results, step: dialog.step });
+start();

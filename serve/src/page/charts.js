@@ -1,0 +1,114 @@
+// Latency of the last queries and load of the server, drawn as SVG.
+
+import * as api from "./api.js";
+import { $, draw, duration, figure, pairs, quantile } from "./dom.js";
+
+/** Queries in the chart of latencies. */
+const QUERIES = 60;
+/** Samples in the chart of load, and the time between them. */
+const SAMPLES = 60;
+const EVERY_MS = 2000;
+
+/** One bar a query: the server's time in front of the time until the answer was in the page. */
+export class Latency {
+  constructor() {
+    this.queries = [];
+    this.show();
+  }
+
+  add(took, roundTrip) {
+    this.queries = [...this.queries, { took, roundTrip }].slice(-QUERIES);
+    this.show();
+  }
+
+  show() {
+    const [width, height] = [240, 56];
+    const step = width / QUERIES;
+    const highest = Math.max(1, ...this.queries.map((query) => query.roundTrip));
+    const from = QUERIES - this.queries.length;
+    const bars = this.queries.flatMap(({ took, roundTrip }, at) =>
+      [["whole", roundTrip], ["server", took]].map(([name, micros]) => {
+        const tall = Math.max(1, ((height - 2) * Math.min(micros, highest)) / highest);
+        return draw("rect", {
+          class: name,
+          x: (from + at) * step,
+          y: height - tall,
+          width: step - 1,
+          height: tall,
+        });
+      }),
+    );
+    $("latency").replaceChildren(draw("path", { class: "base", d: `M0 ${height - 0.5}H${width}` }), ...bars);
+    const last = this.queries.at(-1);
+    const median = (name) => quantile(this.queries.map((query) => query[name]), 0.5);
+    const facts = last
+      ? [
+          ["last, server", duration(last.took)],
+          ["median, server", duration(median("took"))],
+          ["median, page", duration(median("roundTrip"))],
+        ]
+      : [["last, server", "–"], ["median, server", "–"], ["median, page", "–"]];
+    $("latency-figures").replaceChildren(...pairs(facts));
+    const said = facts.map((fact) => fact.join(" ")).join("; ");
+    $("latency").setAttribute("aria-label", `Latency of the last ${this.queries.length} queries: ${said}`);
+  }
+}
+
+/** Queries a second and the length of the queue, from /metrics, while the page is in view. */
+export class Load {
+  constructor() {
+    this.rates = [];
+    this.show(null);
+    this.sample();
+  }
+
+  async sample() {
+    if (!document.hidden && $("load").getClientRects().length) {
+      try {
+        this.take(await api.metrics());
+      } catch {
+        this.last = null;
+        this.show(null);
+      }
+    }
+    setTimeout(() => this.sample(), EVERY_MS);
+  }
+
+  take(samples) {
+    const sum = (pattern) => {
+      const found = samples.filter((sample) => pattern.test(sample.name));
+      return found.length ? found.reduce((all, sample) => all + sample.value, 0) : null;
+    };
+    const now = performance.now();
+    const queries = sum(/^tokapi_(queries|searches)(_total)?$/);
+    if (queries === null) return this.show(null);
+    if (this.last && queries >= this.last.queries) {
+      const rate = (queries - this.last.queries) / ((now - this.last.now) / 1000);
+      this.rates = [...this.rates, rate].slice(-SAMPLES);
+    }
+    this.last = { queries, now };
+    this.show(sum(/^tokapi_(queue_length|queued|queue_depth|queue)$/));
+  }
+
+  show(queue) {
+    const [width, height] = [240, 40];
+    const step = width / (SAMPLES - 1);
+    const highest = Math.max(1, ...this.rates);
+    const from = SAMPLES - this.rates.length;
+    const points = this.rates.map((rate, at) => {
+      const y = height - 1 - ((height - 3) * rate) / highest;
+      return `${((from + at) * step).toFixed(1)} ${y.toFixed(1)}`;
+    });
+    const shapes = [draw("path", { class: "base", d: `M0 ${height - 0.5}H${width}` })];
+    if (points.length > 1) {
+      const x = (from * step).toFixed(1);
+      shapes.push(draw("path", { class: "area", d: `M${x} ${height}L${points.join("L")}L${width} ${height}Z` }));
+      shapes.push(draw("path", { class: "line", d: `M${points.join("L")}` }));
+    }
+    $("load").replaceChildren(...shapes);
+    const rate = this.rates.length && this.last ? figure(this.rates.at(-1)) : "–";
+    const facts = [["queries a second", rate], ["highest", this.rates.length ? figure(highest) : "–"], ["in the queue", queue === null ? "–" : figure(queue)]];
+    $("load-figures").replaceChildren(...pairs(facts));
+    $("load").setAttribute("aria-label", `Load: ${facts.map((fact) => fact.join(" ")).join("; ")}`);
+  }
+}

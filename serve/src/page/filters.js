@@ -1,0 +1,120 @@
+// Filters: the values of fields with their counts, and the filters in use.
+
+import { $, count, make } from "./dom.js";
+
+/** Values of a field that are shown before "all". */
+const FIRST = 8;
+
+const without = (list, item) => list.filter((other) => other !== item);
+
+export class Filters {
+  /** `change(filters)` is called with the new list of filters. */
+  constructor(change) {
+    this.change = change;
+    this.filters = [];
+    this.facets = {};
+    this.opened = new Set();
+    $("clear").addEventListener("click", () => change([]));
+  }
+
+  /** Shows `facets`, `{field: [{value, count}]}`, and the filters in use. */
+  show(facets, filters) {
+    this.facets = facets ?? this.facets;
+    this.filters = filters;
+    const key = document.activeElement?.dataset?.key;
+    const fields = Object.entries(this.facets).filter(([, values]) => isUseful(values));
+    $("facets").replaceChildren(...fields.map(([field, values]) => this.field(field, values)));
+    $("no-filters").hidden = fields.length > 0;
+    $("clear").disabled = filters.length === 0;
+    $("chips").replaceChildren(...filters.map((filter) => this.chip(filter)));
+    if (key) document.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  }
+
+  field(field, values) {
+    const all = this.opened.has(field) || values.length <= FIRST + 1;
+    const shown = all ? values : values.slice(0, FIRST);
+    const more = make(
+      "button",
+      {
+        type: "button",
+        class: "plain",
+        "data-key": `all ${field}`,
+        click: () => {
+          this.opened.add(field);
+          this.show(null, this.filters);
+        },
+      },
+      `All ${count(values.length)}`,
+    );
+    return make(
+      "fieldset",
+      { class: "facet" },
+      make("legend", {}, field),
+      ...shown.map(({ value, count: number }) => this.value(field, String(value), number)),
+      all ? null : more,
+    );
+  }
+
+  value(field, value, number) {
+    const filter = `${field}:${value}`;
+    const not = `-${filter}`;
+    const [isWanted, isRefused] = [this.filters.includes(filter), this.filters.includes(not)];
+    const toggle = (item, other) => {
+      const rest = without(without(this.filters, item), other);
+      this.change(this.filters.includes(item) ? rest : [...rest, item]);
+    };
+    const box = make("input", {
+      type: "checkbox",
+      "data-key": filter,
+      change: () => toggle(filter, not),
+    });
+    box.checked = isWanted;
+    return make(
+      "div",
+      { class: isRefused ? "value refused" : "value" },
+      make("label", {}, box, make("span", { title: value }, value), make("small", {}, count(number))),
+      make(
+        "button",
+        {
+          type: "button",
+          class: "plain",
+          "aria-pressed": isRefused,
+          "aria-label": `Without ${field} ${value}`,
+          title: "Documents without this value",
+          "data-key": not,
+          click: () => toggle(not, filter),
+        },
+        "−",
+      ),
+    );
+  }
+
+  chip(filter) {
+    const not = filter.startsWith("-");
+    const text = (not ? filter.slice(1) : filter).replace(":", ": ");
+    return make(
+      "li",
+      {},
+      make(
+        "button",
+        {
+          type: "button",
+          "aria-label": `Remove the filter ${not ? "without " : ""}${text}`,
+          "data-key": `chip ${filter}`,
+          click: () => {
+            this.change(without(this.filters, filter));
+            $("query").focus();
+          },
+        },
+        not ? "not " : "",
+        text,
+        make("span", { "aria-hidden": "true" }, "×"),
+      ),
+    );
+  }
+}
+
+/** A field with a different value in every document, such as a title, is no filter. */
+function isUseful(values) {
+  return values.length > 0 && (values.length <= FIRST || values.some((value) => value.count > 1));
+}

@@ -1,0 +1,195 @@
+//! Errors for clients, as `application/problem+json` (RFC 9457): the fault, its place, and what to do.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tokapi::Error;
+use utoipa::ToSchema;
+
+/// The kinds of problems. Each has an HTTP status and a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The request does not follow its schema.
+    InvalidRequest,
+    /// The request asks for more than a limit of the server.
+    LimitExceeded,
+    /// The index was built without something that the request needs.
+    NotKept,
+    /// No index has the name.
+    UnknownIndex,
+    /// No document of the index has the id.
+    UnknownDocument,
+    /// No document of the index has the term.
+    UnknownTerm,
+    /// No route has the path.
+    UnknownRoute,
+    /// The route has no such method.
+    MethodNotAllowed,
+    /// The client was too slow.
+    SlowRequest,
+    /// Another change is in the way.
+    Conflict,
+    /// The body is too large.
+    BodyTooLarge,
+    /// The body has another content type.
+    UnsupportedMediaType,
+    /// Too many searches wait.
+    Overloaded,
+    /// The server failed.
+    Internal,
+    /// The server is not ready, or ends.
+    Unavailable,
+    /// The search took longer than its timeout.
+    Timeout,
+}
+
+impl Kind {
+    /// The HTTP status.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Kind::InvalidRequest | Kind::LimitExceeded | Kind::NotKept => StatusCode::BAD_REQUEST,
+            Kind::UnknownIndex | Kind::UnknownDocument | Kind::UnknownTerm | Kind::UnknownRoute => {
+                StatusCode::NOT_FOUND
+            }
+            Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Kind::SlowRequest => StatusCode::REQUEST_TIMEOUT,
+            Kind::Conflict => StatusCode::CONFLICT,
+            Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Kind::Overloaded => StatusCode::TOO_MANY_REQUESTS,
+            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+
+    /// The name, as the last part of the type's URI.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::InvalidRequest => "invalid-request",
+            Kind::LimitExceeded => "limit-exceeded",
+            Kind::NotKept => "not-kept",
+            Kind::UnknownIndex => "unknown-index",
+            Kind::UnknownDocument => "unknown-document",
+            Kind::UnknownTerm => "unknown-term",
+            Kind::UnknownRoute => "unknown-route",
+            Kind::MethodNotAllowed => "method-not-allowed",
+            Kind::SlowRequest => "slow-request",
+            Kind::Conflict => "conflict",
+            Kind::BodyTooLarge => "body-too-large",
+            Kind::UnsupportedMediaType => "unsupported-media-type",
+            Kind::Overloaded => "overloaded",
+            Kind::Internal => "internal",
+            Kind::Unavailable => "unavailable",
+            Kind::Timeout => "timeout",
+        }
+    }
+}
+
+/// The answer to a request that failed.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Problem {
+    /// The kind of the problem, as a URI: `urn:tokapi:problem:unknown-index` and so on.
+    #[serde(rename = "type")]
+    #[schema(example = "urn:tokapi:problem:unknown-index")]
+    uri: String,
+    /// The kind of the problem, in words.
+    #[schema(example = "unknown index")]
+    title: String,
+    /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// The fault, its place, and what to do.
+    pub detail: String,
+    #[serde(skip)]
+    kind: Kind,
+    /// The cause of a failure of the server, for its log only: it may have paths of this machine.
+    #[serde(skip)]
+    cause: Option<Arc<str>>,
+}
+
+/// The cause of a failure: an extension of the response, for the log.
+#[derive(Debug, Clone)]
+pub struct Cause(pub Arc<str>);
+
+impl Problem {
+    /// A problem; `detail` says the fault, its place, and what to do.
+    pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
+        Problem {
+            uri: format!("urn:tokapi:problem:{}", kind.name()),
+            title: kind.name().replace('-', " "),
+            status: kind.status().as_u16(),
+            detail: detail.into(),
+            kind,
+            cause: None,
+        }
+    }
+
+    /// An invalid request.
+    pub fn invalid(detail: impl Into<String>) -> Self {
+        Problem::new(Kind::InvalidRequest, detail)
+    }
+
+    /// A failure of the server. The cause goes to the log only.
+    pub fn internal(cause: impl std::fmt::Display) -> Self {
+        let what =
+            "the server failed to answer: its log has the cause, under the id of this request";
+        Problem {
+            cause: Some(cause.to_string().into()),
+            ..Problem::new(Kind::Internal, what)
+        }
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        self.kind.status()
+    }
+
+    /// The problem as JSON.
+    pub fn to_json(&self) -> Vec<u8> {
+        // Strings and a number are always JSON.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Usage(what) => Problem::invalid(what),
+            Error::NotKept(_) => Problem::new(Kind::NotKept, error.to_string()),
+            Error::Limit(what) => Problem::new(Kind::LimitExceeded, what),
+            Error::Busy { what, .. } => Problem::new(Kind::Conflict, what),
+            Error::Cancelled => Problem::new(
+                Kind::Unavailable,
+                "the server ends, and the request was not answered: retry it",
+            ),
+            other => Problem::internal(other),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status(), self.to_json()).into_response();
+        if let Some(cause) = self.cause {
+            response.extensions_mut().insert(Cause(cause));
+        }
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if matches!(self.kind, Kind::Overloaded | Kind::Unavailable) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}

@@ -1,0 +1,149 @@
+//! The answer to a search: ids, snippets, fields, parts of scores, counts of values.
+//!
+//! Runs on the thread that found the hits.
+
+use std::collections::BTreeMap;
+
+use tokapi::{Explained, Highlighter, Hit, Index, Result};
+
+use super::cursor::print_cursor;
+use super::plan::{Planned, Shown};
+use super::values::fields_json;
+use crate::model::{HitAnswer, SearchAnswer, TermAnswer, ValueCount};
+
+/// The answer to a search that found `hits`.
+///
+/// # Errors
+/// The index is damaged.
+pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
+    let Planned {
+        search,
+        snapshot,
+        shown,
+        ..
+    } = planned;
+    let index = &**snapshot.index();
+    let mut shower = Shower::new(index, planned)?;
+    let answers = hits.iter().map(|hit| shower.hit(hit));
+    let is_full = hits.len() == search.options.k;
+    let last = hits.last().filter(|_| is_full);
+    Ok(SearchAnswer {
+        took_us: None,
+        index: snapshot.name().to_owned(),
+        epoch: snapshot.epoch(),
+        complete: true,
+        hits: answers.collect::<Result<_>>()?,
+        next: last.map(|hit| print_cursor(hit.rank())),
+        count: match shown.count {
+            true => Some(index.count(&search.query)?),
+            false => None,
+        },
+        facets: match shown.facets.is_empty() {
+            true => None,
+            false => Some(facets(planned)?),
+        },
+    })
+}
+
+/// The parts of a score, as an index of this kind names them.
+pub fn explain_terms(index: &Index, explained: Explained) -> Vec<TermAnswer> {
+    let has_impacts = index.impacts().is_some();
+    let terms = explained.terms.into_iter().map(|term| TermAnswer {
+        term: term.term,
+        times: term.times,
+        tf: (!has_impacts).then_some(term.tf),
+        impact: has_impacts.then_some(term.tf),
+        df: term.df,
+        idf: (!has_impacts).then_some(term.idf),
+        scale: has_impacts.then_some(term.idf),
+        weight: term.weight,
+    });
+    terms.collect()
+}
+
+/// Counts the values of the asked fields in all documents that match.
+fn facets(planned: &Planned) -> Result<BTreeMap<String, Vec<ValueCount>>> {
+    let matches = planned.snapshot.index().documents(planned.query())?;
+    let count = |field: &String| {
+        let column = planned.snapshot.column(field)?;
+        let values = column.count(matches.iter().copied(), planned.facet_values);
+        Ok((field.clone(), values))
+    };
+    planned.shown.facets.iter().map(count).collect()
+}
+
+/// Shows the documents that a query found.
+struct Shower<'a> {
+    index: &'a Index,
+    planned: &'a Planned,
+    /// None if the index keeps no texts, or no snippets are wanted.
+    highlighter: Option<Highlighter<'a>>,
+}
+
+impl<'a> Shower<'a> {
+    fn new(index: &'a Index, planned: &'a Planned) -> Result<Self> {
+        let wants = planned.shown.snippet_characters.is_some();
+        Ok(Shower {
+            index,
+            planned,
+            highlighter: match wants && index.keep().text {
+                true => Some(index.highlighter(planned.query())?),
+                false => None,
+            },
+        })
+    }
+
+    fn hit(&mut self, hit: &Hit) -> Result<HitAnswer> {
+        let mut answer = HitAnswer {
+            id: self.index.id(hit.document)?.into_owned(),
+            score: hit.score,
+            sequence: hit.sequence,
+            snippet: None,
+            highlights: None,
+            fields: None,
+            text: None,
+            length: None,
+            terms: None,
+        };
+        let Planned { search, shown, .. } = self.planned;
+        self.stored(hit, shown, &mut answer)?;
+        if shown.explain {
+            let explained = self
+                .index
+                .explain(&search.query, &search.options, hit.document)?;
+            answer.length = Some(explained.length);
+            answer.terms = Some(explain_terms(self.index, explained));
+        }
+        Ok(answer)
+    }
+
+    /// Adds the stored content of a document.
+    fn stored(&self, hit: &Hit, shown: &Shown, answer: &mut HitAnswer) -> Result<()> {
+        let fields = shown.fields.as_deref();
+        let shows_fields = !self.index.keep().fields.is_empty() && fields != Some(&[]);
+        let mut stored = match self.highlighter.is_some() || shown.text {
+            true => self.index.document(hit.document)?,
+            false if shows_fields => self.index.fields(hit.document)?,
+            false => return Ok(()),
+        };
+        if let (Some(highlighter), Some(characters), Some(text)) =
+            (&self.highlighter, shown.snippet_characters, &stored.text)
+        {
+            let snippet = highlighter.snippet(text, characters);
+            let place = |at: usize| snippet.text[..at].chars().count();
+            let highlights = snippet.highlights.iter();
+            let highlights = highlights.map(|range| [place(range.start), place(range.end)]);
+            answer.highlights = Some(highlights.collect());
+            answer.snippet = Some(snippet.text);
+        }
+        if shows_fields {
+            let is_shown =
+                |name: &str| fields.is_none_or(|fields| fields.iter().any(|f| f == name));
+            answer.fields = fields_json(&mut stored, is_shown);
+        }
+        if shown.text {
+            answer.text = stored.text;
+        }
+        Ok(())
+    }
+}

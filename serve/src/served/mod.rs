@@ -1,0 +1,10 @@
+//! The indexes that are served: each has a name, and is read in one state at a time.
+
+mod catalog;
+mod columns;
+mod find;
+mod snapshot;
+
+pub use catalog::{Catalog, Served, name_of};
+pub use columns::Column;
+pub use snapshot::Snapshot;

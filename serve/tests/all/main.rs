@@ -1,0 +1,1 @@
+//! The server as its clients see it: one test program, so that it is linked once.
