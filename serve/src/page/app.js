@@ -142,10 +142,12 @@ async function changeIndex() {
   const found = indexes.find((found) => found.index === name) ?? { index: name, fields: [] };
   index = found;
   $("index").value = name;
-  fields = found.fields.slice(0, FACETS);
+  // A title is the heading of a result, not a filter.
+  fields = found.fields.filter((field) => field !== "title").slice(0, FACETS);
   allValues = {};
   shown = { matches: null, results: null, counted: null };
   filters.show({}, state.filters);
+  $("no-filters").hidden = fields.length > 0;
   ranking.fix(found.impacts);
   const phrase = document.querySelector("#mode [value=phrase]");
   phrase.disabled = found.keeps_positions === false;

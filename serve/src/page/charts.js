@@ -1,7 +1,7 @@
 // Latency of the last queries and load of the server, drawn as SVG.
 
 import * as api from "./api.js";
-import { $, draw, duration, figure, pairs, quantile } from "./dom.js";
+import { $, count, draw, duration, figure, pairs, quantile } from "./dom.js";
 
 /** Queries in the chart of latencies. */
 const QUERIES = 60;
@@ -54,7 +54,10 @@ export class Latency {
   }
 }
 
-/** Queries a second and the length of the queue, from /metrics, while the page is in view. */
+/** The routes that search, as labels of metrics. */
+const SEARCH = /route="[^"]*search(es)?"/;
+
+/** Searches a second of all clients, those that wait, and the cache, from /metrics, while the page is in view. */
 export class Load {
   constructor() {
     this.rates = [];
@@ -75,22 +78,27 @@ export class Load {
   }
 
   take(samples) {
-    const sum = (pattern) => {
-      const found = samples.filter((sample) => pattern.test(sample.name));
-      return found.length ? found.reduce((all, sample) => all + sample.value, 0) : null;
-    };
+    const sum = (name, labels = /^/) =>
+      samples
+        .filter((sample) => sample.name === name && labels.test(sample.labels))
+        .reduce((all, sample) => all + sample.value, 0);
     const now = performance.now();
-    const queries = sum(/^tokapi_(queries|searches)(_total)?$/);
-    if (queries === null) return this.show(null);
-    if (this.last && queries >= this.last.queries) {
-      const rate = (queries - this.last.queries) / ((now - this.last.now) / 1000);
+    const searches = sum("tokapi_http_requests_total", SEARCH);
+    if (this.last && searches >= this.last.searches) {
+      const rate = (searches - this.last.searches) / ((now - this.last.now) / 1000);
       this.rates = [...this.rates, rate].slice(-SAMPLES);
     }
-    this.last = { queries, now };
-    this.show(sum(/^tokapi_(queue_length|queued|queue_depth|queue)$/));
+    this.last = { searches, now };
+    const hits = sum("tokapi_cache_hits_total");
+    const asked = hits + sum("tokapi_cache_misses_total");
+    this.show({
+      waiting: sum("tokapi_searches_waiting"),
+      refused: sum("tokapi_searches_refused_total"),
+      cached: asked > 0 ? hits / asked : 0,
+    });
   }
 
-  show(queue) {
+  show(now) {
     const [width, height] = [240, 40];
     const step = width / (SAMPLES - 1);
     const highest = Math.max(1, ...this.rates);
@@ -106,8 +114,12 @@ export class Load {
       shapes.push(draw("path", { class: "line", d: `M${points.join("L")}` }));
     }
     $("load").replaceChildren(...shapes);
-    const rate = this.rates.length && this.last ? figure(this.rates.at(-1)) : "–";
-    const facts = [["queries a second", rate], ["highest", this.rates.length ? figure(highest) : "–"], ["in the queue", queue === null ? "–" : figure(queue)]];
+    const facts = [
+      ["searches a second", now && this.rates.length ? figure(this.rates.at(-1)) : "–"],
+      ["waiting", now ? count(now.waiting) : "–"],
+      ["refused", now ? count(now.refused) : "–"],
+      ["from the cache", now ? `${figure(100 * now.cached)} %` : "–"],
+    ];
     $("load-figures").replaceChildren(...pairs(facts));
     $("load").setAttribute("aria-label", `Load: ${facts.map((fact) => fact.join(" ")).join("; ")}`);
   }

@@ -95,7 +95,7 @@ export class DocumentDialog {
           make("td", { class: "share" }, make("span", {}, bar), make("b", {}, decimals(term.weight))),
         );
       });
-      const head = ["Term", "tf", "Weight"].map((name) => make("th", { scope: "col" }, name));
+      const head = ["term", "tf", "weight"].map((name) => make("th", { scope: "col" }, name));
       $("vector").replaceChildren(
         make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
       );

@@ -24,7 +24,6 @@ export class Filters {
     const key = document.activeElement?.dataset?.key;
     const fields = Object.entries(this.facets).filter(([, values]) => isUseful(values));
     $("facets").replaceChildren(...fields.map(([field, values]) => this.field(field, values)));
-    $("no-filters").hidden = fields.length > 0;
     $("clear").disabled = filters.length === 0;
     $("chips").replaceChildren(...filters.map((filter) => this.chip(filter)));
     if (key) document.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });

@@ -172,7 +172,7 @@ export class Results {
         .filter((term) => terms.has(term))
         .map((name) => {
           const term = terms.get(name);
-          const idf = term.idf === undefined ? null : ` · idf ${decimals(term.idf)}`;
+          const idf = term.idf === undefined ? null : make("span", {}, ` · idf ${decimals(term.idf)}`);
           return make(
             "li",
             {},
@@ -254,7 +254,7 @@ function explanation(hit, colour) {
   }
   const impacts = terms[0].impact !== undefined;
   const largest = Math.max(...terms.map((term) => Math.abs(share(term))));
-  const head = ["Term", impacts ? "impact" : "tf", "df", impacts ? "scale" : "idf", "weight", "times", "Share of the score"];
+  const head = ["term", impacts ? "impact" : "tf", "df", impacts ? "scale" : "idf", "weight", "times", "share"];
   const rows = terms.toSorted((a, b) => share(b) - share(a)).map((term) => {
     const bar = make("i", { class: share(term) < 0 ? "negative" : colour(term) });
     bar.style.width = `${(100 * Math.abs(share(term))) / largest}%`;
