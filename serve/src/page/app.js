@@ -272,7 +272,9 @@ async function countMatches(asked, answer) {
   const text =
     number === null
       ? `${count(answer.hits.length)} or more documents`
-      : number === 1 ? "1 document" : `${count(number)} documents`;
+      : number === 0
+        ? "No document matches"
+        : number === 1 ? "1 document" : `${count(number)} documents`;
   const part = answer.complete ? "" : ", not the whole index was searched";
   $("count").textContent = `${text}${part} · ${duration(answer.took_us)}`;
   announce(`${text}${part}`);

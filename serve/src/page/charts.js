@@ -24,11 +24,13 @@ export class Latency {
   show() {
     const [width, height] = [240, 56];
     const step = width / QUERIES;
-    const highest = Math.max(1, ...this.queries.map((query) => query.roundTrip));
+    // A rare slow query is cut off, so that the others can be seen.
+    const typical = this.queries.length ? 1.5 * quantile(this.queries.map((query) => query.roundTrip), 0.9) : 1;
+    const highest = Math.max(1, Math.min(typical, Math.max(...this.queries.map((query) => query.roundTrip))));
     const from = QUERIES - this.queries.length;
     const bars = this.queries.flatMap(({ took, roundTrip }, at) =>
       [["whole", roundTrip], ["server", took]].map(([name, micros]) => {
-        const tall = Math.max(1, ((height - 2) * Math.min(micros, highest)) / highest);
+        const tall = Math.max(1, (height * Math.min(micros, highest)) / highest);
         return draw("rect", {
           class: name,
           x: (from + at) * step,
