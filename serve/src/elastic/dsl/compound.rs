@@ -2,10 +2,10 @@
 
 use super::leaf;
 use super::node::{Bool, Kind, Node};
-use super::reader::{Members, Place, wrong};
 use super::simple;
-use super::tree::Tree;
 use crate::elastic::error::{Refusal, Result};
+use crate::elastic::reader::{Members, Place, wrong};
+use crate::elastic::tree::Tree;
 
 /// Levels of queries inside queries.
 const MOST_LEVELS: usize = 30;
@@ -31,17 +31,35 @@ const UNSUPPORTED: [(&str, &str); 24] = [
     ("match_bool_prefix", "use `match`"),
     ("match_phrase_prefix", "use `match_phrase` with whole words"),
     ("combined_fields", "use `multi_match` over all text fields"),
-    ("dis_max", "use `bool` with `should`, whose scores are added"),
+    (
+        "dis_max",
+        "use `bool` with `should`, whose scores are added",
+    ),
     ("boosting", "exclude documents with `must_not`"),
-    ("function_score", "sort by `_score` and rank again in the client"),
-    ("script_score", "sort by `_score` and rank again in the client"),
+    (
+        "function_score",
+        "sort by `_score` and rank again in the client",
+    ),
+    (
+        "script_score",
+        "sort by `_score` and rank again in the client",
+    ),
     ("script", "filter by exact values with `term`"),
-    ("nested", "fields of objects have dotted names: use `term` on them"),
+    (
+        "nested",
+        "fields of objects have dotted names: use `term` on them",
+    ),
     ("has_child", "documents have no relations here"),
     ("has_parent", "documents have no relations here"),
     ("more_like_this", "use `match` with the text"),
-    ("knn", "vectors are kept in `_source` and are not searched: use `match`"),
-    ("sparse_vector", "use `match`: the server weighs words by BM25"),
+    (
+        "knn",
+        "vectors are kept in `_source` and are not searched: use `match`",
+    ),
+    (
+        "sparse_vector",
+        "use `match`: the server weighs words by BM25",
+    ),
     ("semantic", "use `match`"),
     ("terms_set", "use `terms`, or one `term` for each value"),
     ("distance_feature", "sort by `_score`"),
@@ -119,7 +137,9 @@ fn constant(value: &Tree, place: Place, budget: &mut Budget) -> Result<Node> {
     let mut members = Members::of(value, place.clone())?;
     let within = place.member("filter");
     let filter = members.take("filter").ok_or_else(|| {
-        Refusal::parsing(format!("[constant_score] needs the member `filter` at {place}"))
+        Refusal::parsing(format!(
+            "[constant_score] needs the member `filter` at {place}"
+        ))
     })?;
     let filter = query(filter, within, budget)?;
     let boost = leaf::boost(&mut members)?;
@@ -138,7 +158,9 @@ fn boolean(value: &Tree, place: Place, budget: &mut Budget) -> Result<Node> {
         Some(Tree::List(items)) => {
             let items = items.iter().enumerate();
             let place = place.member(name);
-            items.map(|(at, item)| query(item, place.item(at), budget)).collect()
+            items
+                .map(|(at, item)| query(item, place.item(at), budget))
+                .collect()
         }
         Some(one) => Ok(vec![query(one, place.member(name), budget)?]),
     };
@@ -148,7 +170,11 @@ fn boolean(value: &Tree, place: Place, budget: &mut Budget) -> Result<Node> {
     let not = clauses(&mut members, "must_not")?;
     let minimum = leaf::minimum(&mut members)?;
     let boost = leaf::boost(&mut members)?;
-    members.only("_name", &[], "named queries have no answer here; leave it away")?;
+    members.only(
+        "_name",
+        &[],
+        "named queries have no answer here; leave it away",
+    )?;
     members.finish("bool")?;
     Ok(Node {
         place,

@@ -1,9 +1,9 @@
 //! Queries without queries inside: words, phrases, exact values, ids.
 
 use super::node::{Fields, Kind, Minimum, Node, Words};
-use super::reader::{Members, Place, texts, wrong};
-use super::tree::Tree;
 use crate::elastic::error::{Refusal, Result};
+use crate::elastic::reader::{Members, Place, texts, wrong};
+use crate::elastic::tree::Tree;
 
 /// Bytes of the text of a query.
 const MOST_TEXT_BYTES: usize = 1 << 16;
@@ -126,7 +126,11 @@ fn words(
     members.only("analyzer", &[], advice)?;
     // A value of another type than the field's is an error of its own; leniency has nothing to forgive.
     members.boolean("lenient")?;
-    members.only("auto_generate_synonyms_phrase_query", &["true", "false"], "")?;
+    members.only(
+        "auto_generate_synonyms_phrase_query",
+        &["true", "false"],
+        "",
+    )?;
     let place = members.place.member("zero_terms_query");
     let empty_is_all = match members.text("zero_terms_query")? {
         None | Some("none" | "NONE") => false,
@@ -193,7 +197,10 @@ pub fn multi_match(tree: &Tree, place: Place, warnings: &mut Vec<String>) -> Res
         "best_fields" | "most_fields" | "cross_fields" => {
             let in_one_field = kind != "cross_fields";
             let words = words(&mut members, "multi_match", fields, warnings)?;
-            Kind::Words(Words { in_one_field, ..words })
+            Kind::Words(Words {
+                in_one_field,
+                ..words
+            })
         }
         "phrase" => Kind::Phrase {
             text: phrase_text(&mut members, "multi_match")?,
@@ -255,7 +262,10 @@ pub fn term(tree: &Tree, place: Place) -> Result<Node> {
         None => {
             let mut members = Members::of(value, within)?;
             let tree = members.take("value").ok_or_else(|| {
-                Refusal::parsing(format!("[term] needs the member `value` at {}", members.place))
+                Refusal::parsing(format!(
+                    "[term] needs the member `value` at {}",
+                    members.place
+                ))
             })?;
             let advice = "values are matched as they are written";
             members.only("case_insensitive", &["false"], advice)?;
@@ -264,7 +274,10 @@ pub fn term(tree: &Tree, place: Place) -> Result<Node> {
             let place = members.place.member("value");
             members.finish("term")?;
             let value = tree.as_value();
-            (value.ok_or_else(|| wrong(&place, tree, "a string, a number or a boolean"))?, boost)
+            (
+                value.ok_or_else(|| wrong(&place, tree, "a string, a number or a boolean"))?,
+                boost,
+            )
         }
     };
     Ok(Node {
@@ -294,7 +307,11 @@ pub fn terms(tree: &Tree, place: Place) -> Result<Node> {
     };
     let within = place.member(field);
     let Tree::List(items) = list else {
-        return Err(wrong(&within, list, "a list of values (terms lookup is not supported)"));
+        return Err(wrong(
+            &within,
+            list,
+            "a list of values (terms lookup is not supported)",
+        ));
     };
     count(items.len(), &within)?;
     let values = items.iter().enumerate().map(|(at, item)| {
@@ -344,9 +361,9 @@ pub fn ids(tree: &Tree, place: Place) -> Result<Node> {
 /// `exists`.
 pub fn exists(tree: &Tree, place: Place) -> Result<Node> {
     let mut members = Members::of(tree, place.clone())?;
-    let field = members.text("field")?.ok_or_else(|| {
-        Refusal::parsing(format!("[exists] needs the member `field` at {place}"))
-    })?;
+    let field = members
+        .text("field")?
+        .ok_or_else(|| Refusal::parsing(format!("[exists] needs the member `field` at {place}")))?;
     let boost = boost(&mut members)?;
     unnamed(&mut members)?;
     members.finish("exists")?;

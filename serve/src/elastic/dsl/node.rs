@@ -1,6 +1,6 @@
 //! The intermediate form of a query: its shape is checked, its fields and texts are not looked up.
 
-use super::reader::Place;
+use crate::elastic::reader::Place;
 
 /// A query of the language.
 #[derive(Debug, Clone)]

@@ -2,9 +2,9 @@
 
 use super::leaf;
 use super::node::{Bool, Fields, Kind, Node, Words};
-use super::reader::{Members, Place};
-use super::tree::Tree;
 use crate::elastic::error::{Refusal, Result};
+use crate::elastic::reader::{Members, Place};
+use crate::elastic::tree::Tree;
 
 /// The characters with a meaning in one of the two languages, besides quotes and signs before words.
 const OPERATORS: [char; 18] = [
@@ -14,9 +14,9 @@ const OPERATORS: [char; 18] = [
 /// `query_string` or `simple_query_string`.
 pub fn query(name: &str, value: &Tree, place: Place) -> Result<Node> {
     let mut members = Members::of(value, place.clone())?;
-    let text = members.text("query")?.ok_or_else(|| {
-        Refusal::parsing(format!("[{name}] needs the member `query` at {place}"))
-    })?;
+    let text = members
+        .text("query")?
+        .ok_or_else(|| Refusal::parsing(format!("[{name}] needs the member `query` at {place}")))?;
     let text = leaf::checked(text.to_owned(), &place.member("query"))?;
     let fields = members.texts("fields")?;
     let default = members.text("default_field")?.filter(|field| *field != "*");
@@ -27,8 +27,16 @@ pub fn query(name: &str, value: &Tree, place: Place) -> Result<Node> {
     };
     let all = leaf::operator(&mut members, "default_operator")?;
     members.boolean("lenient")?;
-    members.only("analyze_wildcard", &["false"], "wildcards are not supported")?;
-    members.only("type", &["best_fields", "most_fields", "cross_fields"], "use best_fields")?;
+    members.only(
+        "analyze_wildcard",
+        &["false"],
+        "wildcards are not supported",
+    )?;
+    members.only(
+        "type",
+        &["best_fields", "most_fields", "cross_fields"],
+        "use best_fields",
+    )?;
     let boost = leaf::boost(&mut members)?;
     members.finish(name)?;
     if name == "simple_query_string" && !all && has_sign(&text) {
@@ -56,7 +64,9 @@ pub fn parse(text: &str, fields: &Fields, all: bool, place: Place) -> Result<Nod
         let kind;
         if let Some(quoted) = from.strip_prefix('"') {
             let (phrase, after) = quoted.split_once('"').ok_or_else(|| {
-                Refusal::parsing(format!("a quote is not closed in the text at {place}; close it"))
+                Refusal::parsing(format!(
+                    "a quote is not closed in the text at {place}; close it"
+                ))
             })?;
             kind = Kind::Phrase {
                 fields: fields.clone(),
@@ -86,7 +96,8 @@ pub fn parse(text: &str, fields: &Fields, all: bool, place: Place) -> Result<Nod
         }
         rest = rest.trim_start();
     }
-    let only_plain = plain.len() == bool.should.len() && bool.must.is_empty() && bool.not.is_empty();
+    let only_plain =
+        plain.len() == bool.should.len() && bool.must.is_empty() && bool.not.is_empty();
     let kind = match only_plain {
         true => words(fields, text.to_owned(), all),
         false => Kind::Bool(bool),

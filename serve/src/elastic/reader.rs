@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::error::{Refusal, Result};
 use super::tree::Tree;
-use crate::elastic::error::{Refusal, Result};
 
 /// A place in a body, such as `query.bool.must[2]`.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +48,10 @@ impl<'a> Members<'a> {
         match tree {
             Tree::Object(members) => Ok(Members {
                 place,
-                left: members.iter().map(|(name, value)| (&**name, value)).collect(),
+                left: members
+                    .iter()
+                    .map(|(name, value)| (&**name, value))
+                    .collect(),
                 known: Vec::new(),
             }),
             other => Err(wrong(&place, other, "an object")),
@@ -145,7 +148,10 @@ impl<'a> Members<'a> {
 
 /// The error for a value of another kind.
 pub fn wrong(place: &Place, found: &Tree, expected: &str) -> Refusal {
-    Refusal::parsing(format!("{place} must be {expected}, and is {}", found.kind()))
+    Refusal::parsing(format!(
+        "{place} must be {expected}, and is {}",
+        found.kind()
+    ))
 }
 
 /// A text, or a list of texts.

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-use crate::elastic::error::{Refusal, Result};
+use super::error::{Refusal, Result};
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +82,25 @@ impl Tree {
                 let members = members.iter();
                 let members = members.map(|(name, value)| (name.clone(), value.to_json()));
                 serde_json::Value::Object(members.collect())
+            }
+        }
+    }
+}
+
+impl Serialize for Tree {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Tree::Null => serializer.serialize_unit(),
+            Tree::Bool(value) => serializer.serialize_bool(*value),
+            Tree::Number(number) => number.serialize(serializer),
+            Tree::Text(text) => serializer.serialize_str(text),
+            Tree::List(values) => serializer.collect_seq(values),
+            Tree::Object(members) => {
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                for (name, value) in members {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
             }
         }
     }
@@ -166,9 +186,16 @@ mod tests {
             panic!("no object")
         };
         assert_eq!(members[0].0, "b");
-        assert_eq!(tree.to_json().to_string(), r#"{"a":[null,true,"x",1.5,-2],"b":1}"#);
+        assert_eq!(
+            tree.to_json().to_string(),
+            r#"{"a":[null,true,"x",1.5,-2],"b":1}"#
+        );
         let error = Tree::parse(br#"{"a": {"x": 1, "x": 2}}"#).unwrap_err();
-        assert!(error.reason.contains("`x` stands twice"), "{}", error.reason);
+        assert!(
+            error.reason.contains("`x` stands twice"),
+            "{}",
+            error.reason
+        );
         assert_eq!(Tree::parse(b" \n").unwrap(), Tree::Object(Vec::new()));
         assert!(Tree::parse(&b"[".repeat(100_000)).is_err());
     }

@@ -1,0 +1,107 @@
+//! The indexes that clients create and write: a trait, which the server implements.
+
+use std::sync::Arc;
+
+use super::error::{Refusal, Result};
+use super::mapping::{Mapping, Settings};
+use super::write::{Operation, Written};
+use tokapi::Index;
+
+/// The definition of an index: its fields and settings.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Definition {
+    /// The fields.
+    pub mapping: Mapping,
+    /// The settings.
+    pub settings: Settings,
+    /// A name that no other index ever has.
+    pub uuid: String,
+    /// Milliseconds since 1970 at its creation.
+    pub created_ms: u64,
+}
+
+impl Definition {
+    /// The definition of an index that no client created: its text is one field, and its kept fields have exact values.
+    pub fn of_index(index: &Index) -> Self {
+        let keep = index.keep();
+        let exact = keep.fields.iter().map(String::as_str);
+        let exact = exact.filter(|name| *name != super::source::SOURCE);
+        Definition {
+            mapping: Mapping::of_index(super::source::TEXT, exact),
+            ..Definition::default()
+        }
+    }
+}
+
+/// The indexes that clients create and write. Calls block: they are made outside of the async runtime's threads.
+///
+/// A write is durable and visible to new searches when the call returns.
+pub trait Store: Send + Sync + 'static {
+    /// The definition of an index; `index` is its current state.
+    fn definition(&self, name: &str, index: &Index) -> Arc<Definition>;
+
+    /// Creates an empty index and serves it.
+    ///
+    /// # Errors
+    /// The name is taken; the server is read-only; the analyzer is not known.
+    fn create(&self, name: &str, definition: Definition) -> Result<()>;
+
+    /// Deletes an index.
+    ///
+    /// # Errors
+    /// There is none; the server is read-only.
+    fn drop(&self, name: &str) -> Result<()>;
+
+    /// Changes the mapping of an index under its lock.
+    ///
+    /// # Errors
+    /// Those of `change`; the server is read-only.
+    fn change_mapping(
+        &self,
+        name: &str,
+        change: &mut dyn FnMut(&mut Mapping) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Applies operations in their order, as one change. Documents are read with [`Operation::prepare`] under the lock
+    /// of the index. There is an answer for every operation.
+    ///
+    /// # Errors
+    /// None was applied: there is no such index; the server is read-only; the disk is full.
+    fn apply(&self, name: &str, operations: Vec<Operation>) -> Result<Vec<Written>>;
+}
+
+/// A store whose indexes cannot be changed.
+#[derive(Debug, Default)]
+pub struct ReadOnly;
+
+impl ReadOnly {
+    fn refuse<T>() -> Result<T> {
+        Err(Refusal::new(
+            403,
+            "cluster_block_exception",
+            "the server is read-only; change its indexes with the program `tokapi`",
+        ))
+    }
+}
+
+impl Store for ReadOnly {
+    fn definition(&self, _: &str, index: &Index) -> Arc<Definition> {
+        Arc::new(Definition::of_index(index))
+    }
+
+    fn create(&self, _: &str, _: Definition) -> Result<()> {
+        ReadOnly::refuse()
+    }
+
+    fn drop(&self, _: &str) -> Result<()> {
+        ReadOnly::refuse()
+    }
+
+    fn change_mapping(&self, _: &str, _: &mut dyn FnMut(&mut Mapping) -> Result<()>) -> Result<()> {
+        ReadOnly::refuse()
+    }
+
+    fn apply(&self, _: &str, _: Vec<Operation>) -> Result<Vec<Written>> {
+        ReadOnly::refuse()
+    }
+}
