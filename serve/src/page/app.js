@@ -48,8 +48,9 @@ const dialog = new DocumentDialog({
   closed: () => {
     const at = place(state.document);
     if (state.document !== null) {
+      state = { ...state, document: null };
       if (history.state?.opened) history.back();
-      else change({ document: null }, { entry: "replace" });
+      else change({}, { entry: "replace" });
     }
     if (at >= 0) results.focus(at);
   },
@@ -92,13 +93,15 @@ function follow(wait) {
   filters.show(null, state.filters);
   showRequest();
   if (state.index !== index?.index) changeIndex();
-  if (states.results(state) !== shown.results) searchAfter(wait);
-  followDocument();
+  const isStale = states.results(state) !== shown.results;
+  if (isStale) searchAfter(wait);
+  // A document opens after the results around it.
+  if (!isStale || state.document === null) followDocument();
 }
 
 function followDocument() {
   if (state.document === null) return dialog.close();
-  if (dialog.id === state.document) return;
+  if (dialog.id === state.document || state.index === null) return;
   const at = place(state.document);
   dialog.open(state.index, state.document, {
     ranking: states.ranking(state),
@@ -182,6 +185,7 @@ function facts(statistics, found) {
 let timer;
 let running = null;
 let counting = null;
+let counted = "";
 
 /** Searches after a pause. An answer under way to another query is dropped at once. */
 function searchAfter(wait) {
@@ -234,7 +238,8 @@ function showHits(answer, asked, reranked) {
   if (!reranked) $("explain").ariaPressed = "false";
   if ($("explain").ariaPressed === "true") results.explainAll(true);
   if (shown.counted !== shown.matches) countMatches(asked, answer);
-  if (state.document !== null && dialog.id === null) followDocument();
+  else showCount(answer);
+  followDocument();
 }
 
 /** The ranks under the standard ranking, if another is chosen and they are known. */
@@ -261,10 +266,10 @@ async function countMatches(asked, answer) {
   const matches = states.matches(asked);
   let number = null;
   try {
-    const counted = await api.search(asked.index, states.countRequest(asked, fields), calls.signal);
+    const all = await api.search(asked.index, states.countRequest(asked, fields), calls.signal);
     if (counting !== calls || shown.matches !== matches) return;
-    number = counted.count;
-    filters.show(counted.facets ?? {}, state.filters);
+    number = all.count;
+    filters.show(all.facets ?? {}, state.filters);
   } catch (error) {
     if (error.name === "AbortError" || counting !== calls) return;
   }
@@ -276,8 +281,13 @@ async function countMatches(asked, answer) {
         ? "No document matches"
         : number === 1 ? "1 document" : `${count(number)} documents`;
   const part = answer.complete ? "" : ", not the whole index was searched";
-  $("count").textContent = `${text}${part} · ${duration(answer.took_us)}`;
-  announce(`${text}${part}`);
+  counted = `${text}${part}`;
+  showCount(answer);
+  announce(counted);
+}
+
+function showCount(answer) {
+  $("count").textContent = `${counted} · ${duration(answer.took_us)}`;
 }
 
 let announcing;
@@ -298,6 +308,7 @@ function showStart() {
   announce("");
   for (const id of ["more", "explain"]) $(id).hidden = true;
   $("start").hidden = false;
+  followDocument();
 }
 
 /** Shows an error in one line. A busy server is asked again when it says so. */
@@ -308,6 +319,7 @@ function fail(error) {
   announce("");
   $("error").textContent = error.message;
   $("token").hidden = error.status !== 401;
+  followDocument();
   if (error.retryAfter) timer = setTimeout(search, error.retryAfter * 1000);
 }
 

@@ -8,6 +8,8 @@ const QUERIES = 60;
 /** Samples in the chart of load, and the time between them. */
 const SAMPLES = 60;
 const EVERY_MS = 2000;
+/** The time until metrics are asked for again that could not be read, as they need a right. */
+const FAILED_MS = 60_000;
 
 /** One bar a query: the server's time in front of the time until the answer was in the page. */
 export class Latency {
@@ -68,15 +70,17 @@ export class Load {
   }
 
   async sample() {
+    let wait = EVERY_MS;
     if (!document.hidden && $("load").getClientRects().length) {
       try {
         this.take(await api.metrics());
       } catch {
         this.last = null;
         this.show(null);
+        wait = FAILED_MS;
       }
     }
-    setTimeout(() => this.sample(), EVERY_MS);
+    setTimeout(() => this.sample(), wait);
   }
 
   take(samples) {

@@ -98,11 +98,11 @@ export class Filters {
         "button",
         {
           type: "button",
-          "aria-label": `Remove the filter ${not ? "without " : ""}${text}`,
+          "aria-label": `Remove the filter ${not ? "not " : ""}${text}`,
           "data-key": `chip ${filter}`,
           click: () => {
             this.change(without(this.filters, filter));
-            $("query").focus();
+            $("results").focus();
           },
         },
         not ? "not " : "",

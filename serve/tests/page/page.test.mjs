@@ -183,7 +183,7 @@ visit("filters", `${SAMPLE}&q=wing`, async (page) => {
   await page.waitForFunction((left) => document.querySelector("#count").textContent.startsWith(`${left} documents`), all - number);
   assert.match(page.url(), /filter=-lang%3Ade/);
   await shot(page, "filter");
-  await page.getByRole("button", { name: /Remove the filter without lang: de/ }).click();
+  await page.getByRole("button", { name: /Remove the filter not lang: de/ }).click();
   await page.waitForFunction((all) => document.querySelector("#count").textContent.startsWith(`${all} documents`), all);
   assert.equal(await page.locator("#chips li").count(), 0);
 });
