@@ -23,6 +23,7 @@ mod reorder;
 #[cfg(feature = "cuda")]
 pub mod routing;
 mod search;
+mod serve;
 mod signals;
 pub mod size;
 mod sort;
@@ -80,6 +81,7 @@ enum Command {
     MapreduceWorker(mapreduce::WorkerArgs),
     Index(index::Args),
     Search(search::Args),
+    Serve(serve::Args),
     Delete(update::DeleteArgs),
     Merge(update::MergeArgs),
     Export(export::Args),
@@ -111,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::MapreduceWorker(args) => mapreduce::work(&args),
         Command::Index(args) => index::run(&args, threads),
         Command::Search(args) => search::run(&args, threads),
+        Command::Serve(args) => serve::run(&args, threads),
         Command::Delete(args) => update::delete(&args, threads),
         Command::Merge(args) => update::merge(&args, threads),
         Command::Export(args) => export::run(&args),

@@ -1,6 +1,8 @@
 //! The end of the program by a signal: without leaving workers or temporary files, and with an exit status that names
 //! the signal.
 
+use std::sync::{Mutex, PoisonError};
+
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, pthread_sigmask, signal};
 
 /// The signals that ask a program to end.
@@ -19,7 +21,12 @@ pub fn end_in_order() {
         return;
     }
     let wait = move || {
-        if let Ok(signal) = waited_for.wait() {
+        while let Ok(signal) = waited_for.wait() {
+            let instead = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(instead) = instead {
+                instead();
+                continue;
+            }
             tokapi_mapreduce::end_workers();
             tokapi_storage::whole::remove_unfinished();
             // The convention of shells.
@@ -29,6 +36,14 @@ pub fn end_in_order() {
     if std::thread::Builder::new().spawn(wait).is_err() {
         let _ = pthread_sigmask(SigmaskHow::SIG_UNBLOCK, Some(&waited_for), None);
     }
+}
+
+/// The work of the next signal, in place of the end of the program.
+static INSTEAD: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
+
+/// From now on, the first signal calls `stop`, and only the second ends the program.
+pub fn instead(stop: impl FnOnce() + Send + 'static) {
+    *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
 }
 
 /// Whether the program was started with this signal ignored, as `nohup` does.

@@ -13,9 +13,23 @@
 //! | [`model`] | the JSON of requests and answers |
 //! | [`served`] | the indexes that are served, each under a name, in one state at a time |
 //! | [`search`] | requests planned, searched, answered and cached |
+//! | [`service`] | the parts of a server that all routes use |
+//! | [`api`] | the routes of `/v1` |
+//! | `operate` | health, metrics, logs |
+//! | `gpu`, `accept`, `server` | an index on a GPU, connections, the server as a whole |
 
+mod accept;
+pub mod api;
+mod gpu;
 pub mod limits;
 pub mod model;
+mod operate;
+pub mod options;
 pub mod problem;
 pub mod search;
 pub mod served;
+mod server;
+pub mod service;
+
+pub use options::Options;
+pub use server::{Server, Stopper, check, run};

@@ -93,7 +93,7 @@ pub struct PostingsAnswer {
     pub postings: Vec<PostingAnswer>,
     /// `after` of the next page; missing if this is the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+    pub next: Option<u64>,
 }
 
 /// A posting.

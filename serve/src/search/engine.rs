@@ -172,7 +172,7 @@ impl Engine {
         let search = Arc::new(Search {
             index,
             query: Query::default(),
-            options: SearchOptions::default().k(1).after(nothing),
+            options: SearchOptions::default().k(1).after(Some(nothing)),
         });
         self.submit(search, deadline, |_| work()).await
     }

@@ -64,16 +64,7 @@ impl Planned {
         check_query(limits, &snapshot, &query)?;
         at_most("k", options.k, limits.k)?;
         options.bm25.check()?;
-        if let Some(impacts) = snapshot.index().impacts()
-            && options.bm25 != impacts.bm25
-            && options.bm25 != Bm25::default()
-        {
-            return Err(Problem::invalid(format!(
-                "the weights of the index `{}` were computed by {} when it was built: leave out formula, k1, b, delta and avdl",
-                snapshot.name(),
-                impacts.bm25
-            )));
-        }
+        snapshot.check_formula(&options.bm25)?;
         if let Some(characters) = shown.snippet_characters {
             at_most("snippet_characters", characters, limits.snippet_characters)?;
         }

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
-use tokapi::{Index, Result};
+use tokapi::{Filter, Index, Query, Result};
 
 use crate::model::ValueCount;
+
+/// A value that no document has.
+const NO_VALUE: &str = "\0\0\0no value\0\0\0";
 
 /// The values of a field: the distinct ones, and their numbers by document.
 #[derive(Debug, Default)]
@@ -16,7 +19,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Reads the values of `field`, which `index` keeps.
+    /// Reads the values of `field`, which `index` keeps, in all documents but the deleted ones.
     ///
     /// # Errors
     /// The index is damaged.
@@ -24,7 +27,12 @@ impl Column {
         let place = index.keep().fields.iter().position(|name| name == field);
         let mut column = Column::default();
         let mut known: HashMap<String, u32> = HashMap::new();
-        for document in 0..index.numbered() {
+        // Without a filter that excludes something, all documents but the deleted ones pass.
+        let anything = Query::default().filters([Filter::new(field, NO_VALUE).not(true)]);
+        for document in index.documents(&anything)? {
+            column
+                .ends
+                .resize(document as usize, column.numbers.len() as u64);
             let first = column.numbers.len();
             let fields = index.fields(document)?.fields;
             let values = place.and_then(|place| fields.into_iter().nth(place));
@@ -38,6 +46,8 @@ impl Column {
             }
             column.ends.push(column.numbers.len() as u64);
         }
+        let numbered = index.numbered() as usize;
+        column.ends.resize(numbered, column.numbers.len() as u64);
         column.values = vec![String::new(); known.len()];
         for (value, number) in known {
             column.values[number as usize] = value;

@@ -4,6 +4,7 @@ mod catalog;
 mod columns;
 mod find;
 mod snapshot;
+mod terms;
 
 pub use catalog::{Catalog, Served, name_of};
 pub use columns::Column;

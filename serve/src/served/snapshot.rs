@@ -5,10 +5,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tokapi::{Error, Index, IndexInfo, Result};
+use tokapi::{Bm25, Error, Index, IndexInfo, Result};
 
 use super::columns::Column;
-use super::find;
+use super::find::find_by_walking_all_ids;
+use super::terms::terms_by_walking;
+use crate::model::TermCount;
+use crate::problem::Problem;
 
 /// An index in one state. A request reads one snapshot to its end.
 pub struct Snapshot {
@@ -73,7 +76,7 @@ impl Snapshot {
     /// # Errors
     /// The index is damaged.
     pub fn find(&self, id: &str) -> Result<Option<u64>> {
-        find::find_by_walking_all_ids(&self.index, id)
+        find_by_walking_all_ids(&self.index, id)
     }
 
     /// The values of a field in all documents, read once.
@@ -91,6 +94,37 @@ impl Snapshot {
         // Two threads may read it at the same time; one column is kept.
         let column = Arc::new(Column::read(&self.index, field)?);
         Ok(Arc::clone(cell.get_or_init(|| column)))
+    }
+
+    /// At most `limit` terms that begin with `prefix` and come after `after`, ascending; and whether they are the last.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn terms(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<TermCount>, bool)> {
+        terms_by_walking(&self.index, prefix, after, limit)
+    }
+
+    /// Checks that the index can weigh by a formula. Gives the formula that it weighs by.
+    ///
+    /// # Errors
+    /// The index has impacts, computed by another formula.
+    pub fn check_formula<'a>(&'a self, asked: &'a Bm25) -> Result<&'a Bm25, Problem> {
+        let Some(impacts) = self.index.impacts() else {
+            return Ok(asked);
+        };
+        match *asked == impacts.bm25 || *asked == Bm25::default() {
+            true => Ok(&impacts.bm25),
+            false => Err(Problem::invalid(format!(
+                "the weights of the index `{}` were computed by {} when it was built: leave out formula, k1, b, delta \
+                 and avdl",
+                self.name, impacts.bm25
+            ))),
+        }
     }
 
     /// Checks that the index keeps a field.

@@ -1,1 +1,12 @@
 //! The server as its clients see it: one test program, so that it is linked once.
+
+mod browse;
+mod client;
+mod end;
+mod fixture;
+mod limits;
+mod operation;
+mod pages;
+mod problems;
+mod random;
+mod searches;

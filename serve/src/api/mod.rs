@@ -1,0 +1,64 @@
+//! The routes of `/v1`.
+
+mod count;
+mod documents;
+mod extract;
+mod index;
+mod openapi;
+mod parameters;
+mod postings;
+mod reply;
+mod search;
+mod statistics;
+mod terms;
+mod values;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use crate::service::Service;
+
+pub use extract::{RequestId, read_body, read_json};
+pub use openapi::document;
+pub use reply::json;
+
+/// The routes of `/v1`.
+pub fn routes() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/v1", get(index::server))
+        .route("/v1/openapi.json", get(openapi::openapi))
+        .route("/v1/indexes", get(index::indexes))
+        .route("/v1/indexes/{index}", get(index::index))
+        .route(
+            "/v1/indexes/{index}/search",
+            post(search::search).get(search::search_by_url),
+        )
+        .route("/v1/indexes/{index}/searches", post(search::searches))
+        .route(
+            "/v1/indexes/{index}/count",
+            post(count::count).get(count::count_by_url),
+        )
+        .route(
+            "/v1/indexes/{index}/documents/{id}",
+            get(documents::document),
+        )
+        .route(
+            "/v1/indexes/{index}/documents/{id}/vector",
+            get(documents::vector),
+        )
+        .route("/v1/indexes/{index}/terms", get(terms::terms))
+        .route(
+            "/v1/indexes/{index}/terms/{term}/postings",
+            get(postings::postings),
+        )
+        .route(
+            "/v1/indexes/{index}/statistics",
+            get(statistics::statistics),
+        )
+        .route(
+            "/v1/indexes/{index}/fields/{field}/values",
+            get(values::values),
+        )
+}

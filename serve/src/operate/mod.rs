@@ -1,0 +1,26 @@
+//! The work of operators: health, metrics, logs, and what every request gets.
+
+mod health;
+mod log;
+mod metrics;
+mod observe;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+
+use crate::service::Service;
+
+pub use log::start_log;
+pub use metrics::Metrics;
+pub use observe::{Observer, observe};
+
+/// The routes `/live`, `/ready` and `/metrics`.
+pub fn routes(metrics: Arc<Metrics>) -> Router<Arc<Service>> {
+    Router::new()
+        .route("/live", get(health::live))
+        .route("/ready", get(health::ready))
+        .route("/metrics", get(metrics::metrics))
+        .layer(axum::Extension(metrics))
+}

@@ -1,0 +1,102 @@
+//! What every request gets: an id, headers of security, a metric, a line in the log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, State};
+use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::metrics::{Metrics, Route};
+use crate::api::RequestId;
+use crate::problem::Cause;
+use crate::service::Service;
+
+/// Observes all requests.
+pub struct Observer {
+    /// The parts of the server.
+    pub service: Arc<Service>,
+    /// The metrics.
+    pub metrics: Arc<Metrics>,
+    /// Whether every request is logged.
+    pub access_log: bool,
+    /// The beginning of the ids of this process.
+    process: u64,
+    next: AtomicU64,
+}
+
+const ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The most bytes of an id that a client gives.
+const ID_BYTES: usize = 128;
+
+impl Observer {
+    /// Observes the requests of a service.
+    pub fn new(service: Arc<Service>, metrics: Arc<Metrics>, access_log: bool) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_nanos() as u64);
+        Observer {
+            service,
+            metrics,
+            access_log,
+            process: now ^ u64::from(std::process::id()).rotate_left(48),
+            next: AtomicU64::new(0),
+        }
+    }
+
+    /// The id that the client gives, if it can stand in a log; otherwise a new one.
+    fn id(&self, request: &Request<Body>) -> Arc<str> {
+        let is_plain = |id: &&str| {
+            let mut bytes = id.bytes();
+            !id.is_empty() && id.len() <= ID_BYTES && bytes.all(|byte| byte.is_ascii_graphic())
+        };
+        let given = request.headers().get(ID).and_then(|id| id.to_str().ok());
+        match given.filter(is_plain) {
+            Some(id) => id.into(),
+            None => {
+                let number = self.next.fetch_add(1, Ordering::Relaxed);
+                format!("{:016x}-{number:x}", self.process).into()
+            }
+        }
+    }
+}
+
+/// Observes a request.
+pub async fn observe(
+    State(observer): State<Arc<Observer>>,
+    mut request: Request<Body>,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let id = observer.id(&request);
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let route = Route(path);
+    let method = request.method().clone();
+    request.extensions_mut().insert(RequestId(Arc::clone(&id)));
+    let mut response = next.run(request).await;
+    let status = response.status();
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        headers.insert(ID, id);
+    }
+    let is = HeaderValue::from_static;
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, is("nosniff"));
+    headers.insert(header::REFERRER_POLICY, is("no-referrer"));
+    if observer.service.is_draining() {
+        headers.insert(header::CONNECTION, is("close"));
+    }
+    let took = started.elapsed();
+    observer.metrics.count(&route, status, took);
+    let cause = response.extensions().get::<Cause>();
+    let took_ms = took.as_secs_f64() * 1e3;
+    let (route, status_code) = (route.name(), status.as_u16());
+    if let Some(Cause(cause)) = cause {
+        tracing::error!(request = &*id, %method, route, status = status_code, took_ms, %cause, "failed");
+    } else if observer.access_log || status == StatusCode::INTERNAL_SERVER_ERROR {
+        tracing::info!(request = &*id, %method, route, status = status_code, took_ms, "request");
+    }
+    response
+}

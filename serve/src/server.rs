@@ -1,0 +1,237 @@
+//! The server: from options to connections, and to an end without lost requests.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{Method, Uri};
+use tokapi::{Error, Result};
+use tokapi_device::cooperate::{Router as Processors, SchedulerOptions};
+use tokapi_storage::tune::Store;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::accept::{Accept, Times};
+use crate::api;
+use crate::gpu;
+use crate::operate::{self, Metrics, Observer, observe};
+use crate::options::{EngineName, Options};
+use crate::problem::{Kind, Problem};
+use crate::search::{Engine, EngineOptions};
+use crate::served::{Catalog, Snapshot, name_of};
+use crate::service::Service;
+
+/// A server that listens.
+///
+/// ```
+/// use tokapi_serve::{Options, Server};
+///
+/// # fn main() -> tokapi::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("docs");
+/// let documents = [tokapi::Document::new("a", "Boundary layers")];
+/// let corpus = tokapi::Corpus::from_documents(documents, tokapi::CorpusOptions::default());
+/// tokapi::IndexBuilder::new(&path).store(true).build(corpus)?;
+///
+/// let mut options = Options::default();
+/// options.indexes.insert("docs".into(), path);
+/// options.listen.set_port(0);
+/// # options.drain_delay_ms = 0;
+/// let server = Server::start(&options)?;
+/// println!("{}", server.url());
+/// server.stopper().stop();
+/// server.wait()
+/// # }
+/// ```
+pub struct Server {
+    address: SocketAddr,
+    service: Arc<Service>,
+    stop: Stopper,
+    accepting: JoinHandle<()>,
+    runtime: Runtime,
+}
+
+/// Ends a server from any thread.
+#[derive(Clone)]
+pub struct Stopper(Arc<watch::Sender<bool>>);
+
+impl Stopper {
+    /// Asks the server to end: it is not ready from now on, answers what is under way, and ends.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Server {
+    /// Opens the indexes and listens.
+    ///
+    /// # Errors
+    /// An index cannot be opened; the address is in use; the GPU that is asked for cannot be used.
+    pub fn start(options: &Options) -> Result<Self> {
+        let service = Arc::new(service(options)?);
+        let listener = std::net::TcpListener::bind(options.listen);
+        let listener = listener.map_err(|error| {
+            Error::Usage(format!(
+                "cannot listen on {}: {error}; choose another address with --listen",
+                options.listen
+            ))
+        })?;
+        let limit = |error| Error::Limit(format!("cannot start the server: {error}"));
+        listener.set_nonblocking(true).map_err(limit)?;
+        let address = listener.local_addr().map_err(limit)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(options.runtime_threads())
+            .thread_name("tokapi-http")
+            .enable_all()
+            .build()
+            .map_err(limit)?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(limit)?
+        };
+        let metrics = Arc::new(Metrics::default());
+        let (stop, stopped) = watch::channel(false);
+        let accept = Accept {
+            router: router(&service, &metrics, options.access_log),
+            service: Arc::clone(&service),
+            metrics,
+            times: Times {
+                head: Duration::from_millis(options.limits.read_ms),
+                delay: Duration::from_millis(options.drain_delay_ms),
+                drain: Duration::from_millis(options.drain_ms),
+            },
+            connections: options.limits.connections,
+        };
+        let accepting = runtime.spawn(accept.run(listener, stopped));
+        Ok(Server {
+            address,
+            service,
+            stop: Stopper(Arc::new(stop)),
+            accepting,
+            runtime,
+        })
+    }
+
+    /// The address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL to open in a browser of this machine.
+    pub fn url(&self) -> String {
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(match address {
+                SocketAddr::V4(_) => [127, 0, 0, 1].into(),
+                SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        format!("http://{address}/")
+    }
+
+    /// The parts of the server.
+    pub fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    /// Ends the server from any thread.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.clone()
+    }
+
+    /// Waits until the server has ended.
+    ///
+    /// # Errors
+    /// It failed.
+    pub fn wait(self) -> Result<()> {
+        let ended = self.runtime.block_on(self.accepting);
+        self.runtime.shutdown_timeout(Duration::from_secs(1));
+        ended.map_err(|error| Error::Limit(format!("the server failed: {error}")))
+    }
+}
+
+/// Validates options, and opens and closes the indexes.
+///
+/// # Errors
+/// An index cannot be opened; two have the same name; the GPU that is asked for cannot be used.
+pub fn check(options: &Options) -> Result<()> {
+    catalog(options)?;
+    match options.engine {
+        EngineName::Gpu => gpu::check(),
+        _ => Ok(()),
+    }
+}
+
+/// Starts a server, passes it to `started`, and waits until it has ended.
+///
+/// # Errors
+/// As [`Server::start`]; an error of `started`, and then the server does not go on.
+pub fn run(options: &Options, started: impl FnOnce(&Server) -> Result<()>) -> Result<()> {
+    operate::start_log(options.log);
+    let server = Server::start(options)?;
+    started(&server)?;
+    server.wait()
+}
+
+fn catalog(options: &Options) -> Result<Catalog> {
+    let catalog = Catalog::default();
+    for (name, path) in &options.indexes {
+        let name = name_of(Some(name), path)?;
+        catalog.add(Snapshot::open(&name, path)?)?;
+    }
+    Ok(catalog)
+}
+
+fn service(options: &Options) -> Result<Service> {
+    let catalog = catalog(options)?;
+    let threads = options.search_threads();
+    let accelerator = gpu::accelerator(options, &catalog)?;
+    let store = accelerator.as_ref().and_then(|_| Store::of_user());
+    let processors = store.and_then(|store| Processors::load(&store, threads as u64));
+    let mut engine = EngineOptions::default();
+    engine.cache_bytes = options.cache_bytes;
+    engine.scheduler = SchedulerOptions::default()
+        .threads(threads)
+        .lanes(gpu::LANES)
+        .queue(options.queue);
+    let engine = Engine::new(&engine, accelerator, processors)?;
+    let slow = (options.slow_ms > 0).then(|| Duration::from_millis(options.slow_ms));
+    Ok(Service::new(catalog, engine, options.limits.clone(), slow))
+}
+
+/// All routes.
+fn router(service: &Arc<Service>, metrics: &Arc<Metrics>, access_log: bool) -> Router {
+    let observer = Observer::new(Arc::clone(service), Arc::clone(metrics), access_log);
+    Router::new()
+        .merge(api::routes())
+        .merge(operate::routes(Arc::clone(metrics)))
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(unknown_method)
+        .layer(axum::middleware::from_fn_with_state(
+            Arc::new(observer),
+            observe,
+        ))
+        .with_state(Arc::clone(service))
+}
+
+async fn unknown_route(uri: Uri) -> Problem {
+    Problem::new(
+        Kind::UnknownRoute,
+        format!(
+            "there is no route {}: /v1/openapi.json describes the routes",
+            uri.path().escape_debug()
+        ),
+    )
+}
+
+async fn unknown_method(method: Method, uri: Uri) -> Problem {
+    Problem::new(
+        Kind::MethodNotAllowed,
+        format!(
+            "the route {} has no method {method}: the header `allow` names those that it has",
+            uri.path().escape_debug()
+        ),
+    )
+}

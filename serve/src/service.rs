@@ -1,0 +1,84 @@
+//! The parts of a server that all routes use.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::limits::Limits;
+use crate::problem::Problem;
+use crate::search::{Deadline, Engine};
+use crate::served::{Catalog, Snapshot};
+
+/// The parts of a server that all routes use.
+pub struct Service {
+    /// The indexes.
+    pub catalog: Catalog,
+    /// The searches.
+    pub engine: Engine,
+    /// The limits of requests.
+    pub limits: Limits,
+    /// Searches that take as long are logged.
+    pub slow: Option<Duration>,
+    draining: AtomicBool,
+}
+
+impl Service {
+    /// A service that is ready.
+    pub fn new(catalog: Catalog, engine: Engine, limits: Limits, slow: Option<Duration>) -> Self {
+        Service {
+            catalog,
+            engine,
+            limits,
+            slow,
+            draining: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the server ends soon.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// From now on the server is not ready, and clients close their connections.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Reads a snapshot in the queue of searches; gives the answer as JSON.
+    ///
+    /// # Errors
+    /// The queue is full; the deadline passed; those of `read`.
+    pub async fn read<A: Serialize>(
+        &self,
+        snapshot: Arc<Snapshot>,
+        deadline: Deadline,
+        read: impl FnOnce(&Snapshot) -> Result<A, Problem> + Send + 'static,
+    ) -> Result<Bytes, Problem> {
+        let index = Arc::clone(snapshot.index());
+        let work = move || to_json(&read(&snapshot)?);
+        self.engine.work(index, deadline, work).await
+    }
+
+    /// Logs a search if it was slow.
+    pub fn log_if_slow(&self, index: &str, query: &str, k: usize, started: Instant, id: &str) {
+        let took = started.elapsed();
+        if self.slow.is_some_and(|slow| took >= slow) {
+            let took_ms = took.as_secs_f64() * 1e3;
+            tracing::warn!(request = id, index, query, k, took_ms, "slow search");
+        }
+    }
+}
+
+/// A value as JSON.
+///
+/// # Errors
+/// It cannot be written, which is a bug.
+pub fn to_json(value: &impl Serialize) -> Result<Bytes, Problem> {
+    match serde_json::to_vec(value) {
+        Ok(json) => Ok(json.into()),
+        Err(error) => Err(Problem::internal(error)),
+    }
+}

@@ -1,0 +1,147 @@
+//! Every limit refuses what is beyond it, and nothing else.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::fixture::Fixture;
+
+const SEARCH: &str = "/v1/indexes/full/search";
+
+#[test]
+fn a_body_of_the_limit_is_taken_and_no_larger_one() {
+    let fixture = Fixture::with(|options| options.limits.body_bytes = 1000);
+    let mut client = fixture.client();
+    let body = |bytes: usize| {
+        let body = json!({ "query": "flow" }).to_string();
+        let spaces = " ".repeat(bytes - body.len());
+        (body + &spaces).into_bytes()
+    };
+    assert_eq!(client.post_text(SEARCH, "application/json", &body(1000)).status, 200);
+    let answer = client.post_text(SEARCH, "application/json", &body(1001));
+    assert!(answer.problem(413, "body-too-large").contains("1000 bytes"));
+    // The length is not announced.
+    let mut client = fixture.client();
+    let head = format!(
+        "POST {SEARCH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    );
+    let chunk = format!("190\r\n{}\r\n", " ".repeat(400));
+    let answer = client.send(&(head + &chunk.repeat(3)), b"");
+    answer.problem(413, "body-too-large");
+}
+
+#[test]
+fn each_number_has_its_limit() {
+    let fixture = Fixture::with(|options| {
+        let limits = &mut options.limits;
+        (limits.query_bytes, limits.query_terms, limits.k) = (50, 5, 20);
+        (limits.batch, limits.page, limits.snippet_characters) = (2, 10, 100);
+        (limits.facets, limits.longest_timeout_ms) = (1, 2000);
+        limits.timeout_ms = 1000;
+    });
+    let mut client = fixture.client();
+    let filters = |count: usize| vec!["kind:report"; count];
+    let cases: [(Value, Value); 8] = [
+        (json!({ "query": "x".repeat(50) }), json!({ "query": "x".repeat(51) })),
+        (json!({ "query": "a b c d e" }), json!({ "query": "a b c d e f" })),
+        (json!({ "query": "\"a b\" c" }), json!({ "query": "\"a b c\"" })),
+        (json!({ "filters": filters(5) }), json!({ "filters": filters(6) })),
+        (json!({ "k": 20 }), json!({ "k": 21 })),
+        (json!({ "snippet_characters": 100 }), json!({ "snippet_characters": 101 })),
+        (json!({ "facets": ["kind"] }), json!({ "facets": ["kind", "year"] })),
+        (json!({ "timeout_ms": 2000 }), json!({ "timeout_ms": 2001 })),
+    ];
+    for (within, beyond) in cases {
+        let answer = client.post(SEARCH, &within);
+        assert_eq!(answer.status, 200, "{within}: {}", answer.text());
+        client.post(SEARCH, &beyond).problem(400, "limit-exceeded");
+    }
+    client.post(SEARCH, &json!({ "timeout_ms": 0 })).problem(400, "limit-exceeded");
+    let count = json!({ "query": "a b c d e f" });
+    client.post("/v1/indexes/full/count", &count).problem(400, "limit-exceeded");
+    let searches = |count: usize| json!({ "searches": vec![json!({ "query": "flow" }); count] });
+    assert_eq!(client.post("/v1/indexes/full/searches", &searches(2)).status, 200);
+    let answer = client.post("/v1/indexes/full/searches", &searches(3));
+    answer.problem(400, "limit-exceeded");
+    for route in ["terms", "terms/flow/postings", "fields/year/values"] {
+        let url = |limit: usize| format!("/v1/indexes/full/{route}?limit={limit}");
+        assert_eq!(client.get(&url(10)).status, 200);
+        client.get(&url(11)).problem(400, "limit-exceeded");
+    }
+}
+
+#[test]
+fn slow_clients_are_let_go() {
+    let fixture = Fixture::with(|options| options.limits.read_ms = 200);
+    let started = Instant::now();
+    let mut client = fixture.client();
+    client.write(b"GET /v1 HTTP/1.1\r\nHost");
+    if let Some(answer) = client.read() {
+        assert_eq!(answer.status, 408);
+    }
+    let mut client = fixture.client();
+    let head = format!(
+        "POST {SEARCH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{{"
+    );
+    client.send(&head, b"").problem(408, "slow-request");
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_full_queue_refuses_and_a_passed_deadline_is_told() {
+    let fixture = Fixture::with(|options| {
+        (options.queue, options.threads, options.cache_bytes) = (1, 1, 0);
+    });
+    // Facets of all documents, and long snippets, keep the one thread busy.
+    let slow = json!({ "searches": vec![json!({
+        "query": "the of a and in flow boundary layer", "k": 1400, "explain": true, "text": true,
+        "snippet_characters": 5000, "count": true, "facets": ["year"],
+    }); 30]});
+    let answer = fixture.client().post("/v1/indexes/full/searches", &slow).json();
+    let answers = answer["answers"].as_array().unwrap();
+    let refused: Vec<&Value> = answers
+        .iter()
+        .filter(|answer| answer["type"] == "urn:tokapi:problem:overloaded")
+        .collect();
+    let answered = answers.iter().filter(|answer| answer["hits"].is_array()).count();
+    assert_eq!(refused.len() + answered, 30);
+    assert!(!refused.is_empty() && answered > 0, "{}", refused.len());
+    assert_eq!(refused[0]["status"], 429);
+
+    let fixture = Fixture::with(|options| (options.threads, options.cache_bytes) = (1, 0));
+    let address = fixture.server().address();
+    std::thread::scope(|scope| {
+        let busy = scope.spawn(|| Client::new(address).post("/v1/indexes/full/searches", &slow));
+        std::thread::sleep(Duration::from_millis(100));
+        let body = json!({ "query": "flow", "timeout_ms": 1 });
+        let late = Client::new(address).post(SEARCH, &body);
+        let detail = late.problem(504, "timeout");
+        assert!(detail.contains("1 ms"), "{detail}");
+        assert_eq!(busy.join().unwrap().status, 200);
+    });
+}
+
+#[test]
+fn a_refusal_says_when_to_retry() {
+    let fixture = Fixture::with(|options| {
+        (options.queue, options.threads, options.cache_bytes) = (0, 1, 0);
+    });
+    let answer = fixture.client().post(SEARCH, &json!({ "query": "flow" }));
+    answer.problem(429, "overloaded");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+}
+
+#[test]
+fn further_connections_wait() {
+    let fixture = Fixture::with(|options| options.limits.connections = 2);
+    let mut open = [fixture.client(), fixture.client()];
+    for client in &mut open {
+        assert_eq!(client.get("/live").status, 200);
+    }
+    let mut third = fixture.client();
+    third.write(b"GET /live HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::thread::sleep(Duration::from_millis(50));
+    drop(open);
+    assert_eq!(third.read().unwrap().status, 200);
+}
