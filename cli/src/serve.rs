@@ -184,8 +184,9 @@ impl Args {
     fn options(&self, threads: usize) -> Result<Options, Error> {
         // A name or value that is no text is no setting of this program.
         let environment = std::env::vars_os();
-        let environment = environment
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let environment = environment.filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
         let mut options = Options::load(self.config.as_deref(), environment)?;
         if options.threads == 0 {
             options.threads = threads;
@@ -227,7 +228,9 @@ fn split(argument: &str) -> (Option<String>, PathBuf) {
 
 /// The name of documents: that of their file without its endings. None for an index, which has its folder's.
 fn stem(path: &Path, index: &Path) -> Option<String> {
-    let name = path.file_name().filter(|_| path != index && path.is_file())?;
+    let name = path
+        .file_name()
+        .filter(|_| path != index && path.is_file())?;
     let name = name.to_string_lossy();
     let stem = name.split('.').find(|part| !part.is_empty())?;
     Some(stem.to_owned())

@@ -15,6 +15,7 @@
 //! | [`search`] | requests planned, searched, answered and cached |
 //! | [`service`] | the parts of a server that all routes use |
 //! | [`api`] | the routes of `/v1` |
+//! | `page` | the page for browsers |
 //! | `operate` | health, metrics, logs |
 //! | `gpu`, `accept`, `server` | an index on a GPU, connections, the server as a whole |
 
@@ -25,6 +26,7 @@ pub mod limits;
 pub mod model;
 mod operate;
 pub mod options;
+pub mod page;
 pub mod problem;
 pub mod search;
 pub mod served;

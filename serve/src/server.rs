@@ -18,6 +18,7 @@ use crate::api;
 use crate::gpu;
 use crate::operate::{self, Metrics, Observer, observe};
 use crate::options::{EngineName, Options};
+use crate::page;
 use crate::problem::{Kind, Problem};
 use crate::search::{Engine, EngineOptions};
 use crate::served::{Catalog, Snapshot, name_of};
@@ -207,6 +208,7 @@ fn router(service: &Arc<Service>, metrics: &Arc<Metrics>, access_log: bool) -> R
     Router::new()
         .merge(api::routes())
         .merge(operate::routes(Arc::clone(metrics)))
+        .merge(page::routes())
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
         .layer(axum::middleware::from_fn_with_state(

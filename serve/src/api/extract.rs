@@ -12,6 +12,7 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
 use crate::limits::Limits;
+use crate::model::Object;
 use crate::problem::{Kind, Problem};
 
 /// The id of a request: an extension of it.
@@ -129,10 +130,13 @@ pub async fn read_json<T: DeserializeOwned>(
         ));
     }
     let body = read_body(body, &parts.headers, limits).await?;
-    serde_json::from_slice(&body).map_err(|error| match error.is_data() {
-        true => Problem::invalid(format!("the body: {error}")),
-        false => Problem::invalid(format!("the body is no valid JSON: {error}")),
-    })
+    match serde_json::from_slice(&body) {
+        Ok(Object(request)) => Ok(request),
+        Err(error) if error.is_data() => Err(Problem::invalid(format!("the body: {error}"))),
+        Err(error) => Err(Problem::invalid(format!(
+            "the body is no valid JSON: {error}"
+        ))),
+    }
 }
 
 /// Whether a content type is that of JSON: `application/json`, or any with the suffix `+json`.

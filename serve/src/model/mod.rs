@@ -4,6 +4,7 @@ mod browse;
 mod count;
 mod filter;
 mod index;
+mod object;
 mod search;
 mod term;
 
@@ -14,6 +15,7 @@ pub use browse::{
 pub use count::{CountAnswer, CountRequest};
 pub use filter::{FilterParts, FilterRequest};
 pub use index::{IndexAnswer, IndexesAnswer, ServerAnswer};
+pub use object::Object;
 pub use search::{
     AnswerOrProblem, FormulaName, HitAnswer, Mode, SearchAnswer, SearchRequest, SearchesAnswer,
     SearchesRequest,

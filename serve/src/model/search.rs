@@ -198,6 +198,7 @@ pub struct HitAnswer {
 #[serde(deny_unknown_fields)]
 pub struct SearchesRequest {
     /// The searches.
+    #[serde(deserialize_with = "super::object::objects")]
     pub searches: Vec<SearchRequest>,
 }
 

@@ -18,7 +18,12 @@ fn a_body_of_the_limit_is_taken_and_no_larger_one() {
         let spaces = " ".repeat(bytes - body.len());
         (body + &spaces).into_bytes()
     };
-    assert_eq!(client.post_text(SEARCH, "application/json", &body(1000)).status, 200);
+    assert_eq!(
+        client
+            .post_text(SEARCH, "application/json", &body(1000))
+            .status,
+        200
+    );
     let answer = client.post_text(SEARCH, "application/json", &body(1001));
     assert!(answer.problem(413, "body-too-large").contains("1000 bytes"));
     // The length is not announced.
@@ -36,20 +41,38 @@ fn each_number_has_its_limit() {
     let fixture = Fixture::with(|options| {
         let limits = &mut options.limits;
         (limits.query_bytes, limits.query_terms, limits.k) = (50, 5, 20);
-        (limits.batch, limits.page, limits.snippet_characters) = (2, 10, 100);
+        (limits.batch, limits.page, limits.snippet_characters) = (2, 10, 300);
         (limits.facets, limits.longest_timeout_ms) = (1, 2000);
         limits.timeout_ms = 1000;
     });
     let mut client = fixture.client();
     let filters = |count: usize| vec!["kind:report"; count];
     let cases: [(Value, Value); 8] = [
-        (json!({ "query": "x".repeat(50) }), json!({ "query": "x".repeat(51) })),
-        (json!({ "query": "a b c d e" }), json!({ "query": "a b c d e f" })),
-        (json!({ "query": "\"a b\" c" }), json!({ "query": "\"a b c\"" })),
-        (json!({ "filters": filters(5) }), json!({ "filters": filters(6) })),
+        (
+            json!({ "query": "x".repeat(50) }),
+            json!({ "query": "x".repeat(51) }),
+        ),
+        (
+            json!({ "query": "a b c d e" }),
+            json!({ "query": "a b c d e f" }),
+        ),
+        (
+            json!({ "query": "\"a b\" c" }),
+            json!({ "query": "\"a b c\"" }),
+        ),
+        (
+            json!({ "filters": filters(5) }),
+            json!({ "filters": filters(6) }),
+        ),
         (json!({ "k": 20 }), json!({ "k": 21 })),
-        (json!({ "snippet_characters": 100 }), json!({ "snippet_characters": 101 })),
-        (json!({ "facets": ["kind"] }), json!({ "facets": ["kind", "year"] })),
+        (
+            json!({ "snippet_characters": 300 }),
+            json!({ "snippet_characters": 301 }),
+        ),
+        (
+            json!({ "facets": ["kind"] }),
+            json!({ "facets": ["kind", "year"] }),
+        ),
         (json!({ "timeout_ms": 2000 }), json!({ "timeout_ms": 2001 })),
     ];
     for (within, beyond) in cases {
@@ -57,11 +80,20 @@ fn each_number_has_its_limit() {
         assert_eq!(answer.status, 200, "{within}: {}", answer.text());
         client.post(SEARCH, &beyond).problem(400, "limit-exceeded");
     }
-    client.post(SEARCH, &json!({ "timeout_ms": 0 })).problem(400, "limit-exceeded");
+    client
+        .post(SEARCH, &json!({ "timeout_ms": 0 }))
+        .problem(400, "limit-exceeded");
     let count = json!({ "query": "a b c d e f" });
-    client.post("/v1/indexes/full/count", &count).problem(400, "limit-exceeded");
+    client
+        .post("/v1/indexes/full/count", &count)
+        .problem(400, "limit-exceeded");
     let searches = |count: usize| json!({ "searches": vec![json!({ "query": "flow" }); count] });
-    assert_eq!(client.post("/v1/indexes/full/searches", &searches(2)).status, 200);
+    assert_eq!(
+        client
+            .post("/v1/indexes/full/searches", &searches(2))
+            .status,
+        200
+    );
     let answer = client.post("/v1/indexes/full/searches", &searches(3));
     answer.problem(400, "limit-exceeded");
     for route in ["terms", "terms/flow/postings", "fields/year/values"] {
@@ -98,13 +130,19 @@ fn a_full_queue_refuses_and_a_passed_deadline_is_told() {
         "query": "the of a and in flow boundary layer", "k": 1400, "explain": true, "text": true,
         "snippet_characters": 5000, "count": true, "facets": ["year"],
     }); 30]});
-    let answer = fixture.client().post("/v1/indexes/full/searches", &slow).json();
+    let answer = fixture
+        .client()
+        .post("/v1/indexes/full/searches", &slow)
+        .json();
     let answers = answer["answers"].as_array().unwrap();
     let refused: Vec<&Value> = answers
         .iter()
         .filter(|answer| answer["type"] == "urn:tokapi:problem:overloaded")
         .collect();
-    let answered = answers.iter().filter(|answer| answer["hits"].is_array()).count();
+    let answered = answers
+        .iter()
+        .filter(|answer| answer["hits"].is_array())
+        .count();
     assert_eq!(refused.len() + answered, 30);
     assert!(!refused.is_empty() && answered > 0, "{}", refused.len());
     assert_eq!(refused[0]["status"], 429);

@@ -48,7 +48,10 @@ fn metrics_count_requests() {
         "tokapi_index_epoch{index=\"full\"} 0",
         "tokapi_ready 1",
     ] {
-        assert!(text.lines().any(|found| found == line), "{line} is missing:\n{text}");
+        assert!(
+            text.lines().any(|found| found == line),
+            "{line} is missing:\n{text}"
+        );
     }
     assert!(text.ends_with("# EOF\n"));
 }
@@ -82,16 +85,25 @@ fn the_openapi_document_describes_every_route() {
             let filled = filled.replace("{term}", "flow").replace("{field}", "year");
             let answer = match method.as_str() {
                 "get" => client.get(&filled),
-                _ => client.post(&filled, &match path.ends_with("searches") {
-                    true => json!({ "searches": [] }),
-                    false => json!({}),
-                }),
+                _ => client.post(
+                    &filled,
+                    &match path.ends_with("searches") {
+                        true => json!({ "searches": [] }),
+                        false => json!({}),
+                    },
+                ),
             };
             assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text());
         }
     }
     let schemas = document["components"]["schemas"].as_object().unwrap();
-    for name in ["SearchRequest", "SearchAnswer", "Problem", "FilterRequest", "TermAnswer"] {
+    for name in [
+        "SearchRequest",
+        "SearchAnswer",
+        "Problem",
+        "FilterRequest",
+        "TermAnswer",
+    ] {
         assert!(schemas.contains_key(name), "{name}");
     }
     assert_eq!(schemas["SearchRequest"]["additionalProperties"], false);

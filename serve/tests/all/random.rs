@@ -23,6 +23,11 @@ impl Random {
     }
 }
 
+/// A number as JSON has it: the shortest digits that read back as it.
+pub fn number(number: f32) -> Value {
+    serde_json::from_str(&serde_json::to_string(&number).unwrap()).unwrap()
+}
+
 /// A search as JSON, and as the library takes it.
 pub struct Case {
     pub json: Map<String, Value>,
@@ -88,8 +93,10 @@ pub fn case(random: &mut Random, index: &Index) -> Case {
             ("kind", "none"),
         ];
         let chosen: Vec<(&str, &str, bool)> = (0..1 + random.below(2))
-            .map(|_| random.of(&filters))
-            .map(|(field, value)| (field, value, random.one_in(2)))
+            .map(|_| {
+                let (field, value) = random.of(&filters);
+                (field, value, random.one_in(2))
+            })
             .collect();
         let as_json = chosen
             .iter()
@@ -171,7 +178,7 @@ impl Case {
             let stored = index.document(hit.document).unwrap();
             let mut object = json!({
                 "id": index.id(hit.document).unwrap(),
-                "score": hit.score,
+                "score": number(hit.score),
                 "sequence": hit.sequence,
             });
             let text = stored.text.unwrap();
@@ -184,11 +191,11 @@ impl Case {
                     .collect();
                 object["snippet"] = snippet.text.clone().into();
             }
-            let number = hit.document as usize;
+            let place = hit.document as usize;
             object["fields"] = json!({
-                "year": 1940 + number % 25,
-                "kind": ["report", "article", "a thesis"][number % 3],
-                "tags": match number % 4 {
+                "year": 1940 + place % 25,
+                "kind": (["report", "article", "a thesis"][place % 3]),
+                "tags": match place % 4 {
                     0 => json!([]),
                     tag => json!(format!("tag{tag}")),
                 },
@@ -204,7 +211,7 @@ impl Case {
                 let terms = explained.terms.iter().map(|term| {
                     json!({
                         "term": term.term, "times": term.times, "tf": term.tf, "df": term.df,
-                        "idf": term.idf, "weight": term.weight,
+                        "idf": term.idf, "weight": number(term.weight),
                     })
                 });
                 object["terms"] = terms.collect();
