@@ -22,7 +22,10 @@ pub fn end_in_order() {
     }
     let wait = move || {
         while let Ok(signal) = waited_for.wait() {
-            let instead = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let instead = INSTEAD
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             if let Some(instead) = instead {
                 instead();
                 continue;

@@ -191,12 +191,13 @@ fn service(options: &Options) -> Result<Service> {
     let accelerator = gpu::accelerator(options, &catalog)?;
     let store = accelerator.as_ref().and_then(|_| Store::of_user());
     let processors = store.and_then(|store| Processors::load(&store, threads as u64));
-    let mut engine = EngineOptions::default();
-    engine.cache_bytes = options.cache_bytes;
-    engine.scheduler = SchedulerOptions::default()
-        .threads(threads)
-        .lanes(gpu::LANES)
-        .queue(options.queue);
+    let engine = EngineOptions {
+        scheduler: SchedulerOptions::default()
+            .threads(threads)
+            .lanes(gpu::LANES)
+            .queue(options.queue),
+        cache_bytes: options.cache_bytes,
+    };
     let engine = Engine::new(&engine, accelerator, processors)?;
     let slow = (options.slow_ms > 0).then(|| Duration::from_millis(options.slow_ms));
     Ok(Service::new(catalog, engine, options.limits.clone(), slow))

@@ -21,7 +21,6 @@ use crate::problem::{Kind, Problem};
 
 /// The options of an [`Engine`].
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct EngineOptions {
     /// The options of the scheduler: threads, lanes, queue.
     pub scheduler: SchedulerOptions,
