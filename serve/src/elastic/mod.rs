@@ -10,6 +10,7 @@
 //! | [`store`] | the indexes that clients create and write |
 //! | [`find`] | plans answered |
 //! | [`answer`] | the JSON of answers |
+//! | `routes` | the routes |
 
 pub mod answer;
 pub mod dsl;
@@ -17,7 +18,10 @@ pub mod error;
 pub mod find;
 pub mod mapping;
 pub mod reader;
+mod routes;
 pub mod source;
 pub mod store;
 pub mod tree;
 pub mod write;
+
+pub use routes::{Elastic, ElasticOptions, root, routes, unknown};

@@ -21,6 +21,17 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// The definition of a new index without fields.
+    pub fn new() -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Definition {
+            uuid: Operation::new_id(),
+            // Fewer than 2^64 milliseconds.
+            created_ms: now.map_or(0, |now| now.as_millis() as u64),
+            ..Definition::default()
+        }
+    }
+
     /// The definition of an index that no client created: its text is one field, and its kept fields have exact values.
     pub fn of_index(index: &Index) -> Self {
         let keep = index.keep();
@@ -50,7 +61,7 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// # Errors
     /// There is none; the server is read-only.
-    fn drop(&self, name: &str) -> Result<()>;
+    fn remove(&self, name: &str) -> Result<()>;
 
     /// Changes the mapping of an index under its lock.
     ///
@@ -93,7 +104,7 @@ impl Store for ReadOnly {
         ReadOnly::refuse()
     }
 
-    fn drop(&self, _: &str) -> Result<()> {
+    fn remove(&self, _: &str) -> Result<()> {
         ReadOnly::refuse()
     }
 

@@ -103,8 +103,8 @@ impl Hits<'_> {
         }
         let sort = match body.sort {
             Sort::Default => None,
-            Sort::Score => Some(json!([hit.score])),
-            Sort::ScoreAndAge => Some(json!([hit.score, hit.sequence])),
+            Sort::Score => Some(json!([decimal(hit.score)])),
+            Sort::ScoreAndAge => Some(json!([decimal(hit.score), hit.sequence])),
             Sort::Age => Some(json!([hit.sequence])),
         };
         if let Some(sort) = sort {
@@ -129,7 +129,7 @@ impl Hits<'_> {
         let explained = self.index.explain(query, &self.options, hit.document)?;
         if explained.terms.is_empty() {
             return Ok(json!({
-                "value": hit.score,
+                "value": decimal(hit.score),
                 "description": "a constant score: no word of the query is scored",
                 "details": [],
             }));
@@ -139,11 +139,19 @@ impl Hits<'_> {
             .iter()
             .map(|term| term_json(&explained, term));
         Ok(json!({
-            "value": explained.score,
+            "value": decimal(explained.score),
             "description": "sum of:",
             "details": details.collect::<Vec<_>>(),
         }))
     }
+}
+
+/// A score with the digits that tell it apart: a wider type would show more of them.
+fn decimal(score: f32) -> Value {
+    score
+        .to_string()
+        .parse::<f64>()
+        .map_or(Value::Null, Value::from)
 }
 
 fn term_json(explained: &Explained, term: &tokapi::ExplainedTerm) -> Value {
@@ -153,7 +161,7 @@ fn term_json(explained: &Explained, term: &tokapi::ExplainedTerm) -> Value {
         "value": f64::from(term.weight) * term.times,
         "description": format!("weight of `{}`, times its number in the query", term.term),
         "details": [
-            leaf(term.weight.into(), "weight of the word in the document"),
+            leaf(decimal(term.weight), "weight of the word in the document"),
             leaf(term.times.into(), "number of times that the query has the word"),
             leaf(term.tf.into(), "number of times that the document has the word (tf)"),
             leaf(term.df.into(), "number of documents that have the word (df)"),

@@ -1,0 +1,148 @@
+//! `GET` of documents: `_doc`, `_source` and `_mget`.
+
+use axum::extract::State;
+use serde_json::Value;
+
+use super::{Answer, Ask, Asked, of_error};
+use crate::elastic::answer;
+use crate::elastic::dsl::{Sources, unknown_param};
+use crate::elastic::error::{Refusal, Result};
+use crate::elastic::reader::{Members, Place, texts, wrong};
+use crate::elastic::source;
+use crate::elastic::tree::Tree;
+use crate::served::Snapshot;
+
+/// Documents of one request.
+const MOST_DOCUMENTS: usize = 10_000;
+
+/// `GET /{index}/_doc/{id}`.
+pub async fn get(State(elastic): Asked, ask: Ask) -> Result<Answer> {
+    let sources = of_params(&ask)?;
+    let snapshot = elastic.one(ask.place("index"))?;
+    let id = ask.place("id").to_owned();
+    let work = move |snapshot: &Snapshot| {
+        let found = read(snapshot, &id)?;
+        let shown = found
+            .as_deref()
+            .and_then(|text| source::shown(text, &sources));
+        let json = answer::found(snapshot.name(), &id, found.is_some(), shown.as_deref());
+        Ok((found.is_some(), json))
+    };
+    let (found, json) = elastic.work(&snapshot, None, ask.started, work).await?;
+    Ok(Answer {
+        status: if found { 200 } else { 404 },
+        ..Answer::ok(json)
+    })
+}
+
+/// `GET /{index}/_source/{id}`.
+pub async fn source(State(elastic): Asked, ask: Ask) -> Result<Answer> {
+    let sources = of_params(&ask)?;
+    let snapshot = elastic.one(ask.place("index"))?;
+    let (index, id) = (snapshot.name().to_owned(), ask.place("id").to_owned());
+    let missing = Refusal::new(
+        404,
+        "resource_not_found_exception",
+        format!("Document not found [{index}]/[{id}]"),
+    );
+    let work = move |snapshot: &Snapshot| read(snapshot, &id);
+    let found = elastic.work(&snapshot, None, ask.started, work).await?;
+    let shown = found.and_then(|text| source::shown(&text, &sources));
+    shown.map(Answer::ok).ok_or(missing)
+}
+
+/// `_mget`.
+pub async fn several(State(elastic): Asked, ask: Ask) -> Result<Answer> {
+    let usual = of_params(&ask)?;
+    let tree = ask.json()?;
+    let mut members = Members::of(&tree, Place::default())?;
+    let mut asked: Vec<(String, String, Sources)> = Vec::new();
+    let index = ask.place("index");
+    if let Some(docs) = members.take("docs") {
+        let place = Place::default().member("docs");
+        let Tree::List(docs) = docs else {
+            return Err(wrong(&place, docs, "a list"));
+        };
+        for (at, doc) in docs.iter().enumerate() {
+            let place = place.item(at);
+            let mut members = Members::of(doc, place.clone())?;
+            let index = members.text("_index")?.unwrap_or(index).to_owned();
+            let id = members.take("_id").and_then(Tree::as_value);
+            let id =
+                id.ok_or_else(|| Refusal::illegal(format!("{place} needs the member `_id`")))?;
+            let sources = match members.take("_source") {
+                Some(sources) => Sources::parse(Some(sources))?,
+                None => usual.clone(),
+            };
+            members.finish("mget")?;
+            asked.push((index, id, sources));
+        }
+    }
+    if let Some(ids) = members.take("ids") {
+        let ids = texts(ids, &Place::default().member("ids"))?;
+        asked.extend(
+            ids.into_iter()
+                .map(|id| (index.to_owned(), id, usual.clone())),
+        );
+    }
+    members.finish("mget")?;
+    if asked.is_empty() || asked.len() > MOST_DOCUMENTS {
+        return Err(Refusal::illegal(format!(
+            "the request asks for {} documents; ask for 1 to {MOST_DOCUMENTS} with `ids` or `docs`",
+            asked.len()
+        )));
+    }
+    let mut json = b"{\"docs\":[".to_vec();
+    for (at, (index, id, sources)) in asked.into_iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        let snapshot = match elastic.one(&index) {
+            Ok(snapshot) => snapshot,
+            Err(refusal) => {
+                let item: Value =
+                    serde_json::json!({"_index": index, "_id": id, "error": refusal.cause()});
+                json.extend_from_slice(item.to_string().as_bytes());
+                continue;
+            }
+        };
+        let work = move |snapshot: &Snapshot| {
+            let found = read(snapshot, &id)?;
+            let shown = found
+                .as_deref()
+                .and_then(|text| source::shown(text, &sources));
+            Ok(answer::found(
+                snapshot.name(),
+                &id,
+                found.is_some(),
+                shown.as_deref(),
+            ))
+        };
+        json.extend(elastic.work(&snapshot, None, ask.started, work).await?);
+    }
+    json.extend_from_slice(b"]}");
+    Ok(Answer::ok(json))
+}
+
+/// The document of an id, as it was sent.
+fn read(snapshot: &Snapshot, id: &str) -> Result<Option<String>> {
+    let found = snapshot.find(id).map_err(of_error)?;
+    let read = found.map(|document| source::read(snapshot.index(), document));
+    read.transpose().map_err(of_error)
+}
+
+fn of_params(ask: &Ask) -> Result<Sources> {
+    let mut sources = Sources::default();
+    let names = |value: &str| value.split(',').map(str::to_owned).collect();
+    for (name, value) in &ask.params {
+        match &**name {
+            "_source" => sources.set(value),
+            "_source_includes" | "_source_include" => sources.includes = names(value),
+            "_source_excludes" | "_source_exclude" => sources.excludes = names(value),
+            "realtime" | "refresh" | "preference" | "pretty" | "human" | "error_trace"
+            | "filter_path" => {}
+            _ => return Err(unknown_param(name, value)),
+        }
+    }
+    Ok(sources)
+}
