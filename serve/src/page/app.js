@@ -175,8 +175,8 @@ function facts(statistics, found) {
     ["postings", count(statistics.postings)],
     ["parts", count(statistics.parts)],
     ["size", size(found.bytes)],
-    ["analyzer", found.analyzer],
     ["epoch", count(statistics.epoch)],
+    ["analyzer", found.analyzer],
   ];
 }
 
@@ -281,6 +281,8 @@ async function countMatches(asked, answer) {
         ? "No document matches"
         : number === 1 ? "1 document" : `${count(number)} documents`;
   const part = answer.complete ? "" : ", not the whole index was searched";
+  // A full page has a cursor even if nothing follows.
+  if (number !== null && results.hits.length >= number) showNext({});
   counted = `${text}${part}`;
   showCount(answer);
   announce(counted);

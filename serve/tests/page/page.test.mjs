@@ -350,6 +350,12 @@ visit("a phone", `${SAMPLE}&q=wing flutter`, async (page) => {
   assert.ok(await fits());
   await shot(page, "phone-controls");
   await page.getByRole("button", { name: "Ranking and filters" }).click();
+  await page.getByRole("button", { name: "Index and load" }).click();
+  const top = (selector) => page.locator(selector).evaluate((element) => element.getBoundingClientRect().top);
+  assert.ok((await top("#statistics")) < (await top("#count")));
+  assert.ok(await fits());
+  await shot(page, "phone-figures");
+  await page.getByRole("button", { name: "Index and load" }).click();
   await page.locator(".hit .score").first().click();
   assert.ok(await fits());
   await shot(page, "phone-explain");
