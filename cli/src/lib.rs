@@ -113,7 +113,7 @@ pub fn main() -> ExitCode {
         Command::MapreduceWorker(args) => mapreduce::work(&args),
         Command::Index(args) => index::run(&args, threads),
         Command::Search(args) => search::run(&args, threads),
-        Command::Serve(args) => serve::run(&args, threads),
+        Command::Serve(args) => serve::run(&args, program.threads.map(usize::from)),
         Command::Delete(args) => update::delete(&args, threads),
         Command::Merge(args) => update::merge(&args, threads),
         Command::Export(args) => export::run(&args),

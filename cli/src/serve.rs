@@ -136,8 +136,9 @@ enum ServeLog {
     Json,
 }
 
-pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
+pub fn run(args: &Args, threads: Option<usize>) -> Result<(), Error> {
     let mut options = args.options(threads)?;
+    let threads = options.search_threads();
     let mut temporary = Vec::new();
     for argument in &args.indexes {
         let (name, path) = split(argument);
@@ -181,16 +182,14 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
 }
 
 impl Args {
-    fn options(&self, threads: usize) -> Result<Options, Error> {
+    fn options(&self, threads: Option<usize>) -> Result<Options, Error> {
         // A name or value that is no text is no setting of this program.
         let environment = std::env::vars_os();
         let environment = environment.filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let mut options = Options::load(self.config.as_deref(), environment)?;
-        if options.threads == 0 {
-            options.threads = threads;
-        }
+        set(&mut options.threads, threads);
         set(&mut options.listen, self.listen);
         set(&mut options.device, self.device);
         set(&mut options.cache_bytes, self.cache);

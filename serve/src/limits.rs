@@ -19,6 +19,8 @@ pub struct Limits {
     pub k: usize,
     /// Searches of a batch.
     pub batch: usize,
+    /// Documents of all answers of a batch: the sum of their `k`.
+    pub batch_k: usize,
     /// Terms, postings or values of a page.
     pub page: usize,
     /// Characters of a snippet.
@@ -45,6 +47,7 @@ impl Default for Limits {
             query_terms: 1024,
             k: 10_000,
             batch: 1000,
+            batch_k: 100_000,
             page: 10_000,
             snippet_characters: 10_000,
             facets: 16,

@@ -66,8 +66,9 @@ impl Service {
     pub fn log_if_slow(&self, index: &str, query: &str, k: usize, started: Instant, id: &str) {
         let took = started.elapsed();
         if self.slow.is_some_and(|slow| took >= slow) {
-            let took_ms = took.as_secs_f64() * 1e3;
-            tracing::warn!(request = id, index, query, k, took_ms, "slow search");
+            // Fewer than 2^64 microseconds.
+            let took_us = took.as_micros() as u64;
+            tracing::warn!(request = id, index, query, k, took_us, "slow search");
         }
     }
 }

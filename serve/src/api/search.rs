@@ -120,6 +120,9 @@ pub async fn searches(
         request.searches.len(),
         service.limits.batch,
     )?;
+    let ks = request.searches.iter().map(|search| search.k);
+    let k = ks.fold(0, usize::saturating_add);
+    at_most("the sum of all k", k, service.limits.batch_k)?;
     let searches = request.searches.into_iter();
     let answers = searches.map(|request| {
         let snapshot = Arc::clone(&snapshot);

@@ -91,12 +91,13 @@ pub async fn observe(
     let took = started.elapsed();
     observer.metrics.count(&route, status, took);
     let cause = response.extensions().get::<Cause>();
-    let took_ms = took.as_secs_f64() * 1e3;
+    // Fewer than 2^64 microseconds.
+    let took_us = took.as_micros() as u64;
     let (route, status_code) = (route.name(), status.as_u16());
     if let Some(Cause(cause)) = cause {
-        tracing::error!(request = &*id, %method, route, status = status_code, took_ms, %cause, "failed");
+        tracing::error!(request = &*id, %method, route, status = status_code, took_us, %cause, "failed");
     } else if observer.access_log || status == StatusCode::INTERNAL_SERVER_ERROR {
-        tracing::info!(request = &*id, %method, route, status = status_code, took_ms, "request");
+        tracing::info!(request = &*id, %method, route, status = status_code, took_us, "request");
     }
     response
 }

@@ -42,7 +42,7 @@ fn each_number_has_its_limit() {
         let limits = &mut options.limits;
         (limits.query_bytes, limits.query_terms, limits.k) = (50, 5, 20);
         (limits.batch, limits.page, limits.snippet_characters) = (2, 10, 300);
-        (limits.facets, limits.longest_timeout_ms) = (1, 2000);
+        (limits.facets, limits.longest_timeout_ms, limits.batch_k) = (1, 2000, 25);
         limits.timeout_ms = 1000;
     });
     let mut client = fixture.client();
@@ -95,6 +95,11 @@ fn each_number_has_its_limit() {
         200
     );
     let answer = client.post("/v1/indexes/full/searches", &searches(3));
+    answer.problem(400, "limit-exceeded");
+    let searches = |k: usize| json!({ "searches": [{ "k": k }, { "k": 15 }] });
+    let answer = client.post("/v1/indexes/full/searches", &searches(10));
+    assert_eq!(answer.status, 200);
+    let answer = client.post("/v1/indexes/full/searches", &searches(11));
     answer.problem(400, "limit-exceeded");
     for route in ["terms", "terms/flow/postings", "fields/year/values"] {
         let url = |limit: usize| format!("/v1/indexes/full/{route}?limit={limit}");
