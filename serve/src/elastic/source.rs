@@ -11,14 +11,11 @@ use super::tree::Tree;
 /// The stored field that holds a document as it was sent.
 pub const SOURCE: &str = "_source";
 
-/// The name of the text of an index whose documents were not sent by a client.
-pub const TEXT: &str = "contents";
-
-/// The JSON object of a document: as it was sent, or else its kept text and fields.
+/// The JSON object of a document: as it was sent, or else its kept text, under the name `text`, and its kept fields.
 ///
 /// # Errors
 /// The document does not exist; the index is damaged.
-pub fn read(index: &Index, document: u64) -> Result<String> {
+pub fn read(index: &Index, document: u64, text: &str) -> Result<String> {
     let keep = index.keep();
     let is_sent = keep.fields.iter().any(|field| field == SOURCE);
     if is_sent {
@@ -30,8 +27,8 @@ pub fn read(index: &Index, document: u64) -> Result<String> {
     }
     let stored = index.document(document)?;
     let mut object = Map::new();
-    if let Some(text) = stored.text {
-        object.insert(TEXT.to_owned(), text.into());
+    if let Some(whole) = stored.text {
+        object.insert(text.to_owned(), whole.into());
     }
     for (name, values) in stored.fields {
         let mut values: Vec<Value> = values.into_iter().map(value).collect();

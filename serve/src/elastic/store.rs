@@ -32,13 +32,19 @@ impl Definition {
         }
     }
 
-    /// The definition of an index that no client created: its text is one field, and its kept fields have exact values.
-    pub fn of_index(index: &Index) -> Self {
+    /// The name under which the text of a document is shown, if the document was not sent by a client.
+    pub fn text(&self) -> &str {
+        self.mapping.texts().next().unwrap_or("text")
+    }
+
+    /// The definition of an index that no client created: its text is the field `text`, and its kept fields have exact
+    /// values.
+    pub fn of_index(index: &Index, text: &str) -> Self {
         let keep = index.keep();
         let exact = keep.fields.iter().map(String::as_str);
         let exact = exact.filter(|name| *name != super::source::SOURCE);
         Definition {
-            mapping: Mapping::of_index(super::source::TEXT, exact),
+            mapping: Mapping::of_index(text, exact),
             ..Definition::default()
         }
     }
@@ -82,8 +88,19 @@ pub trait Store: Send + Sync + 'static {
 }
 
 /// A store whose indexes cannot be changed.
-#[derive(Debug, Default)]
-pub struct ReadOnly;
+#[derive(Debug, Clone)]
+pub struct ReadOnly {
+    /// The name of the text of documents, as a field.
+    pub text: String,
+}
+
+impl Default for ReadOnly {
+    fn default() -> Self {
+        ReadOnly {
+            text: "contents".to_owned(),
+        }
+    }
+}
 
 impl ReadOnly {
     fn refuse<T>() -> Result<T> {
@@ -97,7 +114,7 @@ impl ReadOnly {
 
 impl Store for ReadOnly {
     fn definition(&self, _: &str, index: &Index) -> Arc<Definition> {
-        Arc::new(Definition::of_index(index))
+        Arc::new(Definition::of_index(index, &self.text))
     }
 
     fn create(&self, _: &str, _: Definition) -> Result<()> {

@@ -15,6 +15,8 @@ pub struct Hits<'a> {
     pub name: &'a str,
     /// The index.
     pub index: &'a Index,
+    /// The name of the text of documents that no client sent.
+    pub text: &'a str,
     /// The search.
     pub body: &'a SearchBody,
     /// Its plan.
@@ -82,7 +84,7 @@ impl Hits<'_> {
         json.extend_from_slice(b",\"_score\":");
         push(&body.sort.by_score().then_some(hit.score), json);
         let text = match body.sources.enabled || highlighter.is_some() {
-            true => Some(source::read(index, hit.document)?),
+            true => Some(source::read(index, hit.document, self.text)?),
             false => None,
         };
         if let Some(shown) = text

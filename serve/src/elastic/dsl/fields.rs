@@ -51,7 +51,7 @@ pub fn of_one(
             "the field `{field}` at {place} is kept in `_source` and is not searched; search another field"
         ))),
         Target::Missing => {
-            warnings.push(format!("no document has the field `{field}` at {place}"));
+            warnings.push(missing(mapping, field, place));
             Ok(Searched::Missing)
         }
     }
@@ -87,9 +87,7 @@ fn of_several(
         }
         match mapping.target(name) {
             Target::Text => texts.extend(mapping.texts().find(|text| *text == name)),
-            Target::Missing => {
-                warnings.push(format!("no document has the field `{name}` at {place}"))
-            }
+            Target::Missing => warnings.push(missing(mapping, name, place)),
             Target::Exact(name) => exact = Some(Searched::Exact(name)),
             Target::Id => exact = Some(Searched::Ids),
             Target::Kept => return of_one(mapping, name, place, warnings),
@@ -108,6 +106,12 @@ fn of_several(
         }
         _ => Err(one_of_several(mapping, &texts, place)),
     }
+}
+
+fn missing(mapping: &Mapping, field: &str, place: &Place) -> String {
+    let texts: Vec<&str> = mapping.texts().collect();
+    let texts = texts.join(", ");
+    format!("no document has the field `{field}` at {place}; the text fields are: {texts}")
 }
 
 fn one_of_several(mapping: &Mapping, named: &[&str], place: &Place) -> Refusal {

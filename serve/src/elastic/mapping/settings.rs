@@ -103,7 +103,7 @@ impl Settings {
                     )));
                 }
             }
-            source.insert(name, value.to_json());
+            insert(&mut source, &name, value.to_json());
         }
         settings.source = source.into();
         settings.similarity(&similarities, mapping)?;
@@ -165,6 +165,21 @@ impl Settings {
             }
         };
         Ok(())
+    }
+}
+
+/// Adds a value under a dotted name, as objects in objects.
+fn insert(object: &mut Map<String, Value>, name: &str, value: Value) {
+    match name.split_once('.') {
+        None => drop(object.insert(name.to_owned(), value)),
+        Some((first, rest)) => {
+            let inner = object
+                .entry(first)
+                .or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(inner) = inner {
+                insert(inner, rest, value);
+            }
+        }
     }
 }
 

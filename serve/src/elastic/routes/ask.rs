@@ -67,7 +67,7 @@ impl FromRequest<Arc<Elastic>> for Ask {
         let query = parts.uri.query().unwrap_or_default().as_bytes();
         let params = form_urlencoded::parse(query).into_owned().collect();
         let mut limits = elastic.service.limits.clone();
-        if parts.method != axum::http::Method::GET {
+        if is_write(parts.uri.path()) {
             limits.body_bytes = limits.body_bytes.max(MOST_WRITE_BYTES);
         }
         let Ok(Path(path)) = path else {
@@ -84,6 +84,12 @@ impl FromRequest<Arc<Elastic>> for Ask {
             started,
         })
     }
+}
+
+/// Whether a path is one of documents that are written.
+fn is_write(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.any(|part| matches!(part, "_bulk" | "_doc" | "_create"))
 }
 
 /// Checks that a body is JSON or lines of JSON.

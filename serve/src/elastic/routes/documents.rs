@@ -9,6 +9,7 @@ use crate::elastic::dsl::{Sources, unknown_param};
 use crate::elastic::error::{Refusal, Result};
 use crate::elastic::reader::{Members, Place, texts, wrong};
 use crate::elastic::source;
+use crate::elastic::store::Definition;
 use crate::elastic::tree::Tree;
 use crate::served::Snapshot;
 
@@ -20,8 +21,9 @@ pub async fn get(State(elastic): Asked, ask: Ask) -> Result<Answer> {
     let sources = of_params(&ask)?;
     let snapshot = elastic.one(ask.place("index"))?;
     let id = ask.place("id").to_owned();
+    let definition = elastic.definition(&snapshot);
     let work = move |snapshot: &Snapshot| {
-        let found = read(snapshot, &id)?;
+        let found = read(snapshot, &definition, &id)?;
         let shown = found
             .as_deref()
             .and_then(|text| source::shown(text, &sources));
@@ -45,7 +47,8 @@ pub async fn source(State(elastic): Asked, ask: Ask) -> Result<Answer> {
         "resource_not_found_exception",
         format!("Document not found [{index}]/[{id}]"),
     );
-    let work = move |snapshot: &Snapshot| read(snapshot, &id);
+    let definition = elastic.definition(&snapshot);
+    let work = move |snapshot: &Snapshot| read(snapshot, &definition, &id);
     let found = elastic.work(&snapshot, None, ask.started, work).await?;
     let shown = found.and_then(|text| source::shown(&text, &sources));
     shown.map(Answer::ok).ok_or(missing)
@@ -106,8 +109,9 @@ pub async fn several(State(elastic): Asked, ask: Ask) -> Result<Answer> {
                 continue;
             }
         };
+        let definition = elastic.definition(&snapshot);
         let work = move |snapshot: &Snapshot| {
-            let found = read(snapshot, &id)?;
+            let found = read(snapshot, &definition, &id)?;
             let shown = found
                 .as_deref()
                 .and_then(|text| source::shown(text, &sources));
@@ -125,9 +129,9 @@ pub async fn several(State(elastic): Asked, ask: Ask) -> Result<Answer> {
 }
 
 /// The document of an id, as it was sent.
-fn read(snapshot: &Snapshot, id: &str) -> Result<Option<String>> {
+fn read(snapshot: &Snapshot, definition: &Definition, id: &str) -> Result<Option<String>> {
     let found = snapshot.find(id).map_err(of_error)?;
-    let read = found.map(|document| source::read(snapshot.index(), document));
+    let read = found.map(|document| source::read(snapshot.index(), document, definition.text()));
     read.transpose().map_err(of_error)
 }
 

@@ -47,6 +47,7 @@ async fn one(
         let of = Hits {
             name: snapshot.name(),
             index,
+            text: definition.text(),
             body: &body,
             plan: &plan,
             options: SearchOptions::default().bm25(bm25(&definition)),

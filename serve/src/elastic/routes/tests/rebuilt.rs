@@ -1,7 +1,7 @@
 //! A store that builds an index anew for every change: slow and simple.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
@@ -23,12 +23,12 @@ pub struct Rebuilt {
     service: Arc<Service>,
     folder: TempDir,
     indexes: Mutex<BTreeMap<String, State>>,
+    builds: AtomicUsize,
 }
 
 struct State {
     definition: Arc<Definition>,
     documents: Vec<(String, Prepared)>,
-    builds: usize,
 }
 
 impl Rebuilt {
@@ -37,6 +37,7 @@ impl Rebuilt {
             service,
             folder: tempfile::tempdir().unwrap(),
             indexes: Mutex::default(),
+            builds: AtomicUsize::new(0),
         }
     }
 
@@ -44,9 +45,9 @@ impl Rebuilt {
         self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn serve(&self, name: &str, state: &mut State) {
-        state.builds += 1;
-        let path: PathBuf = self.folder.path().join(format!("{name}-{}", state.builds));
+    fn serve(&self, name: &str, state: &State) {
+        let number = self.builds.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.path().join(format!("{name}-{number}"));
         let documents = state.documents.iter().map(|(id, prepared)| {
             let parsed = &prepared.parsed;
             let document = Document::new(id, &parsed.text).field(SOURCE, prepared.source.as_str());
@@ -99,7 +100,7 @@ impl Store for Rebuilt {
     fn definition(&self, name: &str, index: &Index) -> Arc<Definition> {
         match self.lock().get(name) {
             Some(state) => Arc::clone(&state.definition),
-            None => Arc::new(Definition::of_index(index)),
+            None => Arc::new(Definition::of_index(index, "contents")),
         }
     }
 
@@ -108,12 +109,11 @@ impl Store for Rebuilt {
         if indexes.contains_key(name) {
             return Err(Refusal::index_exists(name));
         }
-        let mut state = State {
+        let state = State {
             definition: Arc::new(definition),
             documents: Vec::new(),
-            builds: 0,
         };
-        self.serve(name, &mut state);
+        self.serve(name, &state);
         indexes.insert(name.to_owned(), state);
         Ok(())
     }

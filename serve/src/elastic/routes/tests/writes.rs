@@ -113,7 +113,7 @@ fn indexes_are_described_as_they_were_created() {
         "text"
     );
     assert_eq!(
-        described["chain"]["settings"]["index"]["similarity.custom_bm25.k1"],
+        described["chain"]["settings"]["index"]["similarity"]["custom_bm25"]["k1"],
         2.0
     );
     // As Haystack creates it.
