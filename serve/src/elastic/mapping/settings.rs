@@ -87,11 +87,15 @@ impl Settings {
         let mut settings = Settings::default();
         let mut source = Map::new();
         let mut similarities = Vec::new();
+        let mut analyzer = None;
         for (name, value) in all {
             let top = name.split('.').next().unwrap_or_default();
             match top {
                 "similarity" => similarities.push((name.clone(), value)),
                 top if WITHOUT_EFFECT.contains(&top) => {}
+                "analysis" if name == "analysis.analyzer.default.type" => {
+                    analyzer = value.as_value()
+                }
                 "analysis" => {
                     return Err(Refusal::illegal(format!(
                         "the setting `{name}` at {place} is not supported; name an analyzer of the server in the mapping: standard, simple, whitespace or a language such as english"
@@ -107,7 +111,7 @@ impl Settings {
         }
         settings.source = source.into();
         settings.similarity(&similarities, mapping)?;
-        settings.analyzer(mapping, warnings)?;
+        settings.analyzer(mapping, analyzer, warnings)?;
         Ok(settings)
     }
 
@@ -146,8 +150,13 @@ impl Settings {
         }
     }
 
-    fn analyzer(&mut self, mapping: &Mapping, warnings: &mut Vec<String>) -> Result<()> {
-        self.analyzer = match one_of(mapping, "analyzer")?.as_deref() {
+    fn analyzer(
+        &mut self,
+        mapping: &Mapping,
+        default: Option<String>,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        self.analyzer = match one_of(mapping, "analyzer")?.or(default).as_deref() {
             None | Some("standard" | "default") => AnalyzerName::Standard,
             Some("simple") => AnalyzerName::Simple,
             Some("whitespace") => AnalyzerName::Whitespace,

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{Elastic, ElasticOptions, routes};
 use crate::limits::Limits;
 use crate::search::{Engine, EngineOptions};
-use crate::served::Catalog;
+use crate::served::{Catalog, Snapshot};
 use crate::service::Service;
 use rebuilt::Rebuilt;
 
@@ -140,11 +140,22 @@ impl Client {
     }
 }
 
-/// Serves the subset to clients of other languages, until it is killed: `--ignored serve_to_clients`.
+/// Serves the subset to clients of other languages, until it is killed: `--ignored serve_to_clients`. Indexes whose
+/// folders are named in `TOKAPI_INDEXES`, with commas between them, are served too.
 #[test]
 #[ignore = "waits for clients on port 9200"]
 fn serve_to_clients() {
     let elastic = elastic();
+    for path in std::env::var("TOKAPI_INDEXES")
+        .unwrap_or_default()
+        .split(',')
+    {
+        let path = std::path::Path::new(path);
+        if let Some(name) = path.file_name() {
+            let snapshot = Snapshot::open(&name.to_string_lossy(), path).unwrap();
+            elastic.service.catalog.add(snapshot).unwrap();
+        }
+    }
     let root = Arc::clone(&elastic);
     let router = routes(elastic).route(
         "/",
