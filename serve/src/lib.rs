@@ -8,14 +8,14 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
 //! | [`problem`] | an error as `application/problem+json` |
+//! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
 //! | [`model`] | the JSON of requests and answers |
 //! | [`served`] | the indexes that are served, each under a name, in one state at a time |
 //! | [`search`] | requests planned, searched, answered and cached |
 //! | [`service`] | the parts of a server that all routes use |
 //! | [`api`] | the routes of `/v1` |
-//! | `page` | the page for browsers |
+//! | [`page`] | the page for browsers |
 //! | `operate` | health, metrics, logs |
 //! | `gpu`, `accept`, `server` | an index on a GPU, connections, the server as a whole |
 

@@ -1,6 +1,7 @@
 //! The server as its clients see it: one test program, so that it is linked once.
 
 mod browse;
+mod cache;
 mod client;
 mod end;
 mod fixture;
