@@ -36,6 +36,8 @@ pub struct Reader<'a> {
 
 /// First hits that are read to fill a page from a set.
 const FIRST: usize = 64;
+/// Documents of a set that are scored one by one. The ranking of a larger set is read until the page is full.
+const FEW: usize = 256;
 
 impl Reader<'_> {
     /// The page of `body`, whose query is `plan`.
@@ -114,7 +116,10 @@ impl Reader<'_> {
             Matching::Flat(query) => self.index.search(query, &options.k(want)),
             Matching::Set(select, query) => {
                 let set = self.set(select)?;
-                self.in_set(set, query, options, want)
+                match set.len() <= FEW {
+                    true => self.in_few(set, query, options, want),
+                    false => self.in_set(set, query, options, want),
+                }
             }
         }
     }
@@ -146,6 +151,41 @@ impl Reader<'_> {
             let scored = self.index.documents(query)?;
             let rest = minus(set, &scored);
             hits.extend(self.unscored(rest, want - hits.len(), after)?);
+        }
+        hits.truncate(want);
+        Ok(hits)
+    }
+
+    /// As [`Reader::in_set`], from the score of every document of `set`.
+    fn in_few(
+        &self,
+        set: Vec<u64>,
+        query: &Query,
+        options: SearchOptions,
+        want: usize,
+    ) -> Result<Vec<Hit>> {
+        let (mut hits, mut rest) = (Vec::new(), Vec::new());
+        for document in set {
+            let explained = self.index.explain(query, &options, document)?;
+            match explained.terms.is_empty() {
+                true => rest.push(document),
+                false => hits.push(Hit {
+                    document,
+                    score: explained.score,
+                    sequence: self.index.sequence(document)?,
+                }),
+            }
+        }
+        let order = |a: Rank, b: Rank| {
+            let by_score = b.score.total_cmp(&a.score);
+            by_score.then_with(|| a.sequence.cmp(&b.sequence))
+        };
+        if let Some(after) = options.after {
+            hits.retain(|hit| order(after, hit.rank()).is_lt());
+        }
+        hits.sort_unstable_by(|a, b| order(a.rank(), b.rank()));
+        if hits.len() < want {
+            hits.extend(self.unscored(rest, want - hits.len(), options.after)?);
         }
         hits.truncate(want);
         Ok(hits)
@@ -281,12 +321,71 @@ fn minus(mut all: Vec<u64>, others: &[u64]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::minus;
+    use tokapi::{Corpus, CorpusOptions, Document, IndexBuilder};
+
+    use super::*;
 
     #[test]
     fn differences_of_sets() {
         assert_eq!(minus(vec![1, 2, 3, 5], &[2, 4, 5]), [1, 3]);
         assert_eq!(minus(vec![1], &[]), [1]);
         assert_eq!(minus(vec![], &[1]), [0; 0]);
+    }
+
+    #[test]
+    fn small_and_large_sets_have_one_ranking() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        let text = |number: u64| {
+            let words = ["wing", "flow", "heat", "layer", "other"].into_iter();
+            let words = words.enumerate().map(|(at, word)| {
+                let times = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (8 * at) & 3;
+                format!("{word} ").repeat(times as usize)
+            });
+            words.collect::<String>()
+        };
+        let documents = (0..1000).map(|number| Document::new(number.to_string(), text(number)));
+        let corpus =
+            Corpus::from_documents(documents.collect::<Vec<_>>(), CorpusOptions::default());
+        IndexBuilder::new(&path).threads(1).build(corpus).unwrap();
+        let index = Index::open(&path).unwrap();
+        let reader = Reader {
+            index: &index,
+            find: &|_| Ok(None),
+            bm25: Bm25::default(),
+        };
+        for words in [
+            &["wing"][..],
+            &["wing", "flow"],
+            &["heat", "heat", "layer"],
+            &["nothing"],
+        ] {
+            let query = Query::any(words.iter().copied());
+            for step in [1, 3, 10, 400] {
+                let set: Vec<u64> = (0..1000).step_by(step).collect();
+                let all = SearchOptions::default();
+                let ranking = reader
+                    .in_few(set.clone(), &query, all.clone(), 1000)
+                    .unwrap();
+                assert_eq!(ranking.len(), set.len());
+                assert_eq!(
+                    reader
+                        .in_set(set.clone(), &query, all.clone(), 1000)
+                        .unwrap(),
+                    ranking
+                );
+                for page in ranking.chunks(100).collect::<Vec<_>>().windows(2) {
+                    let options = all.clone().after(page[0].last().map(Hit::rank));
+                    let next = reader
+                        .in_set(set.clone(), &query, options.clone(), 100)
+                        .unwrap();
+                    assert_eq!(next, page[1], "{words:?} {step}");
+                    assert_eq!(
+                        reader.in_few(set.clone(), &query, options, 100).unwrap(),
+                        page[1]
+                    );
+                }
+            }
+        }
     }
 }

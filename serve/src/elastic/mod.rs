@@ -1,5 +1,17 @@
 //! Elasticsearch's subset: requests of its clients in, answers that they understand out.
 //!
+//! An answer is exact, or it is an error that names the part of the request, its place and the way out. The differences
+//! that remain are told in `Warning` headers:
+//!
+//! - The text fields of an index are indexed as one text. `multi_match` searches them all; one of several cannot be
+//!   searched alone.
+//! - The score of a phrase is the sum of the scores of its words. An exact value does not count in scores.
+//! - Words match exactly: fuzziness is not applied.
+//!
+//! A search finds the matches of a boolean query by its definition, and the number of matches is exact. Documents of
+//! equal scores stand in the order of addition. Lengths are not rounded, so that scores differ a little from those of
+//! Lucene. A write is durable and visible when it is answered.
+//!
 //! | module | subject |
 //! |---|---|
 //! | [`error`], [`tree`], [`reader`] | errors in Elasticsearch's shape; JSON, read strictly |

@@ -25,13 +25,13 @@ pub struct Hits<'a> {
     pub options: SearchOptions,
 }
 
-/// The answer of `_search`, after `took_ms`.
+/// The answer of `_search` without the member `took`: see [`with_took`].
 ///
 /// # Errors
 /// The index is damaged.
-pub fn search(of: &Hits<'_>, found: &Found, took_ms: u128) -> Result<Vec<u8>> {
+pub fn search(of: &Hits<'_>, found: &Found) -> Result<Vec<u8>> {
     let mut json = Vec::with_capacity(256 + 512 * found.hits.len());
-    json.extend_from_slice(format!("{{\"took\":{took_ms},\"timed_out\":false,").as_bytes());
+    json.extend_from_slice(b"{\"timed_out\":false,");
     json.extend_from_slice(format!("\"_shards\":{SHARDS},\"hits\":{{").as_bytes());
     if let Some(total) = found.total {
         let relation = match total.or_more {
@@ -62,6 +62,13 @@ pub fn search(of: &Hits<'_>, found: &Found, took_ms: u128) -> Result<Vec<u8>> {
     }
     json.extend_from_slice(b"]}}");
     Ok(json)
+}
+
+/// The answer `tail`, an object without the member `took`, with that member.
+pub fn with_took(took_ms: u128, tail: &[u8]) -> Vec<u8> {
+    let mut json = format!("{{\"took\":{took_ms},").into_bytes();
+    json.extend_from_slice(tail.strip_prefix(b"{").unwrap_or(tail));
+    json
 }
 
 /// The answer of `_count`.

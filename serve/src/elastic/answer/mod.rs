@@ -6,7 +6,7 @@ mod hits;
 
 pub use cluster::{IndexState, cat_json, cat_text, health, index_json, root, settings_json};
 pub use document::{bulk_item, found, written};
-pub use hits::{Hits, count, search};
+pub use hits::{Hits, count, search, with_took};
 
 /// One shard on one machine, as answers describe it.
 pub const SHARDS: &str = r#"{"total":1,"successful":1,"skipped":0,"failed":0}"#;

@@ -111,11 +111,10 @@ impl Highlight {
         let named = match members.take("fields") {
             Some(Tree::Object(fields)) => fields.iter().collect::<Vec<_>>(),
             Some(Tree::List(items)) => {
-                let one = |item| match item {
-                    &Tree::Object(ref fields) if fields.len() == 1 => Ok(&fields[0]),
-                    other => Err(wrong(&fields_place, other, "an object with one field")),
-                };
-                items.iter().map(one).collect::<Result<_>>()?
+                let items = items.iter();
+                items
+                    .map(|item| one(item, &fields_place))
+                    .collect::<Result<_>>()?
             }
             Some(other) => return Err(wrong(&fields_place, other, "an object")),
             None => {
@@ -138,6 +137,14 @@ impl Highlight {
             after,
             html,
         }))
+    }
+}
+
+/// The one field of an object.
+fn one<'a>(item: &'a Tree, place: &Place) -> Result<&'a (String, Tree)> {
+    match item {
+        Tree::Object(fields) if fields.len() == 1 => Ok(&fields[0]),
+        other => Err(wrong(place, other, "an object with one field")),
     }
 }
 

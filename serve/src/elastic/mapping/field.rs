@@ -2,6 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::elastic::error::{Refusal, Result};
+use crate::elastic::reader::{Members, Place, wrong};
+use crate::elastic::tree::Tree;
+
 /// A field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
@@ -69,6 +73,85 @@ impl Kind {
 }
 
 impl Field {
+    /// Parses the definition of one field.
+    pub fn parse(tree: &Tree, place: &Place, warnings: &mut Vec<String>) -> Result<Field> {
+        let mut members = Members::of(tree, place.clone())?;
+        let name = members.text("type")?.unwrap_or("object");
+        let kind = match name {
+            // `enabled` is false.
+            "object" => Kind::Kept,
+            _ => Kind::of(name).ok_or_else(|| {
+                let reason = format!(
+                    "the type `{name}` at {place} is not supported; use one of: {}",
+                    Kind::types()
+                );
+                Refusal::new(400, "mapper_parsing_exception", reason)
+            })?,
+        };
+        let mut field = Field {
+            kind,
+            exact: None,
+            definition: tree.to_json(),
+            declared: true,
+        };
+        if kind == Kind::Kept {
+            if name != "object" {
+                warnings.push(format!(
+                    "{place} of the type {name} is kept in `_source`, and is not searched"
+                ));
+            }
+            return Ok(field);
+        }
+        if let Some(parts) = members.take("fields") {
+            let place = place.member("fields");
+            let Tree::Object(parts) = parts else {
+                return Err(wrong(&place, parts, "an object"));
+            };
+            for (part, definition) in parts {
+                let place = place.member(part);
+                match Field::parse(definition, &place, warnings)?.kind {
+                    Kind::Keyword if field.exact.is_none() => field.exact = Some(part.clone()),
+                    _ => {
+                        return Err(Refusal::illegal(format!(
+                            "{place} is not supported; a field has at most one part, of the type keyword"
+                        )));
+                    }
+                }
+            }
+        }
+        if members.boolean("index")? == Some(false) {
+            field.kind = Kind::Kept;
+        }
+        members.only("norms", &["true"], "lengths of texts count in scores")?;
+        members.only("null_value", &[], "a null has no value")?;
+        members.only("copy_to", &[], "all text fields are searched together")?;
+        members.only("normalizer", &[], "values are matched as they are written")?;
+        for name in [
+            "analyzer",
+            "search_analyzer",
+            "similarity",
+            "ignore_above",
+            "doc_values",
+            "store",
+            "format",
+            "fielddata",
+            "index_options",
+            "term_vector",
+            "coerce",
+            "ignore_malformed",
+            "eager_global_ordinals",
+            "position_increment_gap",
+            "search_quote_analyzer",
+            "split_queries_on_whitespace",
+            "meta",
+        ] {
+            // They name analyzers and formulas, which the settings read, or forms of storage.
+            members.take(name);
+        }
+        members.finish("mapping")?;
+        Ok(field)
+    }
+
     /// A field of a type that is supported.
     pub fn of(kind: &str, declared: bool) -> Self {
         Field {

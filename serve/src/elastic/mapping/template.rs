@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::field::{Field, Kind};
-use super::parse;
 use crate::elastic::error::{Refusal, Result};
 use crate::elastic::reader::{Members, Place, wrong};
 use crate::elastic::tree::Tree;
@@ -40,7 +39,7 @@ impl Template {
             ))
         })?;
         members.finish("dynamic_templates")?;
-        let mut field = parse::field(mapping, &within, warnings)?;
+        let mut field = Field::parse(mapping, &within, warnings)?;
         field.declared = false;
         Ok(Template {
             source: tree.to_json(),

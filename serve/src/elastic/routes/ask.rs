@@ -152,7 +152,11 @@ impl Answer {
 
     /// Adds what is answered otherwise than Elasticsearch would.
     pub fn warn(mut self, warnings: Vec<String>) -> Self {
-        self.warnings.extend(warnings);
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
         self
     }
 }

@@ -34,6 +34,12 @@ async fn one(
     let work = move |snapshot: &crate::served::Snapshot| {
         let mut warnings = body.warnings.clone();
         let index = &**snapshot.index();
+        if body.highlight.is_some() && !index.keep().text {
+            return Err(Refusal::illegal(format!(
+                "`highlight` needs texts, and the index [{}] keeps none; build it again with --store, or leave `highlight` away",
+                snapshot.name()
+            )));
+        }
         let cut = |text: &str| index.analyzer().terms(text).collect();
         let scores = body.size > 0 && body.sort.by_score();
         let plan = dsl::lower(
@@ -52,8 +58,8 @@ async fn one(
             plan: &plan,
             options: SearchOptions::default().bm25(bm25(&definition)),
         };
-        let took = started.elapsed().as_millis();
-        let json = answer::search(&of, &found, took).map_err(super::of_error)?;
+        let tail = answer::search(&of, &found).map_err(super::of_error)?;
+        let json = answer::with_took(started.elapsed().as_millis(), &tail);
         Ok((json, warnings))
     };
     elastic.work(&snapshot, timeout, started, work).await

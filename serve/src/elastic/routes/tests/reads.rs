@@ -296,3 +296,19 @@ fn faults_have_names() {
         );
     }
 }
+
+#[test]
+fn paths_without_a_route() {
+    let of = |path: &str| {
+        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+        super::super::unknown(&request).map(|response| response.status().as_u16())
+    };
+    assert_eq!(of("/_sql"), Some(400));
+    assert_eq!(of("/books/_update/1"), Some(400));
+    assert_eq!(of("/_search/scroll"), Some(400));
+    assert_eq!(of("/nothing/here"), None);
+    assert_eq!(of("/"), None);
+    let elastic = elastic();
+    let root = super::super::root(&elastic);
+    assert_eq!(root.headers()["x-elastic-product"], "Elasticsearch");
+}
