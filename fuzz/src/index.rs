@@ -103,7 +103,8 @@ pub fn index(bytes: &[u8]) {
         text.push(b'\n');
         let sum = format!("crc32 {:08x}\n", crc32fast::hash(&text));
         text.extend(sum.as_bytes());
-        std::fs::write(path.join("manifest.json"), text).expect("room");
+        // One epoch for the index, and one for the deletion.
+        std::fs::write(path.join("epoch-2.json"), text).expect("room");
     } else {
         let forged = forge(&path, number.into(), |data| {
             for change in changes.chunks_exact(4) {

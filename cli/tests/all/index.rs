@@ -194,11 +194,11 @@ fn mistakes_are_told_in_one_line() {
         1,
         &["terms", "50 bytes"],
     );
-    fs::write(folder.path("index/manifest.json"), "{}").unwrap();
+    fs::write(folder.path("index/epoch-1.json"), "{}").unwrap();
     one_line(
         &folder.run(&["search", "index", "red"]),
         1,
-        &["manifest.json", "damaged"],
+        &["epoch-1.json", "damaged"],
     );
 }
 

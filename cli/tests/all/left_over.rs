@@ -137,7 +137,7 @@ fn info_tells_what_interrupted_changes_have_left() {
     fs::create_dir(folder.path("out/index/part-7")).unwrap();
     folder.put("out/index/part-7/ids", "1234567");
     folder.put("out/index/part-1/deleted-8", "123");
-    folder.put("out/index/.manifest.json.tokapi-ab12Cd.tmp", "12345");
+    folder.put("out/index/.epoch.tokapi-ab12Cd.tmp", "12345");
     folder.put("out/index/notes", "of somebody");
     assert_eq!(info(), (3, 15));
     let run = folder.run(&["info", "out/index"]);

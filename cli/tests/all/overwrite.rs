@@ -119,9 +119,9 @@ fn what_is_not_an_index_is_not_overwritten() {
     let run = folder.run(&["index", "new.tsv", "-o", "index"]);
     one_line(&run, 2, &["exists already", "--overwrite"]);
     // One that cannot be read any more is replaced too.
-    let manifest = fs::read_to_string(folder.path("index/manifest.json")).unwrap();
-    let other = manifest.replace("\"version\":1", "\"version\":99");
-    folder.put("index/manifest.json", other);
+    let manifest = fs::read_to_string(folder.path("index/epoch-1.json")).unwrap();
+    let other = manifest.replace("\"version\":2", "\"version\":99");
+    folder.put("index/epoch-1.json", other);
     assert!(!folder.run(&["check", "index"]).status.success());
     ok(&folder, "index new.tsv -o index --overwrite");
     ok(&folder, "check index");

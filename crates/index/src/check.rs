@@ -1,7 +1,7 @@
 //! The check of an index: it verifies every checksum and every invariant.
 
 use crate::Index;
-use crate::document::{self, MOST_VALUE_BYTES, StoredValue};
+use crate::document::{self, StoredValue};
 use crate::manifest::{Keep, MOST_IMPACT};
 use crate::part::Part;
 use crate::part::bounds;
@@ -59,6 +59,9 @@ impl Index {
                 .check_per_document(needed, "checking a part of so many documents")?;
             check_pages(part, progress)?;
             check_documents(part, progress)?;
+            if !part.sequences().are_sound(self.added)? {
+                return Err(wrong(part, "the sequence numbers do not ascend"));
+            }
             let (terms, postings) = check_terms(part, self.impacts().is_some(), progress)?;
             checked.terms += terms;
             checked.postings += postings;
@@ -95,8 +98,14 @@ fn check_documents(part: &Part, progress: &Progress) -> Result<()> {
         }
         total += u64::from(part.length(document)?);
         // Found in the way of queries, group by group.
-        std::str::from_utf8(part.id(document)?)
-            .map_err(|_| wrong(part, "an id is not valid UTF-8"))?;
+        let id = part.id(document)?;
+        std::str::from_utf8(id).map_err(|_| wrong(part, "an id is not valid UTF-8"))?;
+        if part.has_id_table() && part.find_id(id)? != Some(document) {
+            return Err(wrong(
+                part,
+                "the table of ids does not lead to every document",
+            ));
+        }
     }
     match total == part.note.total_length {
         true => Ok(()),
@@ -177,6 +186,7 @@ fn check_contents(part: &Part, keep: &Keep, progress: &Progress) -> Result<()> {
             },
         )?;
     }
+    let fields = part.note.fields_of(&keep.fields);
     let mut records = store.records();
     for (document, counted) in counted.into_iter().enumerate() {
         if document.is_multiple_of(CHECKED_DOCUMENTS as usize) {
@@ -185,10 +195,12 @@ fn check_contents(part: &Part, keep: &Keep, progress: &Progress) -> Result<()> {
         let record = records.next()?.ok_or_else(|| store.damaged())?;
         let record = [record.values, record.text].concat();
         let document =
-            document::decode(&record, &keep.fields, keep.text).ok_or_else(|| store.damaged())?;
-        let values = document.fields.iter().flat_map(|(_, values)| values);
-        let has_list = |value: &&StoredValue| value.text.len() <= MOST_VALUE_BYTES;
-        if values.filter(has_list).count() as u64 != u64::from(counted) {
+            document::decode(&record, fields, keep.text).ok_or_else(|| store.damaged())?;
+        let listed = document.fields.iter().map(|(field, values)| {
+            let has_list = |value: &&StoredValue| document::has_list(field, value.text.len());
+            values.iter().filter(has_list).count() as u64
+        });
+        if listed.sum::<u64>() != u64::from(counted) {
             return Err(wrong(part, "the lists of fields have other values"));
         }
     }

@@ -52,14 +52,23 @@ impl Index {
 
     fn stored(&self, document: u64, text: bool) -> Result<StoredDocument> {
         let (part, document) = self.locate(document)?;
-        let Some(store) = &self.parts()[part].store else {
+        let part = &self.parts()[part];
+        let Some(store) = &part.store else {
             return Ok(StoredDocument::default());
         };
         let record = match text {
             true => store.record(document)?,
             false => store.values(document)?,
         };
-        decode(&record, &self.keep().fields, text).ok_or_else(|| store.damaged())
+        let kept = &self.keep().fields;
+        let names = part.note.fields_of(kept);
+        let mut stored = decode(&record, names, text).ok_or_else(|| store.damaged())?;
+        // Fields that the index did not keep yet when the document was added.
+        let later = kept[names.len()..].iter();
+        stored
+            .fields
+            .extend(later.map(|name| (name.clone(), Vec::new())));
+        Ok(stored)
     }
 }
 
@@ -118,10 +127,18 @@ pub(crate) fn decode(mut record: &[u8], names: &[String], text: bool) -> Option<
 /// Maximum length in bytes of a value that filters can find.
 pub(crate) const MOST_VALUE_BYTES: usize = 1024;
 
+/// The field for the document as it came, for example as a JSON object: it is kept for display, and no filter finds it.
+pub const SOURCE_FIELD: &str = "_source";
+
+/// Whether filters find a value of this length in a field.
+pub(crate) fn has_list(field: &str, bytes: usize) -> bool {
+    bytes <= MOST_VALUE_BYTES && field != SOURCE_FIELD
+}
+
 /// The list name of a value: the field, a zero byte, the value. White space separates terms, so it
-/// is escaped. None if the value is too long to have a list.
+/// is escaped. None if the value has no list.
 pub(crate) fn key(field: &str, value: &str) -> Option<String> {
-    if value.len() > MOST_VALUE_BYTES {
+    if !has_list(field, value.len()) {
         return None;
     }
     let mut key = String::with_capacity(field.len() + value.len() + 1);

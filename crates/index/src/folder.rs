@@ -5,8 +5,9 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::manifest::{MANIFEST, Manifest};
+use crate::manifest::{Manifest, STAGED, epoch};
 use crate::part::layout;
+use crate::part::note::PartNote;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::whole;
 
@@ -48,6 +49,12 @@ impl Drop for NewFolder {
             remove(&self.path);
         }
     }
+}
+
+/// Waits until the names in the folder of a part, and its own name, are on disk.
+pub(super) fn sync_part(folder: &Path) -> Result<()> {
+    whole::sync_folder(&folder.join(PART))?;
+    whole::sync_folder(folder)
 }
 
 /// Locks the index for as long as the file is open.
@@ -109,7 +116,7 @@ impl LeftOver {
             .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)));
         let mut left = LeftOver::default();
         if let (false, Ok(manifest)) = (is_changed, Manifest::read(path)) {
-            for path in left_over(path, &manifest) {
+            for path in left_over(path, &states(path, manifest)) {
                 left.count += 1;
                 left.bytes += bytes_of(&path);
             }
@@ -126,31 +133,77 @@ fn bytes_of(path: &Path) -> u64 {
     }
 }
 
-/// Removes the leftovers of interrupted changes.
-pub(super) fn sweep(path: &Path, manifest: &Manifest) {
-    left_over(path, manifest)
+/// Removes the leftovers of interrupted changes, and the epochs before `manifest` that nobody holds. Returns the earlier
+/// epochs that remain. The index is locked.
+pub(super) fn sweep(path: &Path, manifest: &Manifest) -> Vec<Manifest> {
+    for epoch in epoch::all(path) {
+        // A later manifest is not whole: it was never committed.
+        if epoch != manifest.epoch {
+            epoch::remove(path, epoch);
+        }
+    }
+    let mut states = states(path, manifest.clone());
+    left_over(path, &states)
         .iter()
         .for_each(|path| remove(path));
+    states.retain(|state| state.epoch < manifest.epoch);
+    states
 }
 
-/// The files and folders of an index that its manifest does not name.
-fn left_over(path: &Path, manifest: &Manifest) -> Vec<PathBuf> {
-    let mut left = whole::left_over(&path.join(MANIFEST));
+/// The states of an index whose files are needed: `newest`, and those that a reader holds.
+fn states(path: &Path, newest: Manifest) -> Vec<Manifest> {
+    let earlier = epoch::all(path).into_iter();
+    let earlier = earlier.filter(|&epoch| epoch < newest.epoch);
+    let earlier = earlier.filter_map(|epoch| Manifest::read_at(path, epoch).ok());
+    let mut states: Vec<Manifest> = earlier.collect();
+    states.push(newest);
+    states
+}
+
+/// The files and folders of an index that none of its `states` names.
+fn left_over(path: &Path, states: &[Manifest]) -> Vec<PathBuf> {
+    let mut left = whole::left_over(&path.join(STAGED));
     for (entry, name) in entries(path) {
         if number(&name, PART).is_none() {
             continue;
         }
-        let Some(part) = manifest.parts.iter().find(|part| part.name == name) else {
+        let named = notes(states).filter(|part| part.name == name);
+        let named: Vec<&PartNote> = named.collect();
+        if named.is_empty() {
             left.push(entry);
             continue;
-        };
-        let needed = part.deleted.as_ref().map(|note| &*note.name);
-        let files = entries(&entry).filter(|(_, name)| {
-            number(name, layout::DELETED.name).is_some() && Some(&**name) != needed
-        });
+        }
+        let is_needed = |name: &str| named.iter().any(|part| part.has_deleted(name));
+        let files = entries(&entry)
+            .filter(|(_, name)| number(name, layout::DELETED.name).is_some() && !is_needed(name));
         left.extend(files.map(|(file, _)| file));
     }
     left
+}
+
+/// Removes the files and folders that `states` of the index name, and `needed` do not.
+pub(super) fn remove_files(path: &Path, states: &[Manifest], needed: &[Manifest]) {
+    for part in notes(states) {
+        let folder = path.join(&part.name);
+        if !notes(needed).any(|other| other.name == part.name) {
+            if folder.exists() {
+                remove(&folder);
+            }
+        } else if let Some(deleted) = &part.deleted
+            && !notes(needed)
+                .any(|other| other.name == part.name && other.has_deleted(&deleted.name))
+        {
+            let file = folder.join(&deleted.name);
+            if file.exists() {
+                remove(&file);
+            }
+        }
+    }
+}
+
+/// The parts of several states.
+fn notes(states: &[Manifest]) -> impl Iterator<Item = &PartNote> {
+    states.iter().flat_map(|state| &state.parts)
 }
 
 /// The highest part number in the folder of an index.

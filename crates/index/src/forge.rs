@@ -40,6 +40,6 @@ pub fn forge(path: &Path, number: usize, change: impl FnOnce(&mut Vec<u8>)) -> R
         Some(deleted) => deleted.file = written,
         None => drop(note.files.insert(name.into(), written)),
     }
-    manifest.write(path)?;
+    manifest.forge(path)?;
     Ok(count)
 }

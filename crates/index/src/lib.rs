@@ -43,18 +43,21 @@ pub use check::Checked;
 #[doc(hidden)]
 pub use create::IndexOptions;
 pub use create::{IndexBuilder, Replaced};
-pub use document::{StoredDocument, StoredValue};
+pub use document::{SOURCE_FIELD, StoredDocument, StoredValue};
 pub use exchange::{Exported, ImportOptions, is_ciff};
 pub use folder::LeftOver;
 #[doc(hidden)]
 pub use forge::forge;
 pub use manifest::{Impacts, Keep};
 pub use reorder::{Reorder, Reordering};
-pub use update::{AddOptions, Added, Appended, Deletion, IndexWriter, Missing, Repeated};
+pub use update::{
+    AddOptions, Added, Appended, Deletion, IndexWriter, Missing, Prepared, Repeated, Transaction,
+};
 
 use std::path::{Path, PathBuf};
 
 use manifest::Manifest;
+use manifest::epoch::Hold;
 use part::Part;
 use part::file;
 use part::window::Window;
@@ -90,11 +93,17 @@ use walk::{PostingSource, Renumbered, Walk};
 /// ```
 pub struct Index {
     path: PathBuf,
+    epoch: u64,
+    /// Keeps its files.
+    _hold: Hold,
     analyzer: Analyzer,
     parts: Vec<Part>,
+    /// The number of documents ever added.
+    added: u64,
     statistics: Statistics,
     keep: Keep,
     impacts: Option<Impacts>,
+    attachment: Option<String>,
     /// The memory for a walk through the whole index; the available memory unless given.
     memory: Option<Memory>,
 }
@@ -161,23 +170,29 @@ impl Index {
         Ok(index)
     }
 
+    /// Opens the index as it was at `epoch`: the newest one, or an earlier one that somebody has open.
+    ///
+    /// # Errors
+    /// As [`Index::open`]; the epoch is not there.
+    pub fn open_at(path: impl AsRef<Path>, epoch: u64) -> Result<Self> {
+        let path = path.as_ref();
+        let (manifest, hold) = Manifest::hold_at(path, epoch)?;
+        Index::of_manifest(path, &manifest, hold, &Window::default())
+    }
+
     fn open_with(path: &Path, window: &Window) -> Result<Self> {
-        let mut manifest = Manifest::read(path)?;
+        let mut tried = None;
         loop {
-            let error = match Index::of_manifest(path, &manifest, window) {
-                Ok(index) => return Ok(index),
-                Err(error) => error,
-            };
-            // The parts may have been merged meanwhile.
-            let now = Manifest::read(path)?;
-            if now == manifest {
-                return Err(error);
+            let (manifest, hold) = Manifest::hold(path)?;
+            match Index::of_manifest(path, &manifest, hold, window) {
+                // On a file system without locks, the parts may have been merged meanwhile.
+                Err(_) if tried != Some(manifest.epoch) => tried = Some(manifest.epoch),
+                opened => return opened,
             }
-            manifest = now;
         }
     }
 
-    fn of_manifest(path: &Path, manifest: &Manifest, window: &Window) -> Result<Self> {
+    fn of_manifest(path: &Path, manifest: &Manifest, hold: Hold, window: &Window) -> Result<Self> {
         let analyzer = Analyzer::new(&manifest.analyzer)?;
         let parts = manifest.parts.iter();
         let parts: Vec<Part> = parts
@@ -187,18 +202,17 @@ impl Index {
         if !parts.iter().all(|part| keep.is_kept_by(part)) {
             return Err(file::damaged(path, "a part lacks what the others keep"));
         }
-        let live = parts.iter().map(|part| part.note.live());
-        let statistics = live.fold(Statistics::default(), |sum, part| Statistics {
-            documents: sum.documents + part.documents,
-            total_length: sum.total_length + part.total_length,
-        });
         Ok(Index {
             path: path.to_path_buf(),
+            epoch: manifest.epoch,
+            _hold: hold,
             analyzer,
             parts,
-            statistics,
+            added: manifest.added,
+            statistics: manifest.live(),
             keep,
             impacts: manifest.impacts,
+            attachment: manifest.attachment.clone(),
             memory: None,
         })
     }
@@ -206,6 +220,11 @@ impl Index {
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The number of its state: each committed change has the next number. An index of former versions has 0.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// The analyzer of its terms.
@@ -221,6 +240,11 @@ impl Index {
     /// The data of documents that it keeps besides postings.
     pub fn keep(&self) -> &Keep {
         &self.keep
+    }
+
+    /// The text that [`Transaction::attach`] has attached to it.
+    pub fn attachment(&self) -> Option<&str> {
+        self.attachment.as_deref()
     }
 
     /// The formula of its impacts, if it stores impacts instead of tfs.
@@ -359,15 +383,31 @@ impl Index {
         )))
     }
 
-    /// The sequence number of a document: documents are numbered in the order of addition, and no change of the
-    /// index renumbers them.
+    /// The sequence number of a document: documents are numbered in the order of addition, from 0 on. Additions,
+    /// deletions and merges do not change the numbers; reordering gives them to the documents in their new order.
     ///
     /// # Errors
     /// The document does not exist; the index is damaged.
     pub fn sequence(&self, document: u64) -> Result<u64> {
-        let (number, in_part) = self.locate(document)?;
-        let first = document - u64::from(in_part);
-        Ok(self.parts[number].first_sequence(first) + u64::from(in_part))
+        let (part, document) = self.locate(document)?;
+        self.parts[part].sequences().of(document)
+    }
+
+    /// The number of the document with this id, unless it is deleted.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn find(&self, id: &str) -> Result<Option<u64>> {
+        let mut first = 0;
+        for part in &self.parts {
+            if let Some(document) = part.find_id(id.as_bytes())?
+                && !part.is_deleted(document)?
+            {
+                return Ok(Some(first + u64::from(document)));
+            }
+            first += part.note.documents;
+        }
+        Ok(None)
     }
 
     /// The number of document numbers in use, deleted documents included.

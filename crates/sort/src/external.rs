@@ -428,7 +428,7 @@ impl Sorter<'_> {
         staged.rename()?;
         times.output += started.elapsed();
         times.wall += started.elapsed();
-        sync_folder(self.output);
+        sync_folder(self.output)?;
         log::info!("global pass: {times}");
         Ok(times)
     }

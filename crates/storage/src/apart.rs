@@ -4,8 +4,30 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The file that marks a folder as an index.
-pub const MANIFEST: &str = "manifest.json";
+/// The manifest of an index of former versions. Today each state of an index has a manifest of its own.
+pub const FORMER_MANIFEST: &str = "manifest.json";
+
+/// The name of the manifest of a state of an index, its epoch.
+///
+/// ```
+/// # use tokapi_storage::apart::{epoch_name, epoch_of};
+/// assert_eq!(epoch_of(&epoch_name(7)), Some(7));
+/// assert_eq!(epoch_of("manifest.json"), Some(0));
+/// assert_eq!(epoch_of("epoch-07.json"), None);
+/// ```
+pub fn epoch_name(epoch: u64) -> String {
+    format!("epoch-{epoch}.json")
+}
+
+/// The epoch of a manifest of this name; 0 for a manifest of former versions.
+pub fn epoch_of(name: &str) -> Option<u64> {
+    if name == FORMER_MANIFEST {
+        return Some(0);
+    }
+    let number = name.strip_prefix("epoch-")?.strip_suffix(".json")?;
+    let epoch = number.parse().ok()?;
+    (epoch > 0 && epoch_name(epoch) == name).then_some(epoch)
+}
 
 /// The value of `format` in the manifest of an index.
 pub const INDEX_FORMAT: &str = "tokapi index";
@@ -130,17 +152,21 @@ fn resolve(path: &Path) -> PathBuf {
 fn is_index(folder: &Path) -> bool {
     /// The format is the first entry of a manifest.
     const BEGINNING_BYTES: u64 = 256;
-    let read = || -> std::io::Result<Vec<u8>> {
+    let is_manifest = |path: PathBuf| -> std::io::Result<bool> {
         let mut beginning = Vec::new();
-        let file = std::fs::File::open(folder.join(MANIFEST))?;
+        let file = std::fs::File::open(path)?;
         std::io::Read::read_to_end(
             &mut std::io::Read::take(file, BEGINNING_BYTES),
             &mut beginning,
         )?;
-        Ok(beginning)
+        Ok(memchr::memmem::find(&beginning, INDEX_FORMAT.as_bytes()).is_some())
     };
-    read()
-        .is_ok_and(|beginning| memchr::memmem::find(&beginning, INDEX_FORMAT.as_bytes()).is_some())
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut manifests = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().and_then(epoch_of).is_some()
+    });
+    manifests.any(|entry| is_manifest(entry.path()).is_ok_and(|is_one| is_one))
 }
 
 #[cfg(test)]
@@ -158,7 +184,7 @@ mod tests {
         for folder in ["ix", "ix/part-1", "docs"] {
             fs::create_dir(path(folder)).unwrap();
         }
-        fs::write(path("ix/manifest.json"), "{\"format\":\"tokapi index\"}").unwrap();
+        fs::write(path("ix/epoch-1.json"), "{\"format\":\"tokapi index\"}").unwrap();
         for file in ["a", "docs/b"] {
             fs::write(path(file), "").unwrap();
         }
@@ -203,7 +229,7 @@ mod tests {
     #[test]
     fn an_index_is_left_alone() {
         let inside = [
-            "ix/manifest.json",
+            "ix/epoch-1.json",
             "ix/new",
             "ix/part-1/postings",
             "ix/part-2/new",

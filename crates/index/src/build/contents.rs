@@ -10,12 +10,13 @@ use std::path::Path;
 use super::fields::FieldWriter;
 use crate::document::encode_values;
 use crate::manifest::Keep;
+use crate::part::Part;
+use crate::part::ids::Ids;
 use crate::part::lists::Lists;
 use crate::part::note::PartNote;
 use crate::part::store::{Record, StoreWriter};
 use crate::part::tokens::{TermRanks, TokensWriter, is_last, push_code};
 use crate::part::window::Window;
-use crate::part::{Ids, Part};
 use tokapi_storage::error::{Error, Place, Position, Result};
 use tokapi_storage::pipeline::Stages;
 use tokapi_storage::progress::Progress;
@@ -99,6 +100,7 @@ impl<'a> Contents<'a> {
         let window = Window::within(&self.storage.memory);
         let part = Part::open_in(folder, note, &window)?;
         let keep = self.keep.clone();
+        note.fields = Some(keep.fields.len());
         let ranks = match keep.positions {
             true => Some(TermRanks::write(folder, &part.lists, note, &window)?),
             false => None,

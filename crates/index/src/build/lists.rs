@@ -5,8 +5,10 @@ use std::path::Path;
 
 use crate::part::bounds::LengthCodes;
 use crate::part::encode::{DocumentLengths, Encoded, Encoder, SHARE_POSTINGS, Share};
+use crate::part::ids;
 use crate::part::layout::{self, ListFiles};
 use crate::part::note::PartNote;
+use crate::part::window::Window;
 use crate::part::writer::{DocumentsWriter, ListsWriter};
 use crate::walk::{OwnedShare, PostingSource, Shares};
 use tokapi_storage::error::Result;
@@ -175,6 +177,7 @@ where
     drop(next);
     let codes = LengthCodes::new(least.min(most), most);
     writer.finish(&codes, note)?;
+    ids::write_table(folder, note, &Window::default(), progress)?;
     // Fewer than 2^32.
     let mut lengths = Vec::with_capacity(note.documents as usize);
     let mut next = batches();

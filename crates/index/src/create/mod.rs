@@ -8,8 +8,8 @@ use std::path::Path;
 
 use crate::Index;
 use crate::build::{self, Contents};
-use crate::folder::PART;
-use crate::manifest::{MANIFEST, Manifest};
+use crate::folder::{PART, sync_part};
+use crate::manifest::Manifest;
 use crate::part::Part;
 use crate::part::note::PartNote;
 use crate::part::window::Window;
@@ -122,10 +122,10 @@ impl Index {
         let (mut note, times) = write_part(&folder, &mut manifest)?;
         note.name = name;
         manifest.begin_with(note);
-        manifest.write(staged.temporary())?;
-        sync_folder(&folder.join(MANIFEST));
+        sync_part(&folder)?;
+        manifest.commit(staged.temporary())?;
         staged.rename()?;
-        sync_folder(path);
+        sync_folder(path)?;
         Ok(times)
     }
 

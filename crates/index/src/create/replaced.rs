@@ -3,12 +3,11 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::folder::{NewFolder, PART, last_number, lock, sweep};
-use crate::manifest::{MANIFEST, Manifest};
+use crate::folder::{NewFolder, PART, last_number, lock, sweep, sync_part};
+use crate::manifest::{Manifest, epoch};
 use crate::part::note::PartNote;
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::pipeline::StageTimes;
-use tokapi_storage::whole::sync_folder;
 
 /// An existing index that a new one will replace. It is locked for as long as this value lives.
 /// Processes that have it open continue with its old state.
@@ -74,13 +73,13 @@ impl Replaced {
         }
         // An unreadable manifest names no files.
         manifest.names = manifest.names.max(last_number(path));
+        manifest.epoch += epoch::all(path).first().copied().unwrap_or(0);
         let folder = NewFolder::create(path, manifest.new_name(PART))?;
         let (mut note, times) = write_part(&folder.path, &mut manifest)?;
         note.name.clone_from(&folder.name);
         manifest.begin_with(note);
-        sync_folder(&folder.path.join(MANIFEST));
-        sync_folder(&folder.path);
-        manifest.write(path)?;
+        sync_part(&folder.path)?;
+        manifest.commit(path)?;
         folder.keep();
         sweep(path, &manifest);
         Ok(times)

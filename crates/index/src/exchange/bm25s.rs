@@ -94,7 +94,7 @@ impl Index {
             .write(exported.documents, &folder.join("params.index.json"))
             .map_err(Error::writing(path))?;
         staged.rename()?;
-        sync_folder(path);
+        sync_folder(path)?;
         Ok(exported)
     }
 

@@ -31,6 +31,13 @@ impl Keep {
         *self == Keep::default()
     }
 
+    /// Whether this is `before`, perhaps with further fields after those that it has.
+    pub(crate) fn goes_on_from(&self, before: &Keep) -> bool {
+        (self.text, self.positions) == (before.text, before.positions)
+            && self.fields.starts_with(&before.fields)
+            && before.fields.is_empty() == self.fields.is_empty()
+    }
+
     /// Whether there is a store.
     pub(crate) fn stores(&self) -> bool {
         self.text || !self.fields.is_empty()

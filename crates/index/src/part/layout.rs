@@ -7,6 +7,8 @@
 //! | `postings` | the blocks |
 //! | `lengths` | the length of every document; then those that the 256 codes stand for |
 //! | `ids` | the id of every document behind its length; then where every 64th begins; then where that stands |
+//! | `id-table` | where the documents of each bucket of ids begin, and where the last ends; these documents; a byte of the hash of each id |
+//! | `sequences` | the distance of each document's sequence number from the first of the part; only if there are gaps |
 //! | `field-terms`, `field-lists`, `field-postings` | the same three files for the values of fields; a term is a field, a zero byte and a value |
 //! | `records` | blocks of documents, each the compressed values of fields and the compressed texts; then a [`StoreBlock`] each; then where these stand, and their number |
 //! | `store` | the same of former versions, values and texts compressed together; then a [`FormerStoreBlock`] each |
@@ -65,6 +67,8 @@ pub(crate) const STORE: PartFile = file("records", b"recs");
 pub(crate) const FORMER_STORE: PartFile = file("store", b"stor");
 pub(crate) const LENGTHS: PartFile = file("lengths", b"lens");
 pub(crate) const IDS: PartFile = file("ids", b"docs");
+pub(crate) const ID_TABLE: PartFile = file("id-table", b"idta");
+pub(crate) const SEQUENCES: PartFile = file("sequences", b"seqs");
 /// There may be several, one for each state of the part: a number follows the name.
 pub(crate) const DELETED: PartFile = file("deleted", b"gone");
 pub(crate) const RANKS: PartFile = file("ranks", b"rank");

@@ -11,11 +11,13 @@ pub(crate) mod cursor;
 pub(crate) mod deleted;
 pub(crate) mod encode;
 pub(crate) mod file;
+pub(crate) mod ids;
 pub(crate) mod layout;
 pub(crate) mod lists;
 mod look_up;
 pub(crate) mod note;
 mod retain;
+pub(crate) mod sequences;
 mod sparse_set;
 pub(crate) mod store;
 pub(crate) mod tokens;
@@ -30,13 +32,14 @@ use bounds::LengthCodes;
 use cursor::Cursor;
 use deleted::Deleted;
 use file::PageFile;
-use layout::{GROUP_IDS, PartFile};
+use ids::{IdFile, Ids};
+use layout::PartFile;
 use lists::{Found, Lists};
 pub(crate) use look_up::{LookUp, Posting};
 use note::{DeletedNote, PartNote};
+use sequences::Sequences;
 use store::Store;
 use tokapi_storage::error::Result;
-use tokapi_storage::varint;
 use tokens::Tokens;
 use window::Window;
 
@@ -47,9 +50,8 @@ pub(crate) struct Part {
     /// The deleted documents.
     pub deleted: Option<Deleted>,
     lengths: Arc<PageFile>,
-    ids: Arc<PageFile>,
-    /// The starts of the groups of ids.
-    groups: usize,
+    ids: IdFile,
+    sequences: Sequences,
     codes: LengthCodes,
     /// The lists of fields, if fields are kept.
     pub fields: Option<Lists>,
@@ -60,11 +62,6 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The sequence number of its first document, which has the number `first` in the index.
-    pub fn first_sequence(&self, first: u64) -> u64 {
-        first
-    }
-
     /// Opens the part of the index in `path` that `note` describes. The window limits the pages of
     /// its files in memory.
     pub fn open(path: &Path, note: &PartNote, window: &Window) -> Result<Self> {
@@ -77,16 +74,12 @@ impl Part {
     /// Opens the part in `folder` that `note` describes, as [`Part::open`] does.
     pub fn open_in(folder: &Path, note: &PartNote, window: &Window) -> Result<Self> {
         let lengths = note.open(folder, layout::LENGTHS, window)?;
-        let ids = note.open(folder, layout::IDS, window)?;
+        let ids = IdFile::open(folder, note, window)?;
         let documents = u32::try_from(note.documents)
             .map_err(|_| lengths.damaged("a part has fewer than 2^32 documents"))?;
         let codes_at = (4 * documents as usize).next_multiple_of(8);
         let codes = LengthCodes::of_starts(lengths.slice(codes_at, 256)?);
         let codes = codes.ok_or_else(|| lengths.damaged("its codes do not ascend"))?;
-        let [groups] = ids.tail::<1>()?;
-        if groups > ids.len() {
-            return Err(ids.damaged("a place in it is beyond its end"));
-        }
         let lists = Lists::open(folder, note, &layout::TEXT, documents, window)?;
         let deleted = note.deleted.as_ref();
         let deleted = deleted.map(|note| Deleted::open(folder, note, documents, &lists, window));
@@ -97,7 +90,7 @@ impl Part {
             deleted: deleted.transpose()?,
             lengths,
             ids,
-            groups,
+            sequences: Sequences::open(folder, note, window)?,
             tokens: match has(layout::TOKENS) {
                 true => Some(Tokens::open(folder, note, window)?),
                 false => None,
@@ -161,53 +154,32 @@ impl Part {
 
     /// The id of a document.
     pub fn id(&self, document: u32) -> Result<&[u8]> {
-        let range = self.place_of_id(self.id_at(document)?)?;
-        self.ids.bytes(range)
+        self.ids.id(document)
     }
 
-    /// The offset of a document's id, at its length prefix; any offset if the document does not
-    /// exist.
-    fn id_at(&self, document: u32) -> Result<usize> {
-        let (group, place) = (
-            u64::from(document) / GROUP_IDS,
-            u64::from(document) % GROUP_IDS,
-        );
-        if document >= self.documents() {
-            return Ok(0);
-        }
-        let at = self.groups + 8 * group as usize;
-        let mut at = self.ids.slice::<u64>(at, 1)?[0] as usize;
-        for _ in 0..place {
-            at = self.place_of_id(at)?.end;
-        }
-        Ok(at)
+    /// The document with this id, deleted or not.
+    pub fn find_id(&self, id: &[u8]) -> Result<Option<u32>> {
+        self.ids.find(id)
     }
 
-    /// The offset of an id whose length prefix is at `at`.
-    fn place_of_id(&self, at: usize) -> Result<Range<usize>> {
-        let damaged = || self.ids.damaged("an id is not what was written");
-        // A length prefix takes at most ten bytes.
-        let end = self.groups.min(at.saturating_add(10)).max(at);
-        let bytes = self.ids.bytes(at..end)?;
-        let mut rest = bytes;
-        let length = varint::take(&mut rest).ok_or_else(damaged)?;
-        let length = usize::try_from(length).map_err(|_| damaged())?;
-        let start = at + bytes.len() - rest.len();
-        Ok(start..start.checked_add(length).ok_or_else(damaged)?)
+    /// Whether ids are found without reading all of them.
+    pub fn has_id_table(&self) -> bool {
+        self.ids.has_table()
     }
 
     /// An upper bound, close to exact, of the bytes of all ids.
     pub fn id_bytes(&self) -> u64 {
-        self.groups as u64
+        self.ids.bytes()
     }
 
     /// The ids of documents, in order.
     pub fn ids(&self, documents: Range<u32>) -> Result<Ids<'_>> {
-        Ok(Ids {
-            part: self,
-            at: self.id_at(documents.start)?,
-            documents,
-        })
+        self.ids.range(documents)
+    }
+
+    /// The sequence numbers of its documents.
+    pub fn sequences(&self) -> &Sequences {
+        &self.sequences
     }
 
     /// The entry of `term`.
@@ -218,6 +190,14 @@ impl Part {
     /// The list of deleted documents.
     pub fn deleted(&self) -> Result<Option<Found<'_>>> {
         self.deleted.as_ref().map(Deleted::found).transpose()
+    }
+
+    /// Whether a document is deleted.
+    pub fn is_deleted(&self, document: u32) -> Result<bool> {
+        match self.deleted()? {
+            Some(found) => Ok(Cursor::new(&found)?.seek(document)? == Some(document)),
+            None => Ok(false),
+        }
     }
 
     /// The deleted documents, ascending.
@@ -262,7 +242,9 @@ impl Part {
         let names = layout::TEXT.all().map(|file| file.name);
         let mut files: Vec<_> = names.into_iter().zip(self.lists.files()).collect();
         files.push((layout::LENGTHS.name, &self.lengths));
-        files.push((layout::IDS.name, &self.ids));
+        files.extend(self.ids.files());
+        let sequences = self.sequences.file();
+        files.extend(sequences.map(|file| (layout::SEQUENCES.name, file)));
         if let Some(fields) = &self.fields {
             let names = layout::FIELDS.all().map(|file| file.name);
             files.extend(names.into_iter().zip(fields.files()));
@@ -282,24 +264,5 @@ impl Part {
     /// The bytes of all files.
     pub fn file_bytes(&self) -> u64 {
         self.files().iter().map(|(_, file)| file.file_bytes()).sum()
-    }
-}
-
-/// The ids of a part, in order.
-pub(crate) struct Ids<'a> {
-    part: &'a Part,
-    at: usize,
-    documents: Range<u32>,
-}
-
-impl<'a> Ids<'a> {
-    /// The next document and its id; none at the end.
-    pub fn next(&mut self) -> Result<Option<(u32, &'a [u8])>> {
-        let Some(document) = self.documents.next() else {
-            return Ok(None);
-        };
-        let place = self.part.place_of_id(self.at)?;
-        self.at = place.end;
-        Ok(Some((document, self.part.ids.bytes(place)?)))
     }
 }

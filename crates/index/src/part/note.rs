@@ -18,10 +18,16 @@ pub(crate) struct PartNote {
     /// Its folder.
     pub name: String,
     pub documents: u64,
+    /// The sequence number of its first document.
+    #[serde(default)]
+    pub first_sequence: u64,
     pub total_length: u64,
     pub terms: u64,
     pub postings: u64,
     pub files: BTreeMap<String, FileNote>,
+    /// The number of fields in its records: the first ones that the index keeps. All of them unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<usize>,
     /// Whether lengths come from the input instead of a count of terms; then they may differ from
     /// the sums of tfs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -46,6 +52,16 @@ impl PartNote {
         let missing = FileNote { bytes: 0, stamp: 0 };
         let known = self.files.get(file.name).unwrap_or(&missing);
         PageFile::open(folder.join(file.name), file.kind, known, window)
+    }
+
+    /// The fields in its records, of those that the index keeps.
+    pub fn fields_of<'a>(&self, kept: &'a [String]) -> &'a [String] {
+        &kept[..self.fields.unwrap_or(kept.len()).min(kept.len())]
+    }
+
+    /// Whether the deleted documents are in the file `name`.
+    pub fn has_deleted(&self, name: &str) -> bool {
+        self.deleted.as_ref().is_some_and(|note| note.name == name)
     }
 
     /// The number of documents that are not deleted, and their total length.

@@ -2,7 +2,7 @@
 
 use super::{Filter, Query};
 use crate::Index;
-use crate::document::{MOST_VALUE_BYTES, key};
+use crate::document::{MOST_VALUE_BYTES, SOURCE_FIELD, key};
 use crate::part::Part;
 use crate::part::cursor::Cursor;
 use crate::part::tokens::{Codes, Tokens};
@@ -57,6 +57,11 @@ pub(crate) fn check(index: &Index, query: &Query) -> Result<()> {
     for filter in &query.filters {
         if !index.keep().fields.contains(&filter.field) {
             return Err(no_field(&filter.field, index));
+        }
+        if filter.field == SOURCE_FIELD {
+            return Err(Error::Usage(format!(
+                "`{SOURCE_FIELD}` is kept for display only; filter by another field"
+            )));
         }
         if filter.value.len() > MOST_VALUE_BYTES {
             return Err(Error::Usage(format!(

@@ -45,7 +45,7 @@ use crate::weighing::Weighing;
 use matches::{Collect, Count, Matches};
 use terms::{Terms, WeighedQuery};
 use tokapi_storage::error::Result;
-use top::Top;
+use top::{Ranked, Top};
 
 /// A document found by a search.
 ///
@@ -90,7 +90,7 @@ impl Index {
         for (number, part) in self.parts().iter().enumerate() {
             let mut terms = Terms::new(self, number, query, &weighed)?;
             let magnitudes = terms.scored.iter().map(|term| term.magnitude);
-            top.begin_part(part, first, magnitudes.sum());
+            top.begin_part(part, first, magnitudes.sum())?;
             match options.algorithm {
                 Algorithm::Exhaustive => exhaustive::search(&mut terms, &mut top)?,
                 Algorithm::Auto if terms.filters_alone => filtered::all(&mut terms, &mut top)?,
@@ -103,7 +103,14 @@ impl Index {
             }
             first += part.note.documents;
         }
-        Ok(top.into_hits())
+        let hit = |Ranked { document, score }| {
+            Ok(Hit {
+                document,
+                score,
+                sequence: self.sequence(document)?,
+            })
+        };
+        top.into_hits().into_iter().map(hit).collect()
     }
 
     /// Counts the documents that match a query.

@@ -2,26 +2,34 @@
 
 use std::cmp::Ordering;
 
+use super::Rank;
 use super::histogram::Histogram;
-use super::{Hit, Rank};
 use crate::part::Part;
+use tokapi_storage::error::Result;
 
 /// Minimum number of documents that are kept before the worst are dropped, even for a small k.
 const FEW: usize = 32;
+
+/// A document of the index and its score. Documents are numbered in the order of their sequence numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ranked {
+    pub document: u64,
+    pub score: f32,
+}
 
 /// The k best documents seen so far.
 pub(crate) struct Top {
     k: usize,
     /// Better documents, and this one, are on the pages before.
     after: Option<Rank>,
+    /// The documents of the part before this one are on the pages before if they have the score of `after`.
+    after_document: u32,
     /// The number of the first document of the part.
     first: u64,
-    /// The sequence number of the first document of the part.
-    first_sequence: u64,
     /// The best documents, and some that have since been overtaken.
-    hits: Vec<Hit>,
+    hits: Vec<Ranked>,
     /// The worst of the k best when documents were last dropped.
-    worst: Option<Hit>,
+    worst: Option<Ranked>,
     threshold: f32,
     /// Lower bound of the sums that could round to the threshold.
     least: f64,
@@ -32,8 +40,9 @@ pub(crate) struct Top {
 }
 
 /// Orders the better document first.
-fn rank(a: &Hit, b: &Hit) -> Ordering {
-    a.rank().order(&b.rank())
+fn rank(a: &Ranked, b: &Ranked) -> Ordering {
+    let by_score = b.score.total_cmp(&a.score);
+    by_score.then(a.document.cmp(&b.document))
 }
 
 impl Top {
@@ -42,8 +51,8 @@ impl Top {
         Top {
             k,
             after,
+            after_document: 0,
             first: 0,
-            first_sequence: 0,
             hits: Vec::new(),
             worst: None,
             threshold: match k {
@@ -66,12 +75,15 @@ impl Top {
 
     /// Begins a part: `first` is the number of its first document. The terms add at most
     /// `magnitudes`, as absolute values, to a score.
-    pub fn begin_part(&mut self, part: &Part, first: u64, magnitudes: f64) {
+    pub fn begin_part(&mut self, part: &Part, first: u64, magnitudes: f64) -> Result<()> {
         self.first = first;
-        self.first_sequence = part.first_sequence(first);
+        if let Some(after) = self.after {
+            self.after_document = part.sequences().count_to(after.sequence)?;
+        }
         self.slack = 1e-12 * magnitudes;
         self.histogram.expect(magnitudes);
         self.raise_to(self.threshold);
+        Ok(())
     }
 
     fn raise_to(&mut self, threshold: f32) {
@@ -107,8 +119,11 @@ impl Top {
     /// Whether a document of the part is on the pages before.
     #[inline]
     pub fn is_before(&self, document: u32, score: f32) -> bool {
-        let rank = self.hit(document, score).rank();
-        self.after.is_some_and(|after| !rank.is_behind(&after))
+        self.after
+            .is_some_and(|after| match score.total_cmp(&after.score) {
+                Ordering::Equal => document < self.after_document,
+                order => order.is_gt(),
+            })
     }
 
     /// Adds a document of the part that is among the k best.
@@ -123,11 +138,10 @@ impl Top {
         }
     }
 
-    fn hit(&self, document: u32, score: f32) -> Hit {
-        Hit {
+    fn hit(&self, document: u32, score: f32) -> Ranked {
+        Ranked {
             document: self.first + u64::from(document),
             score,
-            sequence: self.first_sequence + u64::from(document),
         }
     }
 
@@ -141,7 +155,7 @@ impl Top {
     }
 
     /// The best first.
-    pub fn into_hits(mut self) -> Vec<Hit> {
+    pub fn into_hits(mut self) -> Vec<Ranked> {
         self.hits.sort_unstable_by(rank);
         self.hits.truncate(self.k);
         self.hits

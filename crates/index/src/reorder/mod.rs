@@ -20,6 +20,7 @@ use crate::build::{self, CodedDocuments};
 use crate::part::Part;
 use crate::part::layout;
 use crate::part::note::PartNote;
+use crate::part::sequences;
 use crate::part::window::Window;
 use lists::ReorderedLists;
 pub use options::{Reorder, Reordering};
@@ -38,10 +39,16 @@ pub(crate) fn write(part: &Part, folder: &Path, how: &Reordering) -> Result<Part
     progress.begin(Stage::Writing, part.note.postings);
     let mut note = PartNote {
         lengths_as_given: part.note.lengths_as_given,
+        fields: part.note.fields,
         ..PartNote::default()
     };
     let most_bytes = how.memory.reordering_bytes();
     let documents = documents::write(part, &permutation, most_bytes, folder, &mut note, progress)?;
+    let mut sequences = (0..part.documents()).map(|place| part.sequences().of(place));
+    note.first_sequence = part.note.first_sequence;
+    if part.sequences().file().is_some() {
+        sequences::write(folder, &mut note, || sequences.next().transpose())?;
+    }
     let stages = how
         .memory
         .encoding_stages(pool.current_num_threads(), 0, true);

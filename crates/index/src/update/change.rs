@@ -54,13 +54,18 @@ pub struct AddOptions {
     pub repeated: Repeated,
     /// Options for reading and inverting documents.
     pub build: BuildOptions,
+    /// Fields that the index keeps from now on, besides those that it keeps already. Earlier documents have no values in
+    /// them. The index must keep a field already.
+    pub fields: Vec<String>,
     /// The folders for scratch files, used if the memory is too small; the folder of the index
     /// unless given.
     pub scratch: ScratchOptions,
 }
 
 impl AddOptions {
-    tokapi_storage::setters! { repeated: Repeated, build: BuildOptions, scratch: ScratchOptions }
+    tokapi_storage::setters! {
+        repeated: Repeated, build: BuildOptions, fields: each impl Into<String>, scratch: ScratchOptions,
+    }
 }
 
 /// The documents that were read and added.

@@ -15,6 +15,9 @@ use tokapi_storage::strings::Strings;
 /// Maximum number of ids sought at a time. With a smaller number, the ids of the index are read
 /// more often.
 const MOST_IDS: usize = 1 << 22;
+/// Ids are looked up if a part has at least this many times as many documents; otherwise all ids of the part are read. To
+/// look one up takes about as long as to read four.
+const FEW_IDS: u64 = 4;
 /// Bytes of memory an id takes besides its text: its end, and its entry in a hash table that is
 /// half full after it has grown.
 const ID_BYTES: u64 = 8 + 2 * (4 + 1);
@@ -79,6 +82,19 @@ impl IdSet {
         progress: &Progress,
         mut each: impl FnMut(u32, u32),
     ) -> Result<()> {
+        // Fewer than 2^32 ids.
+        let are_few = self.len() as u64 * FEW_IDS < part.documents().into();
+        if are_few && part.has_id_table() {
+            for (number, id) in (0..).zip(self.ids.iter()) {
+                progress.check()?;
+                if let Some(document) = part.find_id(id)?
+                    && !part.is_deleted(document)?
+                {
+                    each(document, number);
+                }
+            }
+            return Ok(());
+        }
         let live = Renumbered::all(std::slice::from_ref(part))?.remove(0);
         let mut ids = part.ids(0..part.documents())?;
         while let Some((document, id)) = ids.next()? {
@@ -105,11 +121,12 @@ pub(super) struct Known {
     pub old: Vec<InPart>,
 }
 
-/// The remaining documents of `parts` whose id a document in `new` has, and those documents of
-/// `new`.
+/// The remaining documents of `parts`, without those of `gone`, whose id a document in `new` has, and those documents
+/// of `new`.
 pub(super) fn ids_of(
     new: &Part,
     parts: &[Part],
+    gone: &[InPart],
     memory: &Memory,
     progress: &Progress,
 ) -> Result<Known> {
@@ -128,10 +145,12 @@ pub(super) fn ids_of(
                 break;
             }
         }
-        for (part, (_, old)) in parts.iter().zip(&mut known.old) {
+        for ((part, (_, gone)), (_, old)) in parts.iter().zip(gone).zip(&mut known.old) {
             ids.each_in(part, progress, |document, number| {
-                known.new.push(from + number);
-                old.push(document);
+                if gone.binary_search(&document).is_err() {
+                    known.new.push(from + number);
+                    old.push(document);
+                }
             })?;
         }
         // At most the number of documents; none if the part has fewer documents than the manifest

@@ -8,7 +8,8 @@ use crate::part::Part;
 use crate::part::layout;
 use crate::part::lists::Lists;
 use crate::part::note::PartNote;
-use crate::part::store::{Store, StoreWriter};
+use crate::part::sequences;
+use crate::part::store::{Record, Store, StoreWriter};
 use crate::part::tokens::{TermRanks, Tokens, TokensWriter, push_code, take_code};
 use crate::part::window::Window;
 use crate::walk::{Renumbered, Walk};
@@ -100,6 +101,7 @@ pub(crate) fn write(
         build::write_source(walk, text, &documents, stages, folder, &mut note, passed)?;
     (note.terms, note.postings) = counted;
     drop(documents);
+    write_sequences(parts, &numbers, folder, &mut note, progress)?;
     write_fields(parts, &numbers, folder, stages, &mut note, progress)?;
     write_store(parts, &numbers, folder, threads, &mut note, progress)?;
     write_tokens(parts, &numbers, folder, memory, &mut note, progress)?;
@@ -114,6 +116,43 @@ pub(crate) fn write(
             what: "the documents of the parts are not as many as their manifest tells".into(),
         }),
     }
+}
+
+/// Copies the sequence numbers of documents.
+fn write_sequences(
+    parts: &[Part],
+    numbers: &[Renumbered],
+    folder: &Path,
+    note: &mut PartNote,
+    progress: &Progress,
+) -> Result<()> {
+    let mut next = parts.first().map(|part| part.note.first_sequence);
+    let is_next = |part: &Part| {
+        let first = part.note.first_sequence;
+        let goes_on = next.replace(first + part.note.documents) == Some(first);
+        goes_on && part.note.deleted.is_none() && part.sequences().file().is_none()
+    };
+    if parts.iter().all(is_next) {
+        note.first_sequence = parts.first().map_or(0, |part| part.note.first_sequence);
+        return Ok(());
+    }
+    let (mut part, mut document) = (0, 0);
+    sequences::write(folder, note, || {
+        while let Some(current) = parts.get(part) {
+            if document == current.documents() {
+                (part, document) = (part + 1, 0);
+                continue;
+            }
+            if document.is_multiple_of(CHECKED_DOCUMENTS) {
+                progress.check()?;
+            }
+            document += 1;
+            if numbers[part].of(document - 1).is_some() {
+                return current.sequences().of(document - 1).map(Some);
+            }
+        }
+        Ok(None)
+    })
 }
 
 /// Merges the lists of fields, if there are any.
@@ -149,19 +188,36 @@ fn write_store(
     let Some(stores) = stores else {
         return Ok(());
     };
+    // Parts that were written before a field was kept have fewer. Parts of former versions do not say how many.
+    note.fields = parts.iter().filter_map(|part| part.note.fields).max();
+    let fields = note.fields;
+    let missing = |part: &Part| match (fields, part.note.fields) {
+        (Some(all), Some(some)) => all - some,
+        _ => 0,
+    };
+    let mut values = Vec::new();
     let options = BuildOptions::default().threads(threads);
     thread_pool(&options)?.install(|| {
         let mut writer = StoreWriter::create(folder)?;
-        for (store, numbers) in stores.into_iter().zip(numbers) {
+        for ((part, store), numbers) in parts.iter().zip(stores).zip(numbers) {
+            let missing = missing(part);
             let mut records = store.records();
             let mut documents = 0..u32::MAX;
             while let (Some(record), Some(document)) = (records.next()?, documents.next()) {
                 if document.is_multiple_of(CHECKED_DOCUMENTS) {
                     progress.check()?;
                 }
-                if numbers.of(document).is_some() {
-                    writer.push(record)?;
+                if numbers.of(document).is_none() {
+                    continue;
                 }
+                values.clear();
+                values.extend_from_slice(record.values);
+                // No value in each of these fields.
+                values.resize(values.len() + missing, 0);
+                writer.push(Record {
+                    values: &values,
+                    text: record.text,
+                })?;
             }
         }
         writer.finish(note)

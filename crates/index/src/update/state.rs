@@ -8,9 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::ids::InPart;
 use super::merge;
-use crate::folder::PART;
-use crate::folder::{NewFolder, remove};
-use crate::manifest::{MANIFEST, Manifest};
+use crate::folder::{NewFolder, PART, remove, remove_files, sync_part};
+use crate::manifest::{Manifest, epoch};
 use crate::part::Part;
 use crate::part::layout;
 use crate::part::note::{DeletedNote, PartNote};
@@ -20,7 +19,6 @@ use crate::walk::Renumbered;
 use tokapi_storage::error::Result;
 use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::Progress;
-use tokapi_storage::whole::sync_folder;
 
 /// The state shared by a writer and its background merges.
 pub(crate) struct Shared {
@@ -30,6 +28,8 @@ pub(crate) struct Shared {
     /// The memory bound of the open parts.
     pub window: Window,
     pub manifest: Mutex<Manifest>,
+    /// Earlier states that readers hold, or held at the last commit. Locked after the manifest.
+    pub earlier: Mutex<Vec<Manifest>>,
     /// The highest number used in a name, committed or not.
     pub names: AtomicU64,
     /// Keeps the index locked.
@@ -77,26 +77,19 @@ impl Shared {
         written
     }
 
-    /// Commits `next` as the state of the index, and removes files that only the previous state
-    /// needed.
+    /// Commits `next` as the state of the index, and removes files that only earlier states need, unless a reader
+    /// holds them.
     pub fn commit(&self, manifest: &mut Manifest, mut next: Manifest) -> Result<()> {
         next.names = self.names.load(Ordering::Relaxed);
-        next.write(&self.path)?;
-        let before = std::mem::replace(manifest, next);
-        for part in &before.parts {
-            let folder = self.path.join(&part.name);
-            match manifest.parts.iter().find(|now| now.name == part.name) {
-                None => remove(&folder),
-                Some(now) => {
-                    let names = (name(part.deleted.as_ref()), name(now.deleted.as_ref()));
-                    if let (Some(before), now) = names
-                        && now != Some(before)
-                    {
-                        remove(&folder.join(before));
-                    }
-                }
-            }
-        }
+        next.epoch = manifest.epoch + 1;
+        next.commit(&self.path)?;
+        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        earlier.push(std::mem::replace(manifest, next));
+        let is_gone = |state: &mut Manifest| epoch::remove(&self.path, state.epoch);
+        let gone: Vec<Manifest> = earlier.extract_if(.., is_gone).collect();
+        earlier.push(manifest.clone());
+        remove_files(&self.path, &gone, &earlier);
+        earlier.pop();
         Ok(())
     }
 
@@ -118,7 +111,7 @@ impl Shared {
             let folder = self.path.join(&part.note.name);
             let note = self.write_deleted(part, &folder, &all)?;
             next.parts[*number].deleted = Some(note);
-            sync_folder(&folder.join(MANIFEST));
+            sync_part(&folder)?;
         }
         // A part without documents is dropped.
         next.parts.retain(|part| part.live().documents > 0);
@@ -157,8 +150,7 @@ impl Shared {
             let merged = self.open_part(&note)?;
             note.deleted = Some(self.write_deleted(&merged, &folder.path, &gone)?);
         }
-        sync_folder(&folder.path.join(MANIFEST));
-        sync_folder(&folder.path);
+        sync_part(&folder.path)?;
         let is_merged = |note: &PartNote| parts.iter().any(|part| part.note.name == note.name);
         // Parts that have vanished meanwhile had only deleted documents.
         let place = next.parts.iter().position(is_merged);
@@ -180,8 +172,7 @@ impl Shared {
         let folder = self.new_folder()?;
         let mut reordered = reorder::write(&part, &folder.path, how)?;
         reordered.name.clone_from(&folder.name);
-        sync_folder(&folder.path.join(MANIFEST));
-        sync_folder(&folder.path);
+        sync_part(&folder.path)?;
         let mut manifest = self.manifest();
         let mut next = manifest.clone();
         let parts = next.parts.iter_mut();
@@ -216,8 +207,4 @@ impl Shared {
         }
         Ok(gone)
     }
-}
-
-fn name(note: Option<&DeletedNote>) -> Option<&str> {
-    note.map(|note| &*note.name)
 }

@@ -3,22 +3,21 @@
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 use super::change::{AddOptions, Added, Appended, Deletion, Missing, Repeated};
-use super::ids::{IdSet, InPart, ids_of};
 use super::merge;
+use super::merging::Merging;
+use super::prepared::Prepared;
 use super::state::Shared;
-use crate::build::{self, Built, Contents};
+use super::transaction::Transaction;
+use crate::build::Contents;
 use crate::folder::{lock, sweep};
-use crate::manifest::Keep;
-use crate::manifest::{MANIFEST, Manifest};
+use crate::manifest::{Keep, Manifest};
 use crate::part::window::Window;
 use crate::reorder::Reordering;
-use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_storage::progress::{Progress, Stage};
-use tokapi_storage::whole::sync_folder;
 use tokapi_text::analyze::Analyzer;
 use tokapi_text::corpus::Corpus;
 use tokapi_weigh::collection::{Storage, Stored};
@@ -50,9 +49,7 @@ use tokapi_weigh::collection::{Storage, Stored};
 /// ```
 pub struct IndexWriter {
     shared: Arc<Shared>,
-    merging: Option<JoinHandle<Result<()>>>,
-    /// The error of the last background merge.
-    failed: Option<Error>,
+    merging: Merging,
     progress: Option<Progress>,
 }
 
@@ -82,19 +79,20 @@ impl IndexWriter {
         let lock = lock(path)?;
         // The state of the index now that it is locked.
         let manifest = Manifest::read(path)?;
-        sweep(path, &manifest);
+        let earlier = Mutex::new(sweep(path, &manifest));
+        let shared = Arc::new(Shared {
+            path: path.to_path_buf(),
+            threads: threads.max(1),
+            memory,
+            window: Window::within(&memory),
+            names: AtomicU64::new(manifest.names),
+            manifest: Mutex::new(manifest),
+            earlier,
+            _lock: lock,
+        });
         Ok(IndexWriter {
-            shared: Arc::new(Shared {
-                path: path.to_path_buf(),
-                threads: threads.max(1),
-                memory,
-                window: Window::within(&memory),
-                names: AtomicU64::new(manifest.names),
-                manifest: Mutex::new(manifest),
-                _lock: lock,
-            }),
-            merging: None,
-            failed: None,
+            merging: Merging::of(&shared),
+            shared,
             progress: None,
         })
     }
@@ -132,19 +130,9 @@ impl IndexWriter {
     /// repeated ids are an error; an input changes meanwhile; files cannot be read or written; the
     /// addition is cancelled.
     pub fn add(&mut self, corpus: Corpus, options: &AddOptions) -> Result<Added> {
-        let mut corpus = match &self.progress {
-            Some(progress) => corpus.with_progress(progress.clone()),
-            None => corpus,
-        };
-        let storage = Storage::new(self.shared.memory)
-            .scratch(options.scratch.clone())
-            .output(self.shared.path.clone());
-        let build = options.build.clone().analyzer(self.analyzer()?);
-        let contents = Contents::prepare(&mut corpus, &self.keep(), &build, &storage)?;
-        let stored = Stored::build(corpus, &build, &storage)?;
-        let mut built = Built::of(&stored);
-        let appended = self.append(stored, contents, options.repeated)?;
-        built.written = appended.times;
+        let prepared = self.prepare(corpus, options)?;
+        let built = prepared.built().clone();
+        let appended = self.commit(prepared, options.repeated)?;
         Ok(Added {
             documents: appended.documents,
             repeated: appended.repeated,
@@ -164,83 +152,61 @@ impl IndexWriter {
         contents: Option<Contents<'_>>,
         repeated: Repeated,
     ) -> Result<Appended> {
-        let stored = collection.into();
-        let (analyzer, progress) = (self.analyzer()?, &stored.progress().clone());
-        if stored.analyzer().options() != analyzer.options() {
-            return Err(Error::Usage(format!(
-                "{} uses the analyzer {}, and the new documents were cut by {}; read them with that of the index",
-                self.shared.path.display(),
-                analyzer.description(),
-                stored.analyzer().description()
-            )));
-        }
-        let shared = Arc::clone(&self.shared);
-        let first = shared.manifest().added;
-        let gives = contents.as_ref().map(Contents::keep);
-        if gives.cloned().unwrap_or_default() != self.keep() {
-            return Err(Error::Usage(format!(
-                "{} keeps {}, and the new documents come with something else",
-                shared.path.display(),
-                self.keep()
-            )));
-        }
-        let folder = shared.new_folder()?;
-        let read = stored.documents_read();
-        let (mut note, times) = build::write_part(stored, &folder.path, first)?;
-        note.name.clone_from(&folder.name);
-        if let Some(contents) = contents {
-            contents.write(&folder.path, &mut note, first, read, &analyzer, progress)?;
-        }
-        sync_folder(&folder.path.join(MANIFEST));
-        let mut appended = Appended {
-            documents: note.documents,
-            repeated: 0,
-            times,
+        let prepared = Prepared::write(&self.shared, collection.into(), contents)?;
+        self.commit(prepared, repeated)
+    }
+
+    /// Writes the documents of `corpus` as [`IndexWriter::add`] does, without a commit: a [`Transaction`] adds them.
+    /// Several threads may prepare documents at the same time.
+    ///
+    /// # Errors
+    /// As [`IndexWriter::add`], except for repeated ids.
+    pub fn prepare(&self, corpus: Corpus, options: &AddOptions) -> Result<Prepared> {
+        let mut corpus = match &self.progress {
+            Some(progress) => corpus.with_progress(progress.clone()),
+            None => corpus,
         };
-        if note.documents == 0 {
-            return Ok(appended);
-        }
-        let mut manifest = shared.manifest();
-        let mut next = manifest.clone();
-        next.added += note.documents;
-        let new = shared.open_part(&note)?;
-        let parts = shared.open_parts(&next)?;
-        let known = ids_of(&new, &parts, &shared.memory, progress)?;
-        appended.repeated = known.new.len() as u64;
-        match repeated {
-            _ if known.new.is_empty() => {}
-            Repeated::Stop => {
-                let id = String::from_utf8_lossy(new.id(known.new[0])?).into_owned();
-                return Err(Error::Input {
-                    place: Place {
-                        path: shared.path.clone(),
-                        position: Position::Whole,
-                    },
-                    what: format!(
-                        "{} of {} new documents have an id that the index has already, the first of them {id:?}; \
-                         nothing was added",
-                        known.new.len(),
-                        note.documents,
-                    ),
-                });
+        let storage = Storage::new(self.shared.memory)
+            .scratch(options.scratch.clone())
+            .output(self.shared.path.clone());
+        let build = options.build.clone().analyzer(self.analyzer()?);
+        let mut keep = self.keep();
+        for field in &options.fields {
+            if !keep.fields.contains(field) {
+                keep.fields.push(field.clone());
             }
-            Repeated::Skip => {
-                let gone = shared.write_deleted(&new, &folder.path, &known.new)?;
-                appended.documents -= gone.documents;
-                if appended.documents == 0 {
-                    return Ok(appended);
-                }
-                note.deleted = Some(gone);
-                sync_folder(&folder.path.join(MANIFEST));
-            }
-            Repeated::Replace => shared.mark_deleted(&mut next, &parts, &known.old)?,
         }
-        next.parts.push(note);
-        sync_folder(&folder.path);
-        shared.commit(&mut manifest, next)?;
-        folder.keep();
-        drop(manifest);
-        self.start_merging();
+        let contents = Contents::prepare(&mut corpus, &keep, &build, &storage)?;
+        let stored = Stored::build(corpus, &build, &storage)?;
+        Prepared::write(&self.shared, stored, contents)
+    }
+
+    /// Begins changes that are committed together. Meanwhile, no merge ends.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn begin(&mut self) -> Result<Transaction<'_>> {
+        let progress = self.progress();
+        Transaction::begin(&self.shared, &mut self.merging, progress)
+    }
+
+    /// The epoch of the index: the number of its last change.
+    pub fn epoch(&self) -> u64 {
+        self.shared.manifest().epoch
+    }
+
+    fn commit(&mut self, prepared: Prepared, repeated: Repeated) -> Result<Appended> {
+        let mut appended = Appended {
+            documents: prepared.documents(),
+            repeated: 0,
+            times: prepared.times(),
+        };
+        let mut transaction = self.begin()?;
+        appended.repeated = transaction.add(prepared, repeated)?;
+        if repeated == Repeated::Skip {
+            appended.documents -= appended.repeated;
+        }
+        transaction.commit()?;
         Ok(appended)
     }
 
@@ -255,54 +221,9 @@ impl IndexWriter {
         ids: impl IntoIterator<Item: AsRef<str>>,
         missing: Missing,
     ) -> Result<Deletion> {
-        let shared = Arc::clone(&self.shared);
-        let progress = self.progress();
-        let mut manifest = shared.manifest();
-        let mut next = manifest.clone();
-        let parts = shared.open_parts(&next)?;
-        let mut found: Vec<InPart> = (0..parts.len()).map(|part| (part, Vec::new())).collect();
-        let mut deletion = Deletion::default();
-        let mut ids = ids.into_iter().peekable();
-        while ids.peek().is_some() {
-            let mut set = IdSet::default();
-            while let Some(id) = ids.next_if(|_| !set.is_full(&shared.memory)) {
-                set.insert(id.as_ref().as_bytes());
-            }
-            let mut is_known = vec![false; set.len()];
-            for (part, (_, found)) in parts.iter().zip(&mut found) {
-                set.each_in(part, &progress, |document, number| {
-                    is_known[number as usize] = true;
-                    found.push(document);
-                })?;
-            }
-            let unknown = (0..set.len()).filter(|&number| !is_known[number]);
-            deletion.unknown.extend(
-                unknown.map(|number| String::from_utf8_lossy(set.get(number)).into_owned()),
-            );
-        }
-        deletion.unknown.sort_unstable();
-        // Several sets may have had the same id.
-        deletion.unknown.dedup();
-        for (_, found) in &mut found {
-            found.sort_unstable();
-            found.dedup();
-            deletion.documents += found.len() as u64;
-        }
-        if missing == Missing::Stop && !deletion.unknown.is_empty() {
-            return Err(Error::Damaged {
-                path: shared.path.clone(),
-                what: format!(
-                    "there is no document {}; nothing was deleted",
-                    named(&deletion.unknown)
-                ),
-            });
-        }
-        if deletion.documents > 0 {
-            shared.mark_deleted(&mut next, &parts, &found)?;
-            shared.commit(&mut manifest, next)?;
-            drop(manifest);
-            self.start_merging();
-        }
+        let mut transaction = self.begin()?;
+        let deletion = transaction.delete(ids, missing)?;
+        transaction.commit()?;
         Ok(deletion)
     }
 
@@ -356,58 +277,6 @@ impl IndexWriter {
     /// # Errors
     /// Files cannot be read or written. Additions and deletions are committed nevertheless.
     pub fn wait(&mut self) -> Result<()> {
-        let merged = self.merging.take().map(JoinHandle::join);
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
-        match merged {
-            None => Ok(()),
-            Some(Ok(result)) => result,
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
-        }
-    }
-
-    /// Starts a background merge if one is due and none is running. [`IndexWriter::wait`] returns
-    /// its error, because the preceding change is committed already.
-    fn start_merging(&mut self) {
-        let is_running = |merging: &JoinHandle<_>| !merging.is_finished();
-        if self.merging.as_ref().is_some_and(is_running) {
-            return;
-        }
-        self.failed = self.wait().err();
-        if self.failed.is_some() || merge::worth_merging(&self.shared.manifest().parts).is_none() {
-            return;
-        }
-        let shared = Arc::clone(&self.shared);
-        let progress = self.progress();
-        let merge = move || {
-            // Changes in the foreground may count postings meanwhile.
-            while shared.merge(&progress, false, merge::worth_merging)? {}
-            Ok(())
-        };
-        match std::thread::Builder::new().spawn(merge) {
-            Ok(thread) => self.merging = Some(thread),
-            Err(error) => {
-                self.failed = Some(Error::Limit(format!("cannot start a thread: {error}")));
-            }
-        }
-    }
-}
-
-impl Drop for IndexWriter {
-    fn drop(&mut self) {
-        // A caller learns the result from `wait`.
-        let _ = self.merging.take().map(JoinHandle::join);
-    }
-}
-
-/// A list of ids for a message: the first of them, and the number of further ones.
-fn named(ids: &[String]) -> String {
-    const NAMED: usize = 5;
-    let first: Vec<String> = ids.iter().take(NAMED).map(|id| format!("{id:?}")).collect();
-    let first = first.join(", ");
-    match ids.len().saturating_sub(NAMED) {
-        0 => first,
-        more => format!("{first} nor {more} more"),
+        self.merging.wait()
     }
 }

@@ -83,11 +83,35 @@ impl Staged {
     /// # Errors
     /// The disk is full; the folder is gone.
     pub fn commit(self) -> Result<()> {
-        if let Destination::Temporary { file, .. } = &self.file {
-            let synced = file.file().sync_all();
-            synced.map_err(|source| self.failed(source))?;
-        }
+        self.sync_all()?;
         self.rename()
+    }
+
+    /// Puts the file under the name `path` in the same folder once it is on disk, unless that name is taken. Returns
+    /// whether it was free: of several processes that take it at the same time, one succeeds.
+    ///
+    /// # Errors
+    /// As [`Staged::commit`].
+    pub fn commit_new(mut self, path: &Path) -> Result<bool> {
+        self.flush().map_err(|source| self.failed(source))?;
+        self.sync_all()?;
+        let Destination::Temporary { file, .. } = self.file else {
+            return Ok(false);
+        };
+        match file.rename_new(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            renamed => renamed.map(|()| true).map_err(Error::writing(path)),
+        }
+    }
+
+    fn sync_all(&self) -> Result<()> {
+        match &self.file {
+            Destination::Temporary { file, .. } => {
+                let synced = file.file().sync_all();
+                synced.map_err(|source| self.failed(source))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Turns writing past the system's cache on or off.
@@ -277,6 +301,30 @@ mod tests {
         staged.rename().unwrap();
         assert_eq!(fs::read(path.join("a")).unwrap(), b"whole");
         assert!(matches!(StagedFolder::create(&path), Err(Error::Usage(_))));
+    }
+
+    #[test]
+    fn one_of_several_takes_a_free_name() {
+        let dir = tempfile::tempdir().unwrap();
+        for round in 0..500 {
+            let path = dir.path().join(format!("epoch-{round}"));
+            let take = |who: &'static str| {
+                let mut staged = Staged::create(&dir.path().join("epoch")).unwrap();
+                staged.write_all(who.as_bytes()).unwrap();
+                staged.commit_new(&path).unwrap().then_some(who)
+            };
+            let takers = ["a", "b", "c"];
+            let won: Vec<&str> = std::thread::scope(|scope| {
+                let takers = takers.map(|who| scope.spawn(move || take(who)));
+                takers
+                    .into_iter()
+                    .filter_map(|taker| taker.join().unwrap())
+                    .collect()
+            });
+            assert_eq!(won.len(), 1, "{won:?}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), won[0]);
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 500);
     }
 
     #[cfg(unix)]

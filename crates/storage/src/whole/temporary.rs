@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::{NamedTempFile, TempDir};
 
+use crate::error::{Error, Result};
+
 /// A file under a temporary name. It is removed unless it is renamed.
 pub(super) struct TemporaryFile {
     /// Locked for as long as it is open.
@@ -59,6 +61,12 @@ impl TemporaryFile {
     /// Renames it to `target`.
     pub fn rename(self, target: &Path) -> io::Result<()> {
         let renamed = self.file.persist(target);
+        renamed.map(drop).map_err(|error| error.error)
+    }
+
+    /// Renames it to `target`, unless that exists: of several processes, one succeeds.
+    pub fn rename_new(self, target: &Path) -> io::Result<()> {
+        let renamed = self.file.persist_noclobber(target);
         renamed.map(drop).map_err(|error| error.error)
     }
 }
@@ -246,8 +254,23 @@ fn abandoned(path: &Path) -> impl Iterator<Item = (PathBuf, File)> {
 }
 
 /// Waits until the names in the folder of `path` are on disk, if the system supports that.
-pub fn sync_folder(path: &Path) {
-    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
+///
+/// # Errors
+/// The disk is full or fails: then the names may be lost with the next loss of power.
+pub fn sync_folder(path: &Path) -> Result<()> {
+    let folder = folder_of(path);
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some file systems sync files only.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
+        synced => synced.map_err(Error::writing(folder)),
+    }
 }
 
 /// The suffix of temporary names.

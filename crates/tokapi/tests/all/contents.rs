@@ -124,7 +124,7 @@ fn build(folder: &Path, text: &str, options: CorpusOptions, held: u64, threads: 
     let path = folder.join("index");
     Index::build_with(stored, &path, keeping(contents)).unwrap();
     let left: Vec<_> = std::fs::read_dir(path.join("part-1")).unwrap().collect();
-    assert_eq!(left.len(), 12, "{left:?}");
+    assert_eq!(left.len(), 13, "{left:?}");
     path
 }
 

@@ -45,13 +45,15 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// The name and the bytes of every file of the only part of an index.
+/// The name and the bytes of every file of the only part of an index, but for the sequence numbers, which depend on its
+/// history.
 pub fn part_files(index: &Path) -> BTreeMap<String, Vec<u8>> {
     let parts: Vec<_> = entries(index)
         .filter(|entry| entry.path().is_dir())
         .collect();
     assert_eq!(parts.len(), 1, "{parts:?}");
     entries(&parts[0].path())
+        .filter(|file| file.file_name() != "sequences")
         .map(|file| {
             let name = file.file_name().into_string().unwrap();
             (name, fs::read(file.path()).unwrap())
@@ -74,15 +76,18 @@ pub fn copy_folder(from: &Path, to: &Path) {
 /// Puts the parts of two indexes into the first of them.
 pub fn join(first: &Path, second: &Path) {
     let read = |folder: &Path| -> serde_json::Value {
-        let text = fs::read_to_string(folder.join("manifest.json")).unwrap();
+        let text = fs::read_to_string(folder.join("epoch-1.json")).unwrap();
         serde_json::from_str(text.lines().next().unwrap()).unwrap()
     };
     let (mut manifest, mut other) = (read(first), read(second));
     fs::rename(second.join("part-1"), first.join("part-2")).unwrap();
     other["parts"][0]["name"] = "part-2".into();
+    other["parts"][0]["first_sequence"] = manifest["added"].clone();
+    let added = |manifest: &serde_json::Value| manifest["added"].as_u64().unwrap();
+    manifest["added"] = (added(&manifest) + added(&other)).into();
     let part = other["parts"][0].take();
     manifest["parts"].as_array_mut().unwrap().push(part);
     let line = format!("{manifest}\n");
     let text = format!("{line}crc32 {:08x}\n", crc32fast::hash(line.as_bytes()));
-    fs::write(first.join("manifest.json"), text).unwrap();
+    fs::write(first.join("epoch-1.json"), text).unwrap();
 }

@@ -47,6 +47,9 @@ fn read(path: &Path) -> tokapi::Result<()> {
     let index = Index::open(path)?;
     // What is wrong is found by one, and the others read on.
     let _ = index.check();
+    for id in ["d5", "d7", "d2999", "none"] {
+        let _ = index.find(id);
+    }
     let mut filtered = Query::any(["t0", "t20"]);
     filtered.filters.push(Filter::new("half", "1"));
     for query in [
@@ -74,7 +77,7 @@ fn wrong_data_with_right_checksums_does_no_harm() {
     build(folder.path());
     let path = folder.path().join("index");
     let files = forge(&path, 0, |_| ()).unwrap();
-    assert_eq!(files, 13);
+    assert_eq!(files, 14);
     let mut random = Random(5);
     for trial in 0..500 {
         let number = random.below(files);
@@ -127,7 +130,7 @@ fn wrong_data_is_reordered_without_harm() {
     for trial in 0..300 {
         copy_folder(&path, &copy);
         let files = forge(&copy, 0, |_| ()).unwrap();
-        assert_eq!(files, 12);
+        assert_eq!(files, 14);
         forge(&copy, trial % files, |data| {
             let at = random.below(data.len());
             data[at] ^= 1 << random.below(8);

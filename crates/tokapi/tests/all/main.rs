@@ -8,6 +8,7 @@ mod conformance;
 mod contents;
 mod cooperate;
 mod damaged;
+mod epochs;
 mod eval;
 mod example;
 mod external;

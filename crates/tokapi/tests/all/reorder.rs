@@ -142,7 +142,7 @@ proptest! {
             let alone = folder.path().join(format!("{by:?} on one thread"));
             build_reordered(&documents, kept, by, 1, &alone);
             prop_assert!(part_files(&path) == part_files(&alone));
-            let manifest = |path: &Path| std::fs::read(path.join("manifest.json")).unwrap();
+            let manifest = |path: &Path| std::fs::read(path.join("epoch-1.json")).unwrap();
             prop_assert_eq!(manifest(&path), manifest(&alone));
         }
     }

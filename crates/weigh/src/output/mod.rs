@@ -181,7 +181,7 @@ impl Output {
         staged.into_iter().rev().try_for_each(Staged::rename)?;
         if let Some(external) = external {
             // The names are on disk before their sources on scratch are removed.
-            sync_folder(&self.path);
+            sync_folder(&self.path)?;
             external.remove();
         }
         Ok(Written {
