@@ -127,9 +127,9 @@ pub struct Args {
 #[group(skip)]
 #[command(next_help_heading = "Queries of a file")]
 struct OfFile {
-    /// The name of the run, in its last column
-    #[arg(long, value_name = "NAME", default_value = "tokapi")]
-    tag: String,
+    /// The name of the run, in its last column [default: tokapi]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "count"])]
+    tag: Option<String>,
 
     /// Obey + and - in a file of queries too; otherwise they are text there
     #[arg(long)]
@@ -194,9 +194,10 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
             args.index.display()
         )));
     }
-    if args.queries.is_none() && (args.run.is_some() || args.of_file.operators) {
+    let of_file = args.run.is_some() || args.of_file.tag.is_some() || args.of_file.operators;
+    if args.queries.is_none() && of_file {
         return Err(Error::Usage(
-            "--run and --operators need a file of queries: add --queries FILE".into(),
+            "--run, --tag and --operators need a file of queries: add --queries FILE".into(),
         ));
     }
     if args.explain && args.queries.is_some() && !args.json {

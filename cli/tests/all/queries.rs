@@ -42,7 +42,11 @@ fn answers_to_a_file_name_their_query() {
 #[test]
 fn options_for_files_of_queries_need_one() {
     let folder = with_index();
-    for flags in [&["--run", "out/y.run"][..], &["--operators"]] {
+    for flags in [
+        &["--run", "out/y.run"][..],
+        &["--tag", "x"],
+        &["--operators"],
+    ] {
         let run = folder.run(&[&["search", "ix", "two"], flags].concat());
         one_line(&run, 2, &["add --queries FILE"]);
         assert_eq!(folder.written(), [""; 0]);
