@@ -14,6 +14,7 @@ use tokapi_text::corpus::DEFAULT_CHUNK_BYTES;
 
 use crate::engine;
 use crate::format::{FormatName, several};
+use crate::number;
 use crate::progress::show;
 use crate::size;
 use crate::storage;
@@ -98,11 +99,11 @@ pub struct Reading {
     stemmer: String,
 
     /// Drop terms with fewer characters
-    #[arg(long, value_name = "COUNT", help_heading = "Terms")]
+    #[arg(long, value_name = "COUNT", value_parser = number::at_least(0usize), help_heading = "Terms")]
     min_length: Option<usize>,
 
     /// Drop terms with more characters
-    #[arg(long, value_name = "COUNT", help_heading = "Terms")]
+    #[arg(long, value_name = "COUNT", value_parser = number::at_least(0usize), help_heading = "Terms")]
     max_length: Option<usize>,
 }
 

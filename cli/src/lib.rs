@@ -17,6 +17,7 @@ mod input;
 mod inspect;
 mod man;
 mod mapreduce;
+mod number;
 mod progress;
 pub mod queries;
 mod reorder;
@@ -59,7 +60,7 @@ Examples:
 )]
 struct Program {
     /// The number of threads [default: the number of cores]
-    #[arg(long, global = true, display_order = 900, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, display_order = 900, value_name = "COUNT", value_parser = number::within(1..=u16::MAX))]
     threads: Option<u16>,
 
     /// Report decisions and times on standard error; -vv reports more

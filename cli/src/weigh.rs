@@ -12,6 +12,7 @@ use tokapi::{Order, Output, Target, Written};
 
 use crate::formula;
 use crate::input;
+use crate::number;
 use crate::progress;
 use crate::storage;
 use crate::summary::{Summary, note, print};
@@ -69,15 +70,15 @@ struct Wanted {
     order: OrderName,
 
     /// Keep only the heaviest terms of each document
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = number::at_least(1usize))]
     top: Option<usize>,
 
     /// Keep only weights of this size or more
-    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "WEIGHT", value_parser = number::real::<f32>, allow_negative_numbers = true)]
     min_weight: Option<f32>,
 
     /// Print the ten heaviest terms of the first documents
-    #[arg(long, value_name = "DOCUMENTS", default_value_t = 0)]
+    #[arg(long, value_name = "DOCUMENTS", default_value_t = 0, value_parser = number::at_least(0usize))]
     show: usize,
 }
 

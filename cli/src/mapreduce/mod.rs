@@ -13,6 +13,7 @@ use tokapi_mapreduce::jobs::{Duplicates, StandardJob};
 
 use crate::formula;
 use crate::input::Reading;
+use crate::number;
 use crate::progress::show;
 use crate::storage::Room;
 use crate::summary::{grouped, note, peak_memory_bytes, print, skipped_text};
@@ -68,17 +69,17 @@ pub struct Args {
     reading: Reading,
 
     /// The number of worker processes [default: the number of threads]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Runner")]
+    #[arg(long, value_name = "COUNT", value_parser = number::within(1..=u16::MAX), help_heading = "Runner")]
     workers: Option<u16>,
 
     /// The longest time for one record or value [default: 300]
     ///
     /// After that time the worker is ended, and another one runs the task.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
+    #[arg(long, value_name = "SECONDS", value_parser = number::within(1..=u32::MAX), help_heading = "Runner")]
     task_deadline: Option<u32>,
 
     /// The number of the GPU, as `tokapi devices` lists them [default: 0]
-    #[arg(long, value_name = "NUMBER", help_heading = "Runner")]
+    #[arg(long, value_name = "NUMBER", value_parser = number::within(0..=u32::MAX), help_heading = "Runner")]
     device: Option<u32>,
 
     /// The most memory to use on the GPU [default: all that is free]
@@ -90,7 +91,7 @@ pub struct Args {
     algorithm: Option<AlgorithmName>,
 
     /// The number of ranges of keys that are reduced in parallel [default: 8 for each thread or worker]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
+    #[arg(long, value_name = "COUNT", value_parser = number::within(1..=u32::MAX), help_heading = "Runner")]
     partitions: Option<u32>,
 
     /// Run the job without its combiner: for comparison
@@ -102,7 +103,7 @@ pub struct Args {
     skip_bad: bool,
 
     /// The least similarity of near-duplicates, from 0 to 1; see below [default: 0.8]
-    #[arg(long, value_name = "SHARE", help_heading = "Duplicates")]
+    #[arg(long, value_name = "SHARE", value_parser = number::real::<f64>, help_heading = "Duplicates")]
     similarity: Option<f64>,
 
     #[command(flatten)]

@@ -315,15 +315,19 @@ fn values_out_of_range() {
     ] {
         folder.refuses(&["docs.tsv", option, value], 2, &[part]);
     }
-    for (option, value) in [
-        ("--k1", "many"),
-        ("--chunk-size", "0"),
-        ("--threads", "0"),
-        ("--engine", "steam"),
+    for (option, value, part) in [
+        ("--k1", "many", "not a number"),
+        ("--min-weight", "1kg", "not a number"),
+        ("--chunk-size", "0", "not a size above zero"),
+        ("--threads", "0", "give a whole number from 1 to 65535"),
+        ("--threads", "x", "give a whole number from 1 to 65535"),
+        ("--top", "0", "give a whole number of 1 or more"),
+        ("--engine", "steam", "possible values"),
     ] {
         let run = folder.run(&["weigh", "docs.tsv", "-o", "out/w.parquet", option, value]);
         assert_eq!(run.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&run.stderr).contains(option));
+        let error = String::from_utf8_lossy(&run.stderr);
+        assert!(error.contains(option) && error.contains(part), "{error}");
     }
     assert_eq!(folder.written(), [""; 0]);
     // More than any memory, for a small input.
