@@ -40,7 +40,8 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use summary::note;
 
@@ -49,7 +50,6 @@ use summary::note;
 #[command(
     name = "tokapi",
     version,
-    about,
     propagate_version = true,
     after_help = "\
 Examples:
@@ -74,22 +74,24 @@ struct Program {
 #[derive(clap::Subcommand)]
 enum Command {
     Weigh(weigh::Args),
-    Generate(generate::Args),
-    Stats(stats::Args),
-    Sort(sort::Verb),
-    Mapreduce(mapreduce::Args),
-    MapreduceWorker(mapreduce::WorkerArgs),
+    #[command(alias = "build")]
     Index(index::Args),
+    #[command(aliases = ["find", "query"])]
     Search(search::Args),
     Delete(update::DeleteArgs),
     Merge(update::MergeArgs),
-    Export(export::Args),
     Info(inspect::InfoArgs),
     Check(inspect::CheckArgs),
+    Export(export::Args),
     Eval(eval::Args),
+    Stats(stats::Args),
+    Generate(generate::Args),
     Dictionary(dictionary::Args),
-    Devices(devices::Args),
+    Sort(sort::Verb),
+    Mapreduce(mapreduce::Args),
+    MapreduceWorker(mapreduce::WorkerArgs),
     Tune(tune::Args),
+    Devices(devices::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -98,7 +100,7 @@ enum Command {
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
     signals::end_in_order();
-    let program = Program::parse();
+    let program = parse();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = program.threads.map_or_else(cores, usize::from);
     log_to_stderr(program.verbose);
@@ -121,8 +123,8 @@ pub fn main() -> ExitCode {
         Command::Devices(args) => devices::run(&args),
         Command::Tune(args) => tune::run(args, threads),
         Command::Dictionary(args) => dictionary::run(args, threads),
-        Command::Completions(args) => completions::run(args, Program::command()),
-        Command::Man(args) => man::run(args, Program::command()),
+        Command::Completions(args) => completions::run(args, command()),
+        Command::Man(args) => man::run(args, command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -137,6 +139,59 @@ pub fn main() -> ExitCode {
             ExitCode::from(if is_wrong_usage(&error) { 2 } else { 1 })
         }
     }
+}
+
+/// The commands that run on one thread.
+const ON_ONE_THREAD: [&str; 7] = [
+    "info",
+    "check",
+    "export",
+    "eval",
+    "devices",
+    "completions",
+    "man",
+];
+
+/// The command line. The help of a command that runs on one thread does not show `--threads`.
+fn command() -> clap::Command {
+    let program = Program::command();
+    let threads = program.get_arguments().find(|arg| arg.get_id() == "threads");
+    let hidden = threads.cloned().map(|threads| threads.hide(true));
+    let hide_in = |command: clap::Command, names: &[&str]| match names.contains(&command.get_name()) {
+        true => command.args(hidden.clone()),
+        false => command,
+    };
+    program.mut_subcommands(|command| match command.get_name() {
+        "dictionary" => command.mut_subcommands(|command| hide_in(command, &["stats", "lookup"])),
+        _ => hide_in(command, &ON_ONE_THREAD),
+    })
+}
+
+/// The arguments of the process; help and errors end it.
+fn parse() -> Program {
+    let program = command().try_get_matches().and_then(|mut matches| {
+        let program = Program::from_arg_matches_mut(&mut matches);
+        program.map_err(|error| error.format(&mut command()))
+    });
+    program.unwrap_or_else(|error| without_misleading_tip(error).exit())
+}
+
+/// For an unknown option such as `--size`, clap advises to pass it as a value: `-- --size`. Nobody means that. For a word
+/// such as `-size`, which a query may exclude, the advice is right.
+fn without_misleading_tip(mut error: clap::Error) -> clap::Error {
+    let is_option = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(arg)) => arg.starts_with("--"),
+        _ => false,
+    };
+    if is_option
+        && let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested)
+    {
+        tips.retain(|tip| !tip.to_string().contains("as a value"));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    error
 }
 
 /// Whether another command line avoids the error: then the exit status is 2.
@@ -213,10 +268,8 @@ fn log_to_stderr(verbosity: u8) {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn the_command_line_is_consistent() {
-        super::Program::command().debug_assert();
+        super::command().debug_assert();
     }
 }

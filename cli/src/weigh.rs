@@ -27,6 +27,7 @@ Examples:
   tokapi weigh corpus.parquet --id-field docid --text-field title,body -o vectors.jsonl.zst
   zcat trec.gz | tokapi weigh --format trec - -o - --to tsv | head
   tokapi weigh docs.jsonl -o w.parquet --formula bm25plus --k1 0.9 --b 0.4 --tables --json")]
+#[command(mut_arg("text_field", |field| field.alias("fields")))]
 pub struct Args {
     /// The file to write; - is standard output, for tsv and jsonl
     ///

@@ -65,7 +65,7 @@ pub struct Args {
     run: Option<PathBuf>,
 
     /// The number of documents to find
-    #[arg(short, default_value_t = 10, value_name = "COUNT", value_parser = at_least_one)]
+    #[arg(short, aliases = ["top", "limit"], default_value_t = 10, value_name = "COUNT", value_parser = at_least_one)]
     k: usize,
 
     /// The words that a document must have
