@@ -272,4 +272,18 @@ mod tests {
     fn the_command_line_is_consistent() {
         super::command().debug_assert();
     }
+
+    /// clap breaks longer lines, and the rest of a line then stands alone.
+    #[test]
+    fn examples_fit_the_width_of_the_help() {
+        let mut left = vec![super::command()];
+        while let Some(command) = left.pop() {
+            let text = command.get_after_help().map(ToString::to_string);
+            for line in text.unwrap_or_default().lines() {
+                let name = command.get_name();
+                assert!(line.chars().count() <= 98, "{name}: {line}");
+            }
+            left.extend(command.get_subcommands().cloned());
+        }
+    }
 }

@@ -22,7 +22,7 @@ use crate::summary::{grouped, note, peak_memory_bytes, print, skipped_text};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Jobs and their outputs, tab-separated, in the order of keys:
-  bm25            term, document, tf, weight: the same as `tokapi weigh -o weights.tsv`, in one pass
+  bm25            term, document, tf, weight: as `tokapi weigh -o weights.tsv`, in one pass
   bm25-local      a folder of term lists and a df table, chunk by chunk
   bm25-global     term, document, tf, weight; the input is that folder
   wordcount       term, count
@@ -34,12 +34,13 @@ Jobs and their outputs, tab-separated, in the order of keys:
   pagerank        node, rank; each line of the input is an edge: two names
 
 Near-duplicates:
-  A shingle is a run of three words. The similarity of two documents is the number of shingles in both, divided
-  by the number of shingles in either; repeated shingles count once. If one word of 80 differs and no shingle
-  repeats, the similarity is 0.93 (75 of 81). It is estimated from 64 hashes (MinHash); two of three estimates
-  are within 0.05 of a similarity of 0.8, and within 0.03 of 0.93. Documents are near if the estimate is
-  --similarity or more. Only documents that share 4 neighbouring hashes are compared: 99.98% of all pairs of
-  similarity 0.8, 89% of 0.6, 64% of 0.5. Of identical documents, only the first is compared.
+  A shingle is a run of three words. The similarity of two documents is the share of their
+  distinct shingles that both have. If one word of 80 differs and no shingle repeats, the
+  similarity is 0.93 (75 of 81). It is estimated from 64 hashes (MinHash); two of three estimates
+  are within 0.05 of a similarity of 0.8, and within 0.03 of 0.93. Documents are near if the
+  estimate is --similarity or more. Only documents that share 4 neighbouring hashes are compared:
+  99.98% of all pairs of similarity 0.8, 89% of 0.6, 64% of 0.5. Of identical documents, only the
+  first is compared.
 
 Examples:
   tokapi mapreduce wordcount docs.jsonl -o counts.tsv

@@ -16,7 +16,7 @@ use crate::summary::note;
 #[group(skip)]
 #[command(next_help_heading = "Output")]
 pub struct Args {
-    /// Add the whole text of every document, if the index keeps it
+    /// With --json, add the whole text of every document, if the index keeps it
     #[arg(long, requires = "json", conflicts_with = "count")]
     pub text: bool,
 

@@ -93,8 +93,8 @@ pub struct Args {
     ///
     /// A GPU gives the answers of the CPU, to the last bit. It holds as many of the lists as fit, those of the queries first.
     /// auto estimates whether it saves more time than it takes to copy the lists there. Without measurements of this machine
-    /// (`tokapi tune DIR --queries FILE`), it assumes 0.3 us times the square root of the number of documents for a query and
-    /// a thread, and 0.5 s plus 21 ns a posting for the copy.
+    /// (`tokapi tune DIR --queries FILE`), it assumes these times. For the CPU: 0.3 us times the square root of the number of
+    /// documents for each query, divided by the number of threads. For the copy: 0.5 s plus 21 ns a posting.
     #[arg(
         long,
         value_enum,
