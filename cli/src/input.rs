@@ -176,7 +176,7 @@ impl Args {
         build: impl FnOnce(Corpus, BuildOptions) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.read_checked(threads, outputs, |corpus, mut options| {
-            options.no_overlap = storage.no_overlap;
+            options.no_overlap = storage.course.no_overlap;
             if let ChunkSize::Auto = self.reading.chunk_size {
                 options.tuned = tuned::load(&options);
             }
