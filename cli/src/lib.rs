@@ -213,7 +213,10 @@ fn flag(error: &tokapi::Error) -> String {
     match error {
         Error::NotKept(Kept::Positions) => " (--positions)".into(),
         Error::NotKept(Kept::Texts) => " (--store)".into(),
-        Error::NotKept(Kept::Field { name, .. }) => format!(" (--field {name})"),
+        Error::NotKept(Kept::Field { name, known }) => {
+            let fields = [&known[..], &[name.clone()]].concat();
+            format!(" (--field {})", fields.join(","))
+        }
         Error::Interrupted { .. } => " (--resume)".into(),
         Error::Memory { bytes, .. } => format!(" (--memory {}MB)", bytes.div_ceil(1_000_000)),
         Error::NoDevice(_) => " (--engine cpu)".into(),

@@ -126,7 +126,7 @@ fn mistakes_are_told_in_one_line() {
         [&["index", "-o", "out/i"], &input[..]].concat()
     };
     refused(&index("a.ciff docs.tsv"), 2, &["a.ciff", "the only input"]);
-    refused(&index("no.ciff"), 1, &["no.ciff", "cannot read"]);
+    refused(&index("no.ciff"), 1, &["no.ciff", "there is no such file"]);
     refused(
         &["weigh", "a.ciff", "-o", "out/w.tsv"],
         2,

@@ -54,6 +54,32 @@ fn options_for_files_of_queries_need_one() {
 }
 
 #[test]
+fn content_that_is_not_kept_is_named_with_the_way_to_keep_it() {
+    let folder = with_index();
+    folder.put("d.jsonl", "{\"id\":1,\"text\":\"one two\",\"n\":1,\"lang\":\"en\"}\n");
+    let index = ["index", "d.jsonl", "-o", "fields", "--field", "n,lang"];
+    assert!(folder.run(&index).status.success());
+    for (args, parts) in [
+        (
+            &["ix", "", "--filter", "year:1"][..],
+            &["keeps no fields", "with the field `year` (--field year)"][..],
+        ),
+        (
+            &["fields", "", "--filter", "year:1"],
+            &["no field `year`, only n, lang", "(--field n,lang,year)"],
+        ),
+        (
+            &["ix", "\"one two\""],
+            &["keeps no positions", "(--positions)"],
+        ),
+        (&["ix", "one", "--text", "--json"], &["no texts", "--store"]),
+    ] {
+        let run = folder.run(&[&["search"], args].concat());
+        one_line(&run, 2, parts);
+    }
+}
+
+#[test]
 fn bad_files_of_queries_are_named() {
     let folder = with_index();
     let search = ["search", "ix", "--queries", "q.tsv", "--run", "out/y.run"];

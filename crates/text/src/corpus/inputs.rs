@@ -196,7 +196,7 @@ mod tests {
             expand(&[at("none")])
                 .unwrap_err()
                 .to_string()
-                .contains("cannot read")
+                .contains("there is no such file")
         );
     }
 }
