@@ -135,6 +135,7 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
+            let error = suggest_indexing(error);
             note(&message(&error));
             ExitCode::from(if is_wrong_usage(&error) { 2 } else { 1 })
         }
@@ -192,6 +193,24 @@ fn without_misleading_tip(mut error: clap::Error) -> clap::Error {
         }
     }
     error
+}
+
+/// Says of a file that it is no index, and names the command that makes one.
+fn suggest_indexing(error: tokapi::Error) -> tokapi::Error {
+    use tokapi::Error;
+    match error {
+        Error::Damaged { path, what } if what.starts_with("there is no index here") => {
+            let what = match path.is_file() {
+                true => "this is not an index; make one with `tokapi index INPUT -o DIR`".into(),
+                false => format!(
+                    "there is no index here; make one with `tokapi index INPUT -o {}`",
+                    path.display()
+                ),
+            };
+            Error::Damaged { path, what }
+        }
+        other => other,
+    }
 }
 
 /// Whether another command line avoids the error: then the exit status is 2.

@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE", required_unless_present = "to")]
     output: Option<PathBuf>,
 
-    /// The format of the output, if the ending of its name does not give it
+    /// The format of the output [default: the ending of its name]
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<TargetName>,
 
@@ -149,6 +149,13 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     Ok(())
 }
 
+fn suggest_to(error: Error) -> Error {
+    match error {
+        Error::Usage(what) if what.ends_with("name the format") => Error::Usage(what + " (--to)"),
+        other => other,
+    }
+}
+
 fn is_stdout(output: &Option<Output>) -> bool {
     output
         .as_ref()
@@ -192,7 +199,12 @@ impl Args {
             Some(TargetName::Tsv) => Target::Tsv,
             Some(TargetName::Npz) => Target::Npz,
             Some(TargetName::Jsonl) => Target::Vectors,
-            Some(TargetName::None) | None => Target::of_name(&path)?,
+            Some(TargetName::None) | None if path == Path::new("-") => {
+                return Err(Error::Usage(
+                    "standard output has no name: add --to tsv or --to jsonl".into(),
+                ));
+            }
+            Some(TargetName::None) | None => Target::of_name(&path).map_err(suggest_to)?,
         };
         Ok(Some(
             Output::new(path, target)

@@ -23,8 +23,8 @@ fn places_that_cannot_be_written() {
             "dir.parquet: cannot write: it is a folder",
         ),
         ("docs.tsv/w.parquet", 1, "docs.tsv/w.parquet: cannot write"),
-        ("w.unknown", 2, "w.unknown: the name does not show"),
-        ("-", 2, "-: the name does not show"),
+        ("w.unknown", 2, "or name the format (--to)"),
+        ("-", 2, "standard output has no name: add --to tsv"),
     ] {
         let run = folder.run(&["weigh", "docs.tsv", "-o", output]);
         one_line(&run, status, &[part]);
