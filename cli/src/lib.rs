@@ -20,6 +20,7 @@ mod mapreduce;
 mod number;
 mod progress;
 pub mod queries;
+mod remedy;
 mod reorder;
 #[cfg(feature = "cuda")]
 pub mod routing;
@@ -135,7 +136,7 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            let error = suggest_indexing(error);
+            let error = remedy::of_index(error);
             note(&message(&error));
             ExitCode::from(if is_wrong_usage(&error) { 2 } else { 1 })
         }
@@ -195,24 +196,6 @@ fn without_misleading_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Says of a file that it is no index, and names the command that makes one.
-fn suggest_indexing(error: tokapi::Error) -> tokapi::Error {
-    use tokapi::Error;
-    match error {
-        Error::Damaged { path, what } if what.starts_with("there is no index here") => {
-            let what = match path.is_file() {
-                true => "this is not an index; make one with `tokapi index INPUT -o DIR`".into(),
-                false => format!(
-                    "there is no index here; make one with `tokapi index INPUT -o {}`",
-                    path.display()
-                ),
-            };
-            Error::Damaged { path, what }
-        }
-        other => other,
-    }
-}
-
 /// Whether another command line avoids the error: then the exit status is 2.
 fn is_wrong_usage(error: &tokapi::Error) -> bool {
     use tokapi::Error;
@@ -226,26 +209,9 @@ fn is_wrong_usage(error: &tokapi::Error) -> bool {
     )
 }
 
-/// The flag that avoids an error, to be added to its message.
-fn flag(error: &tokapi::Error) -> String {
-    use tokapi::{Error, Kept};
-    match error {
-        Error::NotKept(Kept::Positions) => " (--positions)".into(),
-        Error::NotKept(Kept::Texts) => " (--store)".into(),
-        Error::NotKept(Kept::Field { name, known }) => {
-            let fields = [&known[..], &[name.clone()]].concat();
-            format!(" (--field {})", fields.join(","))
-        }
-        Error::Interrupted { .. } => " (--resume)".into(),
-        Error::Memory { bytes, .. } => format!(" (--memory {}MB)", bytes.div_ceil(1_000_000)),
-        Error::NoDevice(_) => " (--engine cpu)".into(),
-        _ => String::new(),
-    }
-}
-
 /// An error as a line for standard error.
 fn message(error: &tokapi::Error) -> String {
-    line(&format!("{error}{}", flag(error)))
+    line(&format!("{error}{}", remedy::flag(error)))
 }
 
 /// A line for standard error, even if a file's name has line breaks.

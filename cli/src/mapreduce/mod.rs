@@ -178,7 +178,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     args.formula.bm25().check()?;
     let how = args.threads(threads)?;
     let progress = how.progress.clone();
-    let report = show(&progress, || args.report(how)).map_err(suggest_skipping)?;
+    let report = show(&progress, || args.report(how)).map_err(|error| args.suggest(error))?;
     let seconds = started.elapsed().as_secs_f64();
     let to_stdout = args.output == Path::new("-");
     match (args.json, to_stdout) {
@@ -318,21 +318,18 @@ pub fn work(_: &WorkerArgs) -> Result<(), Error> {
     tokapi::mapreduce::work(tokapi_mapreduce::jobs::registry())
 }
 
-fn suggest_skipping(error: Error) -> Error {
-    match error {
-        Error::Map { input, what } => Error::Map {
-            input,
-            what: what + " (or leave it out: --on-error skip)",
-        },
-        Error::Input { place, what } => Error::Input {
-            place,
-            what: what + " (or leave it out: --on-error skip)",
-        },
-        other => other,
-    }
-}
-
 impl Args {
+    /// Adds the options that help to an error of the input.
+    fn suggest(&self, error: Error) -> Error {
+        match error {
+            Error::Map { input, what } => Error::Map {
+                input,
+                what: what + " (or leave it out: --on-error skip)",
+            },
+            error => self.reading.suggest(error),
+        }
+    }
+
     fn least_similarity(&self) -> f64 {
         self.similarity.unwrap_or(Duplicates::default().similarity)
     }

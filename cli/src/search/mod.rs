@@ -373,7 +373,10 @@ impl Search<'_> {
 fn of_query(id: &str, error: Error) -> Error {
     match error {
         Error::Usage(what) => Error::Usage(format!("query {id}: {what}")),
-        Error::NotKept(_) => Error::Usage(format!("query {id}: {error}{}", crate::flag(&error))),
+        Error::NotKept(_) => Error::Usage(format!(
+            "query {id}: {error}{}",
+            crate::remedy::flag(&error)
+        )),
         other => other,
     }
 }
