@@ -37,7 +37,7 @@ mod tuned;
 mod update;
 mod weigh;
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -157,9 +157,12 @@ const ON_ONE_THREAD: [&str; 7] = [
 /// The command line. The help of a command that runs on one thread does not show `--threads`.
 fn command() -> clap::Command {
     let program = Program::command();
-    let threads = program.get_arguments().find(|arg| arg.get_id() == "threads");
+    let threads = program
+        .get_arguments()
+        .find(|arg| arg.get_id() == "threads");
     let hidden = threads.cloned().map(|threads| threads.hide(true));
-    let hide_in = |command: clap::Command, names: &[&str]| match names.contains(&command.get_name()) {
+    let hide_in = |command: clap::Command, names: &[&str]| match names.contains(&command.get_name())
+    {
         true => command.args(hidden.clone()),
         false => command,
     };
@@ -226,7 +229,7 @@ fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
     }
 }
 
-/// Prints the library's log on standard error.
+/// Prints the library's log on standard error: warnings at least.
 struct Log;
 
 impl log::Log for Log {
@@ -236,7 +239,13 @@ impl log::Log for Log {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            note(&line(&record.args().to_string()));
+            let line = line(&record.args().to_string());
+            // A progress bar may stand there.
+            let clear = match io::stderr().is_terminal() {
+                true => "\r\x1b[K",
+                false => "",
+            };
+            note(&format!("{clear}{line}"));
         }
     }
 
@@ -245,7 +254,7 @@ impl log::Log for Log {
 
 fn log_to_stderr(verbosity: u8) {
     let level = match verbosity {
-        0 => return,
+        0 => log::LevelFilter::Warn,
         1 => log::LevelFilter::Info,
         _ => log::LevelFilter::Debug,
     };

@@ -169,7 +169,11 @@ fn a_file_without_the_fields_names_those_that_it_has() {
     }
     // Among other files, it can be left out.
     folder.put("b.tsv", around("tsv", b""));
-    folder.refuses(&["a.html", "b.tsv"], 1, &["or leave it out (--on-error skip)"]);
+    folder.refuses(
+        &["a.html", "b.tsv"],
+        1,
+        &["or leave it out (--on-error skip)"],
+    );
     // A long row is cut.
     let long = format!("{{\"id\":1,\"contents\":\"{}\"}}\n", "word ".repeat(999));
     folder.put("long.csv", long);
@@ -368,7 +372,6 @@ fn empty_documents_count_and_empty_inputs_give_an_empty_output() {
         "none.terms",
         "spaces.trec",
         "spaces.jsonl",
-        "folder",
         "-",
     ] {
         let (summary, output) = folder.weighs(&[name]);
@@ -378,6 +381,11 @@ fn empty_documents_count_and_empty_inputs_give_an_empty_output() {
         let (summary, _) = folder.weighs(&["w.parquet", "--id-field=doc", "--text-field=term"]);
         assert_eq!(counts(&summary), (0, 0), "{name}");
     }
+    let run = folder.run(&["weigh", "--json", "-o", "out/w.tsv", "folder"]);
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(said, "tokapi: folder: no file in this folder\n");
+    assert!(run.status.success());
+    fs::remove_file(folder.path("out/w.tsv")).unwrap();
     folder.put("empty.txt", "");
     assert_eq!(counts(&folder.weighs(&["empty.txt"]).0), (1, 0));
 }
@@ -398,19 +406,20 @@ fn values_out_of_range() {
     ] {
         folder.refuses(&["docs.tsv", option, value], 2, &[part]);
     }
-    for (option, value, part) in [
-        ("--k1", "many", "not a number"),
-        ("--min-weight", "1kg", "not a number"),
-        ("--chunk-size", "0", "not a size above zero"),
-        ("--threads", "0", "give a whole number from 1 to 65535"),
-        ("--threads", "x", "give a whole number from 1 to 65535"),
-        ("--top", "0", "give a whole number of 1 or more"),
-        ("--engine", "steam", "possible values"),
+    for (part, options) in [
+        ("not a number", &["--k1=many", "--min-weight=1kg"][..]),
+        ("not a size above zero", &["--chunk-size=0"]),
+        ("from 1 to 65535", &["--threads=0", "--threads=x"]),
+        ("give a whole number of 1 or more", &["--top=0"]),
+        ("possible values", &["--engine=steam"]),
     ] {
-        let run = folder.run(&["weigh", "docs.tsv", "-o", "out/w.parquet", option, value]);
-        assert_eq!(run.status.code(), Some(2));
-        let error = String::from_utf8_lossy(&run.stderr);
-        assert!(error.contains(option) && error.contains(part), "{error}");
+        for option in options {
+            let run = folder.run(&["weigh", "docs.tsv", "-o", "out/w.parquet", option]);
+            assert_eq!(run.status.code(), Some(2), "{option}");
+            let error = String::from_utf8_lossy(&run.stderr);
+            let name = option.split('=').next().unwrap();
+            assert!(error.contains(name) && error.contains(part), "{error}");
+        }
     }
     assert_eq!(folder.written(), [""; 0]);
     // More than any memory, for a small input.

@@ -56,9 +56,22 @@ fn options_for_files_of_queries_need_one() {
 #[test]
 fn content_that_is_not_kept_is_named_with_the_way_to_keep_it() {
     let folder = with_index();
-    folder.put("d.jsonl", "{\"id\":1,\"text\":\"one two\",\"n\":1,\"lang\":\"en\"}\n");
-    let index = ["index", "d.jsonl", "-o", "fields", "--field", "n,lang"];
-    assert!(folder.run(&index).status.success());
+    folder.put(
+        "d.jsonl",
+        "{\"id\":1,\"text\":\"one two\",\"n\":1,\"lang\":\"en\"}\n",
+    );
+    for (name, fields, said) in [
+        ("fields", "n,lang", ""),
+        (
+            "gone",
+            "n,gone",
+            "tokapi: no document has the field `gone`\n",
+        ),
+    ] {
+        let run = folder.run(&["index", "d.jsonl", "-o", name, "--json", "--field", fields]);
+        assert!(run.status.success(), "{run:?}");
+        assert_eq!(text(&run.stderr), said);
+    }
     for (args, parts) in [
         (
             &["ix", "", "--filter", "year:1"][..],
