@@ -168,10 +168,10 @@ impl IndexWriter {
         let (analyzer, progress) = (self.analyzer()?, &stored.progress().clone());
         if stored.analyzer().options() != analyzer.options() {
             return Err(Error::Usage(format!(
-                "{} uses the analyzer {}, and the new documents were cut by {}; read them with that of the index",
+                "{} has the analyzer ({analyzer}), and the new documents were cut by another ({}): read them with that \
+                 of the index",
                 self.shared.path.display(),
-                analyzer.description(),
-                stored.analyzer().description()
+                stored.analyzer()
             )));
         }
         let shared = Arc::clone(&self.shared);
