@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::Index;
 use tokapi_storage::error::Result;
 use tokapi_storage::varint;
-use tokapi_text::corpus::{FieldValue, ValueType};
+use tokapi_text::corpus::{FieldValue, Value, ValueType};
 
 /// The text and the fields of a document that an index keeps.
 ///
@@ -28,9 +28,21 @@ pub struct StoredDocument {
 #[non_exhaustive]
 pub struct StoredValue {
     /// The type, if the index records it. Indexes of former versions store strings only.
+    #[doc(hidden)]
     pub kind: ValueType,
     /// Its text.
     pub text: String,
+}
+
+impl StoredValue {
+    /// The value in its type, if the index records it. Indexes of former versions store strings only.
+    pub fn value(&self) -> Value {
+        match (self.kind, self.text.parse()) {
+            (ValueType::Number, Ok(number)) => Value::Number(number),
+            (ValueType::Boolean, _) => Value::Boolean(self.text == "true"),
+            _ => Value::Text(self.text.clone()),
+        }
+    }
 }
 
 impl Index {

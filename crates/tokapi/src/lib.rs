@@ -195,7 +195,7 @@ pub mod sort {
 pub mod mapreduce {
     #[doc(inline)]
     pub use tokapi_mapreduce::{
-        Documents, Emitter, Input, Job, Line, Lines, Partitions, Portable, ProcessOptions,
+        Document, Documents, Emitter, Job, Line, Lines, Partitions, Portable, ProcessOptions,
         Processes, Registry, Report, Runner, Threads, WorkerCommand, work,
     };
 }
