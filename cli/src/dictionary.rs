@@ -11,6 +11,7 @@ use tokapi_storage::whole::Staged;
 use tokapi_weigh::dictionary::Stats;
 
 use crate::input;
+use crate::number;
 use crate::summary::{grouped, note, print, skipped_text};
 
 /// Map n terms to the integers 0 to n - 1 and back, by a succinct trie in a file
@@ -62,6 +63,7 @@ struct BuildArgs {
         long,
         value_name = "COUNT",
         default_value_t = 1,
+        value_parser = number::at_least(0u64),
         help_heading = "Terms"
     )]
     min_df: u64,

@@ -68,6 +68,11 @@ pub fn run(args: &Args) -> Result<(), Error> {
             "bm25s reads a folder, which cannot go to standard output: name one with -o".into(),
         ));
     }
+    if args.to == TargetName::Ciff && args.formula.is_given() {
+        return Err(Error::Usage(
+            "the formula is for --to bm25s: drop it".into(),
+        ));
+    }
     let mut paths = Paths::default();
     paths.read(&args.index);
     paths.write(&args.output);

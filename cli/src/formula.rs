@@ -4,6 +4,8 @@ use clap::ValueEnum;
 use tokapi::Bm25;
 use tokapi::Formula;
 
+use crate::number;
+
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(next_help_heading = "Formula")]
@@ -16,19 +18,19 @@ pub struct Args {
     formula: Option<FormulaName>,
 
     /// How much repetitions of a term add; the larger, the more [default: 1.2]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number::real::<f64>, allow_negative_numbers = true)]
     k1: Option<f64>,
 
     /// How much the length of a document counts, from 0 to 1 [default: 0.75]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number::real::<f64>, allow_negative_numbers = true)]
     b: Option<f64>,
 
     /// The parameter delta of bm25l [default: 0.5] and bm25plus [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number::real::<f64>, allow_negative_numbers = true)]
     delta: Option<f64>,
 
     /// The average length of a document [default: that of the collection]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number::real::<f64>, allow_negative_numbers = true)]
     avdl: Option<f64>,
 }
 

@@ -11,6 +11,7 @@ use tokapi_text::generate;
 use tokapi_text::generate::{Extent, Options, RANKS, Vocabulary};
 
 use crate::format::FormatName;
+use crate::number;
 use crate::progress::show;
 use crate::size;
 use crate::summary::{counted, note, print};
@@ -55,7 +56,7 @@ pub struct Args {
     size: Option<u64>,
 
     /// Stop after this many documents
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = number::at_least(0u64))]
     documents: Option<u64>,
 
     /// The average number of words in a document [default: 739]
@@ -63,7 +64,7 @@ pub struct Args {
     words: Option<f64>,
 
     /// The seed of the random numbers
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = number::at_least(0u64))]
     seed: u64,
 
     /// The format, if the ending of the name does not give it [default for standard output: terms]
@@ -93,7 +94,7 @@ struct Drawn {
     vocabulary: Option<PathBuf>,
 
     /// The number of terms to draw from; of a longer list, the most frequent ones
-    #[arg(long, value_name = "COUNT", default_value_t = RANKS)]
+    #[arg(long, value_name = "COUNT", default_value_t = RANKS, value_parser = number::within(0..=u32::MAX))]
     vocabulary_size: u32,
 
     /// Draw only from the terms of the list

@@ -1,5 +1,7 @@
 //! The option that chooses a GPU.
 
+use crate::number;
+
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct Args {
@@ -8,6 +10,7 @@ pub struct Args {
         long,
         value_name = "NUMBER",
         default_value_t = 0,
+        value_parser = number::within(0..=u32::MAX),
         help_heading = "Engine"
     )]
     pub device: u32,

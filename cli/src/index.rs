@@ -247,9 +247,8 @@ impl Target {
             return Ok(has);
         }
         Err(Error::Usage(format!(
-            "{} uses the analyzer {}: drop the options of terms, or build a new index",
+            "{} has another analyzer ({has}): drop the options of terms, or build a new index",
             args.output.display(),
-            has.description()
         )))
     }
 

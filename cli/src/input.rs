@@ -14,7 +14,9 @@ use tokapi_text::corpus::DEFAULT_CHUNK_BYTES;
 
 use crate::engine;
 use crate::format::{FormatName, several};
+use crate::number;
 use crate::progress::show;
+use crate::remedy;
 use crate::size;
 use crate::storage;
 use crate::summary::note;
@@ -98,11 +100,11 @@ pub struct Reading {
     stemmer: String,
 
     /// Drop terms with fewer characters
-    #[arg(long, value_name = "COUNT", help_heading = "Terms")]
+    #[arg(long, value_name = "COUNT", value_parser = number::at_least(0usize), help_heading = "Terms")]
     min_length: Option<usize>,
 
     /// Drop terms with more characters
-    #[arg(long, value_name = "COUNT", help_heading = "Terms")]
+    #[arg(long, value_name = "COUNT", value_parser = number::at_least(0usize), help_heading = "Terms")]
     max_length: Option<usize>,
 }
 
@@ -175,7 +177,7 @@ impl Args {
         build: impl FnOnce(Corpus, BuildOptions) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.read_checked(threads, outputs, |corpus, mut options| {
-            options.no_overlap = storage.no_overlap;
+            options.no_overlap = storage.course.no_overlap;
             if let ChunkSize::Auto = self.reading.chunk_size {
                 options.tuned = tuned::load(&options);
             }
@@ -216,7 +218,7 @@ impl Args {
             }
             Ok(())
         };
-        show(&progress, read).map_err(suggest_skipping)?;
+        show(&progress, read).map_err(|error| self.reading.suggest(error))?;
         Ok((lines, skipped))
     }
 
@@ -238,7 +240,7 @@ impl Args {
             false => several(&corpus),
         };
         let built = show(&progress, || build(corpus, options))
-            .map_err(suggest_skipping)
+            .map_err(|error| self.reading.suggest(error))
             .map_err(storage::suggest_resuming)?;
         if let Some(formats) = formats {
             note(&format!(
@@ -361,6 +363,11 @@ impl Reading {
         }
     }
 
+    /// Adds the options that help to an error of the input.
+    pub fn suggest(&self, error: Error) -> Error {
+        remedy::of_input(error, &self.inputs)
+    }
+
     /// Whether documents that cannot be read are left out.
     pub fn skips(&self) -> bool {
         matches!(self.on_error, OnErrorName::Skip)
@@ -407,7 +414,8 @@ impl Sample<'_> {
             .reading
             .corpus(None, ChunkSize::Bytes(chunk_bytes))?;
         corpus.limit(bytes);
-        Stored::build(corpus, &self.options, storage).map_err(suggest_skipping)
+        Stored::build(corpus, &self.options, storage)
+            .map_err(|error| self.args.reading.suggest(error))
     }
 }
 
@@ -416,18 +424,5 @@ pub fn note_fallback(why: Option<&str>) {
         note(&format!(
             "tokapi: the CPU did a part of the work of the GPU: {why}\n"
         ));
-    }
-}
-
-fn suggest_skipping(error: Error) -> Error {
-    match error {
-        // An input that changed is read again, and not left out; a repeated id in an index has its own hint.
-        Error::Input { place, what } if !what.contains("begin again") && !what.ends_with(')') => {
-            Error::Input {
-                place,
-                what: what + " (or leave it out: --on-error skip)",
-            }
-        }
-        other => other,
     }
 }

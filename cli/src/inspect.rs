@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use tokapi::Keep;
-use tokapi::{Analyzer, StopWords};
 use tokapi::{Error, Index, Progress};
 
 use crate::progress::show;
@@ -102,7 +101,7 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
     }
     push("bytes", grouped(bytes));
     push("bits per posting", format!("{bits:.2}"));
-    let mut text = format!("{}analyzer  {}\n", table.text(), terms(index.analyzer()));
+    let mut text = format!("{}analyzer  {}\n", table.text(), index.analyzer());
     if !info.keep.is_nothing() {
         text += &format!("keeps     {}\n", kept(&info.keep));
     }
@@ -117,33 +116,6 @@ pub fn info(args: &InfoArgs) -> Result<(), Error> {
         );
     }
     print(text.as_bytes())
-}
-
-/// An analyzer in words.
-fn terms(analyzer: &Analyzer) -> String {
-    let options = analyzer.options();
-    let description = analyzer.description();
-    let cut = description.split(',').next().unwrap_or_default();
-    let mut parts = vec![cut.to_owned()];
-    match options.stop_words {
-        StopWords::None => parts.push("no stop words".into()),
-        StopWords::These(words) => parts.push(counted(words.len() as u64, "stop word")),
-        // The words of an index are known one by one.
-        _ => {}
-    }
-    parts.push(match options.stemmer {
-        None => "no stemmer".into(),
-        Some(language) => format!("stemmer {language}"),
-    });
-    match (options.min_length, options.max_length) {
-        (None, None) => {}
-        (Some(least), None) => parts.push(format!("terms of {least} characters or more")),
-        (least, Some(most)) => parts.push(format!(
-            "terms of {} to {most} characters",
-            least.unwrap_or(0)
-        )),
-    }
-    parts.join("; ")
 }
 
 /// The content that an index keeps of its documents, in words.

@@ -17,8 +17,10 @@ mod input;
 mod inspect;
 mod man;
 mod mapreduce;
+mod number;
 mod progress;
 pub mod queries;
+mod remedy;
 mod reorder;
 #[cfg(feature = "cuda")]
 pub mod routing;
@@ -36,11 +38,12 @@ mod tuned;
 mod update;
 mod weigh;
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use summary::note;
 
@@ -49,7 +52,6 @@ use summary::note;
 #[command(
     name = "tokapi",
     version,
-    about,
     propagate_version = true,
     after_help = "\
 Examples:
@@ -60,7 +62,7 @@ Examples:
 )]
 struct Program {
     /// The number of threads [default: the number of cores]
-    #[arg(long, global = true, display_order = 900, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, display_order = 900, value_name = "COUNT", value_parser = number::within(1..=u16::MAX))]
     threads: Option<u16>,
 
     /// Report decisions and times on standard error; -vv reports more
@@ -74,23 +76,25 @@ struct Program {
 #[derive(clap::Subcommand)]
 enum Command {
     Weigh(weigh::Args),
-    Generate(generate::Args),
-    Stats(stats::Args),
-    Sort(sort::Verb),
-    Mapreduce(mapreduce::Args),
-    MapreduceWorker(mapreduce::WorkerArgs),
+    #[command(alias = "build")]
     Index(index::Args),
+    #[command(aliases = ["find", "query"])]
     Search(search::Args),
     Serve(serve::Args),
     Delete(update::DeleteArgs),
     Merge(update::MergeArgs),
-    Export(export::Args),
     Info(inspect::InfoArgs),
     Check(inspect::CheckArgs),
+    Export(export::Args),
     Eval(eval::Args),
+    Stats(stats::Args),
+    Generate(generate::Args),
     Dictionary(dictionary::Args),
-    Devices(devices::Args),
+    Sort(sort::Verb),
+    Mapreduce(mapreduce::Args),
+    MapreduceWorker(mapreduce::WorkerArgs),
     Tune(tune::Args),
+    Devices(devices::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -99,7 +103,7 @@ enum Command {
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
     signals::end_in_order();
-    let program = Program::parse();
+    let program = parse();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = program.threads.map_or_else(cores, usize::from);
     log_to_stderr(program.verbose);
@@ -123,8 +127,8 @@ pub fn main() -> ExitCode {
         Command::Devices(args) => devices::run(&args),
         Command::Tune(args) => tune::run(args, threads),
         Command::Dictionary(args) => dictionary::run(args, threads),
-        Command::Completions(args) => completions::run(args, Program::command()),
-        Command::Man(args) => man::run(args, Program::command()),
+        Command::Completions(args) => completions::run(args, command()),
+        Command::Man(args) => man::run(args, command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -135,10 +139,67 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
+            let error = remedy::of_index(error);
             note(&message(&error));
             ExitCode::from(if is_wrong_usage(&error) { 2 } else { 1 })
         }
     }
+}
+
+/// The commands that run on one thread.
+const ON_ONE_THREAD: [&str; 7] = [
+    "info",
+    "check",
+    "export",
+    "eval",
+    "devices",
+    "completions",
+    "man",
+];
+
+/// The command line. The help of a command that runs on one thread does not show `--threads`.
+fn command() -> clap::Command {
+    let program = Program::command();
+    let threads = program
+        .get_arguments()
+        .find(|arg| arg.get_id() == "threads");
+    let hidden = threads.cloned().map(|threads| threads.hide(true));
+    let hide_in = |command: clap::Command, names: &[&str]| match names.contains(&command.get_name())
+    {
+        true => command.args(hidden.clone()),
+        false => command,
+    };
+    program.mut_subcommands(|command| match command.get_name() {
+        "dictionary" => command.mut_subcommands(|command| hide_in(command, &["stats", "lookup"])),
+        _ => hide_in(command, &ON_ONE_THREAD),
+    })
+}
+
+/// The arguments of the process; help and errors end it.
+fn parse() -> Program {
+    let program = command().try_get_matches().and_then(|mut matches| {
+        let program = Program::from_arg_matches_mut(&mut matches);
+        program.map_err(|error| error.format(&mut command()))
+    });
+    program.unwrap_or_else(|error| without_misleading_tip(error).exit())
+}
+
+/// For an unknown option such as `--size`, clap advises to pass it as a value: `-- --size`. Nobody means that. For a word
+/// such as `-size`, which a query may exclude, the advice is right.
+fn without_misleading_tip(mut error: clap::Error) -> clap::Error {
+    let is_option = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(arg)) => arg.starts_with("--"),
+        _ => false,
+    };
+    if is_option
+        && let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested)
+    {
+        tips.retain(|tip| !tip.to_string().contains("as a value"));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    error
 }
 
 /// Whether another command line avoids the error: then the exit status is 2.
@@ -154,23 +215,9 @@ fn is_wrong_usage(error: &tokapi::Error) -> bool {
     )
 }
 
-/// The flag that avoids an error, to be added to its message.
-fn flag(error: &tokapi::Error) -> String {
-    use tokapi::{Error, Kept};
-    match error {
-        Error::NotKept(Kept::Positions) => " (--positions)".into(),
-        Error::NotKept(Kept::Texts) => " (--store)".into(),
-        Error::NotKept(Kept::Field { name, .. }) => format!(" (--field {name})"),
-        Error::Interrupted { .. } => " (--resume)".into(),
-        Error::Memory { bytes, .. } => format!(" (--memory {}MB)", bytes.div_ceil(1_000_000)),
-        Error::NoDevice(_) => " (--engine cpu)".into(),
-        _ => String::new(),
-    }
-}
-
 /// An error as a line for standard error.
 fn message(error: &tokapi::Error) -> String {
-    line(&format!("{error}{}", flag(error)))
+    line(&format!("{error}{}", remedy::flag(error)))
 }
 
 /// A line for standard error, even if a file's name has line breaks.
@@ -185,7 +232,7 @@ fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
     }
 }
 
-/// Prints the library's log on standard error.
+/// Prints the library's log on standard error: warnings at least.
 struct Log;
 
 impl log::Log for Log {
@@ -195,7 +242,13 @@ impl log::Log for Log {
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            note(&line(&record.args().to_string()));
+            let line = line(&record.args().to_string());
+            // A progress bar may stand there.
+            let clear = match io::stderr().is_terminal() {
+                true => "\r\x1b[K",
+                false => "",
+            };
+            note(&format!("{clear}{line}"));
         }
     }
 
@@ -204,7 +257,7 @@ impl log::Log for Log {
 
 fn log_to_stderr(verbosity: u8) {
     let level = match verbosity {
-        0 => return,
+        0 => log::LevelFilter::Warn,
         1 => log::LevelFilter::Info,
         _ => log::LevelFilter::Debug,
     };
@@ -215,10 +268,22 @@ fn log_to_stderr(verbosity: u8) {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn the_command_line_is_consistent() {
-        super::Program::command().debug_assert();
+        super::command().debug_assert();
+    }
+
+    /// clap breaks longer lines, and the rest of a line then stands alone.
+    #[test]
+    fn examples_fit_the_width_of_the_help() {
+        let mut left = vec![super::command()];
+        while let Some(command) = left.pop() {
+            let text = command.get_after_help().map(ToString::to_string);
+            for line in text.unwrap_or_default().lines() {
+                let name = command.get_name();
+                assert!(line.chars().count() <= 98, "{name}: {line}");
+            }
+            left.extend(command.get_subcommands().cloned());
+        }
     }
 }

@@ -9,7 +9,7 @@ use tokapi::{Error, Index, IndexBuilder};
 use tokapi_serve::Options;
 use tokapi_serve::options::{EngineName, LogFormat};
 use tokapi_serve::served::name_of;
-use tokapi_storage::apart::MANIFEST;
+use tokapi_storage::apart::is_index;
 use tokapi_storage::whole::StagedFolder;
 use tokapi_text::analyze::STEMMERS;
 
@@ -142,7 +142,7 @@ pub fn run(args: &Args, threads: Option<usize>) -> Result<(), Error> {
     let mut temporary = Vec::new();
     for argument in &args.indexes {
         let (name, path) = split(argument);
-        let index = match path.join(MANIFEST).exists() {
+        let index = match is_index(&path) {
             true => path.clone(),
             false if args.check => {
                 args.temporary.corpus(&path)?;

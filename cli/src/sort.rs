@@ -57,17 +57,8 @@ pub struct Args {
     #[command(flatten)]
     gpu: gpu::Args,
 
-    /// The size of the chunks that are sorted if not all fits into memory [default: as much as fits]
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = size::parse,
-        help_heading = "Memory and scratch"
-    )]
-    chunk_size: Option<u64>,
-
     #[command(flatten)]
-    storage: storage::Args,
+    room: storage::Room,
 }
 
 /// Sort a file of numbers, larger than memory or not
@@ -81,6 +72,18 @@ Examples:
 pub struct Verb {
     #[command(flatten)]
     args: Args,
+
+    /// The size of the chunks that are sorted if not all fits into memory [default: as much as fits]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = size::parse,
+        help_heading = "Memory and scratch"
+    )]
+    chunk_size: Option<u64>,
+
+    #[command(flatten)]
+    course: storage::Course,
 
     /// Print the summary as one JSON object
     #[arg(long)]
@@ -123,7 +126,7 @@ fn key_type(name: &str) -> Result<KeyType, String> {
 pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
     let started = Instant::now();
     let args = &verb.args;
-    let mut options = args.options()?;
+    let mut options = verb.options()?;
     if options.chunk_bytes.is_none() {
         options.tuned = tuned::load_sort(&args.engine_name(&options));
     }
@@ -142,7 +145,8 @@ pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
     let sorted = show_bytes(&options.progress, || {
         pool.install(|| sort_file(&args.input, &args.output, &options, &*engine))
     })
-    .map_err(storage::suggest_resuming)?;
+    .map_err(storage::suggest_resuming)
+    .map_err(suggest_type)?;
     let summary = Summary {
         sorted,
         bytes: total,
@@ -155,6 +159,16 @@ pub fn run(verb: &Verb, threads: usize) -> Result<(), Error> {
         (false, _) => note(&summary.text()),
     }
     Ok(())
+}
+
+fn suggest_type(error: Error) -> Error {
+    match error {
+        Error::Input { place, what } if what.ends_with("name the type") => Error::Input {
+            place,
+            what: what + " (--type)",
+        },
+        other => other,
+    }
 }
 
 struct Summary {
@@ -192,6 +206,23 @@ impl Summary {
     }
 }
 
+impl Verb {
+    fn options(&self) -> Result<SortOptions, Error> {
+        let (course, mut options) = (&self.course, self.args.options()?);
+        if course.spill {
+            options.memory = options.memory.holding(0);
+        }
+        options.scratch.resume = course.resume;
+        let chunk_bytes = self
+            .chunk_size
+            .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        Ok(options
+            .chunk_bytes(chunk_bytes)
+            .spill(course.spill)
+            .no_overlap(course.no_overlap))
+    }
+}
+
 pub type Engines = Box<dyn Fn() -> Result<Box<dyn Sort>, Error> + Sync>;
 
 impl Args {
@@ -220,7 +251,10 @@ impl Args {
         let extension = self.input.extension().unwrap_or_default().to_string_lossy();
         let key_type = self.key_type.or_else(|| key_type(&extension).ok());
         let key_type = key_type.ok_or_else(|| {
-            Error::Usage("the name of the input gives no type of numbers: add --type".into())
+            Error::Usage(format!(
+                "{}: the ending names no type of numbers: add --type u32 (or u8, u16, u64, i32, i64, f32, f64)",
+                self.input.display()
+            ))
         })?;
         let layout = match self.layout {
             Some(LayoutName::Text) => Layout::Text,
@@ -233,17 +267,10 @@ impl Args {
                 "--algorithm is for a GPU: add --engine gpu".into(),
             ));
         }
-        let storage = self.storage.storage(Some(&self.output))?;
-        let chunk_bytes = self
-            .chunk_size
-            .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        Ok(SortOptions::new(key_type, storage.memory)
+        Ok(SortOptions::new(key_type, self.room.memory()?)
             .pairs(self.pairs)
             .layout(layout)
-            .scratch(storage.scratch)
-            .chunk_bytes(chunk_bytes)
-            .spill(self.storage.spill)
-            .no_overlap(self.storage.no_overlap))
+            .scratch(self.room.scratch()))
     }
 
     pub fn engine(&self) -> Result<Engines, Error> {

@@ -9,6 +9,9 @@ use crate::input;
 use crate::storage;
 use crate::summary::{Summary, print};
 
+/// The help of --scratch: there is no output that scratch files could go beside.
+const SCRATCH: &str = "A folder for scratch files; give one for each disk [default: the system's folder for temporary files]";
+
 /// Count documents, words, distinct terms and postings of a collection
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -16,6 +19,7 @@ Examples:
   tokapi stats docs.jsonl
   tokapi stats --json folder/ more/*.tsv.gz
   zcat dump.gz | tokapi stats --format trec -")]
+#[command(mut_arg("scratch", |scratch| scratch.help(SCRATCH).long_help(format!("{SCRATCH}\n\nWith two disks, one is read while the other is written."))))]
 pub struct Args {
     #[command(flatten)]
     input: input::Args,

@@ -38,9 +38,17 @@ pub struct Args {
     #[command(flatten)]
     room: Room,
 
+    #[command(flatten)]
+    pub course: Course,
+}
+
+/// The course of a job that may be larger than memory.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Course {
     /// Continue an interrupted run of the same job
     #[arg(long, help_heading = "Memory and scratch")]
-    resume: bool,
+    pub resume: bool,
 
     /// Write every chunk to scratch files, so that --resume works from the beginning on
     #[arg(long, help_heading = "Memory and scratch")]
@@ -67,24 +75,23 @@ impl Room {
     pub fn memory(&self) -> Result<Memory, Error> {
         self.budget.memory()
     }
+
+    /// The folders for scratch files.
+    pub fn scratch(&self) -> ScratchOptions {
+        ScratchOptions::default().folders(self.scratch.clone())
+    }
 }
 
 impl Args {
     /// Where the collection for `output` goes.
     pub fn storage(&self, output: Option<&Path>) -> Result<Storage, Error> {
         let memory = self.room.memory()?;
-        Ok(Storage::new(match self.spill {
+        Ok(Storage::new(match self.course.spill {
             true => memory.holding(0),
             false => memory,
         })
-        .scratch(self.scratch())
+        .scratch(self.room.scratch().resume(self.course.resume))
         .output(output.map(Path::to_path_buf)))
-    }
-
-    fn scratch(&self) -> ScratchOptions {
-        ScratchOptions::default()
-            .folders(self.room.scratch.clone())
-            .resume(self.resume)
     }
 }
 

@@ -17,20 +17,21 @@ use crate::summary::{counted, grouped, note, print_json};
 
 /// Delete documents from an index: all that are named, or none
 ///
-/// If no document has one of the ids, nothing is deleted, an error names the id, and the exit status is 1.
+/// If an id belongs to no document, nothing is deleted. An error names the id, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tokapi delete index --id 17 --id 18
   tokapi delete index --ids gone.txt
   tokapi delete index --ids gone.txt --ignore-missing")]
+#[command(group = clap::ArgGroup::new("which").required(true).multiple(true).args(["id", "ids"]))]
 pub struct DeleteArgs {
     /// The folder of the index
     #[arg(value_name = "DIR")]
     index: PathBuf,
 
     /// The id of a document to delete
-    #[arg(long, value_name = "ID", required_unless_present = "ids")]
+    #[arg(long, value_name = "ID")]
     id: Vec<String>,
 
     /// A file with an id on each line; - is standard input

@@ -12,6 +12,7 @@ use tokapi::{Order, Output, Target, Written};
 
 use crate::formula;
 use crate::input;
+use crate::number;
 use crate::progress;
 use crate::storage;
 use crate::summary::{Summary, note, print};
@@ -26,6 +27,7 @@ Examples:
   tokapi weigh corpus.parquet --id-field docid --text-field title,body -o vectors.jsonl.zst
   zcat trec.gz | tokapi weigh --format trec - -o - --to tsv | head
   tokapi weigh docs.jsonl -o w.parquet --formula bm25plus --k1 0.9 --b 0.4 --tables --json")]
+#[command(mut_arg("text_field", |field| field.alias("fields")))]
 pub struct Args {
     /// The file to write; - is standard output, for tsv and jsonl
     ///
@@ -34,7 +36,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE", required_unless_present = "to")]
     output: Option<PathBuf>,
 
-    /// The format of the output, if the ending of its name does not give it
+    /// The format of the output [default: the ending of its name]
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<TargetName>,
 
@@ -69,15 +71,15 @@ struct Wanted {
     order: OrderName,
 
     /// Keep only the heaviest terms of each document
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = number::at_least(1usize))]
     top: Option<usize>,
 
     /// Keep only weights of this size or more
-    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "WEIGHT", value_parser = number::real::<f32>, allow_negative_numbers = true)]
     min_weight: Option<f32>,
 
     /// Print the ten heaviest terms of the first documents
-    #[arg(long, value_name = "DOCUMENTS", default_value_t = 0)]
+    #[arg(long, value_name = "DOCUMENTS", default_value_t = 0, value_parser = number::at_least(0usize))]
     show: usize,
 }
 
@@ -147,6 +149,13 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
     Ok(())
 }
 
+fn suggest_to(error: Error) -> Error {
+    match error {
+        Error::Usage(what) if what.ends_with("name the format") => Error::Usage(what + " (--to)"),
+        other => other,
+    }
+}
+
 fn is_stdout(output: &Option<Output>) -> bool {
     output
         .as_ref()
@@ -190,7 +199,12 @@ impl Args {
             Some(TargetName::Tsv) => Target::Tsv,
             Some(TargetName::Npz) => Target::Npz,
             Some(TargetName::Jsonl) => Target::Vectors,
-            Some(TargetName::None) | None => Target::of_name(&path)?,
+            Some(TargetName::None) | None if path == Path::new("-") => {
+                return Err(Error::Usage(
+                    "standard output has no name: add --to tsv or --to jsonl".into(),
+                ));
+            }
+            Some(TargetName::None) | None => Target::of_name(&path).map_err(suggest_to)?,
         };
         Ok(Some(
             Output::new(path, target)

@@ -13,6 +13,7 @@ use tokapi_mapreduce::jobs::{Duplicates, StandardJob};
 
 use crate::formula;
 use crate::input::Reading;
+use crate::number;
 use crate::progress::show;
 use crate::storage::Room;
 use crate::summary::{grouped, note, peak_memory_bytes, print, skipped_text};
@@ -21,7 +22,7 @@ use crate::summary::{grouped, note, peak_memory_bytes, print, skipped_text};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Jobs and their outputs, tab-separated, in the order of keys:
-  bm25            term, document, tf, weight: the same as `tokapi weigh -o weights.tsv`, in one pass
+  bm25            term, document, tf, weight: as `tokapi weigh -o weights.tsv`, in one pass
   bm25-local      a folder of term lists and a df table, chunk by chunk
   bm25-global     term, document, tf, weight; the input is that folder
   wordcount       term, count
@@ -33,12 +34,13 @@ Jobs and their outputs, tab-separated, in the order of keys:
   pagerank        node, rank; each line of the input is an edge: two names
 
 Near-duplicates:
-  A shingle is a run of three words. The similarity of two documents is the number of shingles in both, divided
-  by the number of shingles in either; repeated shingles count once. If one word of 80 differs and no shingle
-  repeats, the similarity is 0.93 (75 of 81). It is estimated from 64 hashes (MinHash); two of three estimates
-  are within 0.05 of a similarity of 0.8, and within 0.03 of 0.93. Documents are near if the estimate is
-  --similarity or more. Only documents that share 4 neighbouring hashes are compared: 99.98% of all pairs of
-  similarity 0.8, 89% of 0.6, 64% of 0.5. Of identical documents, only the first is compared.
+  A shingle is a run of three words. The similarity of two documents is the share of their
+  distinct shingles that both have. If one word of 80 differs and no shingle repeats, the
+  similarity is 0.93 (75 of 81). It is estimated from 64 hashes (MinHash); two of three estimates
+  are within 0.05 of a similarity of 0.8, and within 0.03 of 0.93. Documents are near if the
+  estimate is --similarity or more. Only documents that share 4 neighbouring hashes are compared:
+  99.98% of all pairs of similarity 0.8, 89% of 0.6, 64% of 0.5. Of identical documents, only the
+  first is compared.
 
 Examples:
   tokapi mapreduce wordcount docs.jsonl -o counts.tsv
@@ -68,17 +70,17 @@ pub struct Args {
     reading: Reading,
 
     /// The number of worker processes [default: the number of threads]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Runner")]
+    #[arg(long, value_name = "COUNT", value_parser = number::within(1..=u16::MAX), help_heading = "Runner")]
     workers: Option<u16>,
 
     /// The longest time for one record or value [default: 300]
     ///
     /// After that time the worker is ended, and another one runs the task.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
+    #[arg(long, value_name = "SECONDS", value_parser = number::within(1..=u32::MAX), help_heading = "Runner")]
     task_deadline: Option<u32>,
 
     /// The number of the GPU, as `tokapi devices` lists them [default: 0]
-    #[arg(long, value_name = "NUMBER", help_heading = "Runner")]
+    #[arg(long, value_name = "NUMBER", value_parser = number::within(0..=u32::MAX), help_heading = "Runner")]
     device: Option<u32>,
 
     /// The most memory to use on the GPU [default: all that is free]
@@ -90,7 +92,7 @@ pub struct Args {
     algorithm: Option<AlgorithmName>,
 
     /// The number of ranges of keys that are reduced in parallel [default: 8 for each thread or worker]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Runner")]
+    #[arg(long, value_name = "COUNT", value_parser = number::within(1..=u32::MAX), help_heading = "Runner")]
     partitions: Option<u32>,
 
     /// Run the job without its combiner: for comparison
@@ -102,7 +104,7 @@ pub struct Args {
     skip_bad: bool,
 
     /// The least similarity of near-duplicates, from 0 to 1; see below [default: 0.8]
-    #[arg(long, value_name = "SHARE", help_heading = "Duplicates")]
+    #[arg(long, value_name = "SHARE", value_parser = number::real::<f64>, help_heading = "Duplicates")]
     similarity: Option<f64>,
 
     #[command(flatten)]
@@ -176,7 +178,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     args.formula.bm25().check()?;
     let how = args.threads(threads)?;
     let progress = how.progress.clone();
-    let report = show(&progress, || args.report(how)).map_err(suggest_skipping)?;
+    let report = show(&progress, || args.report(how)).map_err(|error| args.suggest(error))?;
     let seconds = started.elapsed().as_secs_f64();
     let to_stdout = args.output == Path::new("-");
     match (args.json, to_stdout) {
@@ -316,21 +318,18 @@ pub fn work(_: &WorkerArgs) -> Result<(), Error> {
     tokapi::mapreduce::work(tokapi_mapreduce::jobs::registry())
 }
 
-fn suggest_skipping(error: Error) -> Error {
-    match error {
-        Error::Map { input, what } => Error::Map {
-            input,
-            what: what + " (or leave it out: --on-error skip)",
-        },
-        Error::Input { place, what } => Error::Input {
-            place,
-            what: what + " (or leave it out: --on-error skip)",
-        },
-        other => other,
-    }
-}
-
 impl Args {
+    /// Adds the options that help to an error of the input.
+    fn suggest(&self, error: Error) -> Error {
+        match error {
+            Error::Map { input, what } => Error::Map {
+                input,
+                what: what + " (or leave it out: --on-error skip)",
+            },
+            error => self.reading.suggest(error),
+        }
+    }
+
     fn least_similarity(&self) -> f64 {
         self.similarity.unwrap_or(Duplicates::default().similarity)
     }

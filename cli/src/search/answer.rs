@@ -16,7 +16,7 @@ use crate::summary::note;
 #[group(skip)]
 #[command(next_help_heading = "Output")]
 pub struct Args {
-    /// Add the whole text of every document, if the index keeps it
+    /// With --json, add the whole text of every document, if the index keeps it
     #[arg(long, requires = "json", conflicts_with = "count")]
     pub text: bool,
 
@@ -152,9 +152,10 @@ impl Search<'_> {
                 "a run needs query ids without white space: use --json".into(),
             ));
         }
+        let tag = self.args.of_file.tag.as_deref().unwrap_or("tokapi");
         let mut lines = String::new();
         for (rank, hit) in (1..).zip(&self.hits(query, hits)?) {
-            let (id, tag) = (self.index.id(hit.document)?, &self.args.of_file.tag);
+            let id = self.index.id(hit.document)?;
             if id.contains(char::is_whitespace) {
                 return Err(Error::Usage(format!(
                     "the id {id:?} has white space, which separates the columns of a run: use --json"

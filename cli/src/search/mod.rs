@@ -65,7 +65,7 @@ pub struct Args {
     run: Option<PathBuf>,
 
     /// The number of documents to find
-    #[arg(short, default_value_t = 10, value_name = "COUNT", value_parser = at_least_one)]
+    #[arg(short, aliases = ["top", "limit"], default_value_t = 10, value_name = "COUNT", value_parser = at_least_one)]
     k: usize,
 
     /// The words that a document must have
@@ -93,8 +93,8 @@ pub struct Args {
     ///
     /// A GPU gives the answers of the CPU, to the last bit. It holds as many of the lists as fit, those of the queries first.
     /// auto estimates whether it saves more time than it takes to copy the lists there. Without measurements of this machine
-    /// (`tokapi tune DIR --queries FILE`), it assumes 0.3 us times the square root of the number of documents for a query and
-    /// a thread, and 0.5 s plus 21 ns a posting for the copy.
+    /// (`tokapi tune DIR --queries FILE`), it assumes these times. For the CPU: 0.3 us times the square root of the number of
+    /// documents for each query, divided by the number of threads. For the copy: 0.5 s plus 21 ns a posting.
     #[arg(
         long,
         value_enum,
@@ -127,9 +127,9 @@ pub struct Args {
 #[group(skip)]
 #[command(next_help_heading = "Queries of a file")]
 struct OfFile {
-    /// The name of the run, in its last column
-    #[arg(long, value_name = "NAME", default_value = "tokapi")]
-    tag: String,
+    /// The name of the run, in its last column [default: tokapi]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "count"])]
+    tag: Option<String>,
 
     /// Obey + and - in a file of queries too; otherwise they are text there
     #[arg(long)]
@@ -194,9 +194,10 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
             args.index.display()
         )));
     }
-    if args.queries.is_none() && (args.run.is_some() || args.of_file.operators) {
+    let of_file = args.run.is_some() || args.of_file.tag.is_some() || args.of_file.operators;
+    if args.queries.is_none() && of_file {
         return Err(Error::Usage(
-            "--run and --operators need a file of queries: add --queries FILE".into(),
+            "--run, --tag and --operators need a file of queries: add --queries FILE".into(),
         ));
     }
     if args.explain && args.queries.is_some() && !args.json {
@@ -372,7 +373,10 @@ impl Search<'_> {
 fn of_query(id: &str, error: Error) -> Error {
     match error {
         Error::Usage(what) => Error::Usage(format!("query {id}: {what}")),
-        Error::NotKept(_) => Error::Usage(format!("query {id}: {error}{}", crate::flag(&error))),
+        Error::NotKept(_) => Error::Usage(format!(
+            "query {id}: {error}{}",
+            crate::remedy::flag(&error)
+        )),
         other => other,
     }
 }

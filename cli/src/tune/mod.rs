@@ -19,6 +19,7 @@ use tokapi_storage::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fa
 use tokapi_storage::whole::{Staged, StagedFolder};
 
 use crate::input::{self, Sample};
+use crate::number;
 use crate::progress::run_bar;
 use crate::size;
 use crate::storage;
@@ -87,7 +88,7 @@ pub struct How {
         long,
         value_name = "COUNT",
         default_value_t = 3,
-        value_parser = clap::value_parser!(u32).range(1..),
+        value_parser = number::within(1..=u32::MAX),
         help_heading = "Measurements"
     )]
     repeat: u32,

@@ -15,12 +15,17 @@ use tokapi_storage::whole::{Staged, StagedFolder};
 use super::{How, Tuned, forget};
 use crate::{sort, tuned};
 
+/// The help of --output.
+const OUTPUT: &str =
+    "The output of the real job; the measurements write and remove files beside it";
+
 /// Find the best chunk size for sorting a file of numbers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tokapi tune sort keys.u32 -o sorted.u32
   tokapi tune sort keys.u32 -o sorted.u32 --engine gpu --algorithm bitonic --sweep")]
+#[command(mut_arg("output", |output| output.help(OUTPUT).long_help(OUTPUT)))]
 pub struct Args {
     #[command(flatten)]
     sort: sort::Args,

@@ -149,11 +149,11 @@ fn parquet_columns_that_are_missing_are_named_with_those_that_are_there() {
 fn inputs_that_are_not_there() {
     let folder = Folder::new();
     folder.put("docs.tsv", "a\tx\n");
-    let missing = ["none.jsonl", "No such file"];
+    let missing = ["none.jsonl", "there is no such file; check the name"];
     folder.refuses(&["docs.tsv", "none.jsonl"], 1, &missing);
     folder.refuses(&["none.jsonl", "--on-error", "skip"], 1, &missing);
     folder.refuses(&["*.none"], 2, &["*.none", "no file matches"]);
-    let missing = ["none.txt", "No such file"];
+    let missing = ["none.txt", "there is no such file"];
     folder.refuses(&["docs.tsv", "--stop-words", "none.txt"], 1, &missing);
     folder.put("latin.txt", b"caf\xe9");
     let latin = ["latin.txt", "UTF-8"];
@@ -170,7 +170,7 @@ fn a_file_that_cannot_be_read_is_skipped_within_a_folder() {
     folder.put("clean.tsv", around("tsv", b""));
     std::os::unix::fs::symlink("nowhere", folder.path("in/b")).unwrap();
     folder.put("in/d", b"\x01\t\0words\tand\nbytes \0\n");
-    folder.refuses(&["in"], 1, &["in/b", "No such file"]);
+    folder.refuses(&["in"], 1, &["in/b", "there is no such file"]);
     let (summary, output) = folder.weighs(&["in", "--on-error", "skip"]);
     assert_eq!(counts(&summary), (2, 2));
     assert!(output == folder.weighs(&["clean.tsv"]).1);
@@ -181,7 +181,7 @@ fn a_file_that_cannot_be_read_is_skipped_within_a_folder() {
     folder.refuses(
         &["link", "--on-error", "skip"],
         1,
-        &["link", "No such file"],
+        &["link", "there is no such file"],
     );
     let index = [
         "index",

@@ -94,6 +94,93 @@ fn the_format_is_wrong() {
     assert_eq!(folder.skips("latin.txt"), (0, 1));
 }
 
+/// A row is the name and the content of a file, options, the end of the error, and whether to skip may help.
+#[test]
+fn a_file_without_the_fields_names_those_that_it_has() {
+    let folder = Folder::new();
+    let jsonl = "{\"contents\":\"one\",\"id\":1}\n{\"id\":2}\n";
+    let body = &["--text-field", "body"][..];
+    let csv = &["--format", "csv"][..];
+    for (name, text, options, said, skips) in [
+        (
+            "a.jsonl",
+            jsonl,
+            body,
+            "line 1: no field `body`; there are contents, id: name the text's field (--text-field)",
+            false,
+        ),
+        (
+            "a.jsonl",
+            jsonl,
+            &[],
+            "line 2: no field `contents` or `text`; there is only id: name the text's field (--text-field)",
+            true,
+        ),
+        (
+            "a.jsonl",
+            jsonl,
+            &["--id-field", "key"],
+            "line 1: no field `key`; there are contents, id: name the id's field (--id-field)",
+            false,
+        ),
+        (
+            "a.csv",
+            "key,text\n1,one\n",
+            &[],
+            "no column `id`; there are key, text: name the id's column (--id-field)",
+            false,
+        ),
+        (
+            "a.csv",
+            "id,text\n1,one\n",
+            body,
+            "no column `body`; there are id, text: name the text's column (--text-field)",
+            false,
+        ),
+        (
+            "a.jsonl",
+            jsonl,
+            csv,
+            "but it begins with {\"contents\":\"one\",\"id\":1}: is this really CSV?",
+            false,
+        ),
+        (
+            "a.trec",
+            "plain words\n",
+            &[],
+            "this is not TREC SGML; name the format (--format)",
+            false,
+        ),
+        (
+            "a.html",
+            "<p>words</p>",
+            &[],
+            "to take it as one document (--format text)",
+            false,
+        ),
+        ("a.parquet", "words", &[], "write or fetch it again", false),
+    ] {
+        folder.put(name, text);
+        let args = [&[name], options].concat();
+        folder.refuses(&args, 1, &[name, said]);
+        let run = folder.run(&[&["stats"], &args[..]].concat());
+        let error = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(error.contains("--on-error skip"), skips, "{error}");
+    }
+    // Among other files, it can be left out.
+    folder.put("b.tsv", around("tsv", b""));
+    folder.refuses(
+        &["a.html", "b.tsv"],
+        1,
+        &["or leave it out (--on-error skip)"],
+    );
+    // A long row is cut.
+    let long = format!("{{\"id\":1,\"contents\":\"{}\"}}\n", "word ".repeat(999));
+    folder.put("long.csv", long);
+    let run = folder.run(&["stats", "long.csv"]);
+    assert!(run.stderr.len() < 250, "{run:?}");
+}
+
 #[test]
 fn several_formats_in_a_folder_are_named() {
     let folder = Folder::new();
@@ -285,7 +372,6 @@ fn empty_documents_count_and_empty_inputs_give_an_empty_output() {
         "none.terms",
         "spaces.trec",
         "spaces.jsonl",
-        "folder",
         "-",
     ] {
         let (summary, output) = folder.weighs(&[name]);
@@ -295,6 +381,11 @@ fn empty_documents_count_and_empty_inputs_give_an_empty_output() {
         let (summary, _) = folder.weighs(&["w.parquet", "--id-field=doc", "--text-field=term"]);
         assert_eq!(counts(&summary), (0, 0), "{name}");
     }
+    let run = folder.run(&["weigh", "--json", "-o", "out/w.tsv", "folder"]);
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(said, "tokapi: folder: no file in this folder\n");
+    assert!(run.status.success());
+    fs::remove_file(folder.path("out/w.tsv")).unwrap();
     folder.put("empty.txt", "");
     assert_eq!(counts(&folder.weighs(&["empty.txt"]).0), (1, 0));
 }
@@ -315,15 +406,20 @@ fn values_out_of_range() {
     ] {
         folder.refuses(&["docs.tsv", option, value], 2, &[part]);
     }
-    for (option, value) in [
-        ("--k1", "many"),
-        ("--chunk-size", "0"),
-        ("--threads", "0"),
-        ("--engine", "steam"),
+    for (part, options) in [
+        ("not a number", &["--k1=many", "--min-weight=1kg"][..]),
+        ("not a size above zero", &["--chunk-size=0"]),
+        ("from 1 to 65535", &["--threads=0", "--threads=x"]),
+        ("give a whole number of 1 or more", &["--top=0"]),
+        ("possible values", &["--engine=steam"]),
     ] {
-        let run = folder.run(&["weigh", "docs.tsv", "-o", "out/w.parquet", option, value]);
-        assert_eq!(run.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&run.stderr).contains(option));
+        for option in options {
+            let run = folder.run(&["weigh", "docs.tsv", "-o", "out/w.parquet", option]);
+            assert_eq!(run.status.code(), Some(2), "{option}");
+            let error = String::from_utf8_lossy(&run.stderr);
+            let name = option.split('=').next().unwrap();
+            assert!(error.contains(name) && error.contains(part), "{error}");
+        }
     }
     assert_eq!(folder.written(), [""; 0]);
     // More than any memory, for a small input.

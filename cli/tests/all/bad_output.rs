@@ -23,8 +23,8 @@ fn places_that_cannot_be_written() {
             "dir.parquet: cannot write: it is a folder",
         ),
         ("docs.tsv/w.parquet", 1, "docs.tsv/w.parquet: cannot write"),
-        ("w.unknown", 2, "w.unknown: the name does not show"),
-        ("-", 2, "-: the name does not show"),
+        ("w.unknown", 2, "or name the format (--to)"),
+        ("-", 2, "standard output has no name: add --to tsv"),
     ] {
         let run = folder.run(&["weigh", "docs.tsv", "-o", output]);
         one_line(&run, status, &[part]);
@@ -99,7 +99,7 @@ fn a_full_disk_leaves_what_was_there_before() {
         assert_eq!(folder.written(), [""; 0], "{args}");
     }
     // The weights fit and the table of terms does not: none of them appears.
-    let run = limited("weigh many.tsv --top 0 -o out/w.parquet --tables");
+    let run = limited("weigh many.tsv --min-weight 1e9 -o out/w.parquet --tables");
     one_line(&run, 1, &["out/w.terms.parquet: cannot write", "too large"]);
     assert_eq!(folder.written(), [""; 0]);
     folder.put("out/w.parquet", "earlier weights");

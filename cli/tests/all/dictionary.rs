@@ -182,7 +182,11 @@ fn what_is_wrong_is_one_line() {
 
     folder.prints(&build(&["--terms", "list.txt", "-o", "x.dict"]), b"");
     folder.refuses(&["stats", "list.txt"], 1, "list.txt: ");
-    folder.refuses(&["lookup", "none.dict", "a"], 1, "none.dict: cannot read");
+    folder.refuses(
+        &["lookup", "none.dict", "a"],
+        1,
+        "none.dict: there is no such file",
+    );
     folder.refuses(&["lookup", "x.dict", "--id", "a"], 2, "`a` is not an id");
     let mut bytes = fs::read(folder.path("x.dict")).unwrap();
     *bytes.last_mut().unwrap() ^= 1;

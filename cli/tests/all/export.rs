@@ -113,6 +113,10 @@ fn mistakes_are_told_in_one_line() {
         1,
         &["none", "no index"],
     );
+    for option in ["--formula=bm25l", "--k1=0.9", "--avdl=10"] {
+        let args = [&["export", "index", option], &ciff[..]].concat();
+        refused(&args, 2, &["the formula is for --to bm25s: drop it"]);
+    }
     let both = ["export", "index", "--to", "ciff", "-o", "-", "--json"];
     refused(&both, 2, &["standard output", "give a file"]);
     let into = ["export", "index", "--to", "ciff", "-o", "none/a.ciff"];
@@ -122,7 +126,7 @@ fn mistakes_are_told_in_one_line() {
         [&["index", "-o", "out/i"], &input[..]].concat()
     };
     refused(&index("a.ciff docs.tsv"), 2, &["a.ciff", "the only input"]);
-    refused(&index("no.ciff"), 1, &["no.ciff", "cannot read"]);
+    refused(&index("no.ciff"), 1, &["no.ciff", "there is no such file"]);
     refused(
         &["weigh", "a.ciff", "-o", "out/w.tsv"],
         2,

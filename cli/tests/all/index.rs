@@ -141,12 +141,18 @@ fn mistakes_are_told_in_one_line() {
     one_line(
         &folder.run(&["search", "nothing", "red"]),
         1,
-        &["nothing", "no index"],
+        &[
+            "nothing: there is no index here",
+            "`tokapi index INPUT -o nothing`",
+        ],
     );
     one_line(
         &folder.run(&["info", "docs.tsv"]),
         1,
-        &["docs.tsv", "no index"],
+        &[
+            "docs.tsv: this is not an index",
+            "`tokapi index INPUT -o DIR`",
+        ],
     );
     one_line(
         &folder.run(&["index", "docs.tsv", "-o", "index"]),

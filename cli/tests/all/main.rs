@@ -4,6 +4,7 @@ mod bad_files;
 mod bad_input;
 mod bad_output;
 mod budget;
+mod command_line;
 mod contents;
 mod dictionary;
 mod engines;

@@ -42,10 +42,53 @@ fn answers_to_a_file_name_their_query() {
 #[test]
 fn options_for_files_of_queries_need_one() {
     let folder = with_index();
-    for flags in [&["--run", "out/y.run"][..], &["--operators"]] {
+    for flags in [
+        &["--run", "out/y.run"][..],
+        &["--tag", "x"],
+        &["--operators"],
+    ] {
         let run = folder.run(&[&["search", "ix", "two"], flags].concat());
         one_line(&run, 2, &["add --queries FILE"]);
         assert_eq!(folder.written(), [""; 0]);
+    }
+}
+
+#[test]
+fn content_that_is_not_kept_is_named_with_the_way_to_keep_it() {
+    let folder = with_index();
+    folder.put(
+        "d.jsonl",
+        "{\"id\":1,\"text\":\"one two\",\"n\":1,\"lang\":\"en\"}\n",
+    );
+    for (name, fields, said) in [
+        ("fields", "n,lang", ""),
+        (
+            "gone",
+            "n,gone",
+            "tokapi: no document has the field `gone`\n",
+        ),
+    ] {
+        let run = folder.run(&["index", "d.jsonl", "-o", name, "--json", "--field", fields]);
+        assert!(run.status.success(), "{run:?}");
+        assert_eq!(text(&run.stderr), said);
+    }
+    for (args, parts) in [
+        (
+            &["ix", "", "--filter", "year:1"][..],
+            &["keeps no fields", "with the field `year` (--field year)"][..],
+        ),
+        (
+            &["fields", "", "--filter", "year:1"],
+            &["no field `year`, only n, lang", "(--field n,lang,year)"],
+        ),
+        (
+            &["ix", "\"one two\""],
+            &["keeps no positions", "(--positions)"],
+        ),
+        (&["ix", "one", "--text", "--json"], &["no texts", "--store"]),
+    ] {
+        let run = folder.run(&[&["search"], args].concat());
+        one_line(&run, 2, parts);
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::Index;
 use tokapi_storage::error::Result;
 use tokapi_storage::varint;
-use tokapi_text::corpus::{FieldValue, ValueType};
+use tokapi_text::corpus::{FieldValue, Value, ValueType};
 
 /// The text and the fields of a document that an index keeps.
 ///
@@ -28,9 +28,21 @@ pub struct StoredDocument {
 #[non_exhaustive]
 pub struct StoredValue {
     /// The type, if the index records it. Indexes of former versions store strings only.
+    #[doc(hidden)]
     pub kind: ValueType,
     /// Its text.
     pub text: String,
+}
+
+impl StoredValue {
+    /// The value in its type, if the index records it. Indexes of former versions store strings only.
+    pub fn value(&self) -> Value {
+        match (self.kind, self.text.parse()) {
+            (ValueType::Number, Ok(number)) => Value::Number(number),
+            (ValueType::Boolean, _) => Value::Boolean(self.text == "true"),
+            _ => Value::Text(self.text.clone()),
+        }
+    }
 }
 
 impl Index {
@@ -127,12 +139,15 @@ pub(crate) fn decode(mut record: &[u8], names: &[String], text: bool) -> Option<
 /// Maximum length in bytes of a value that filters can find.
 pub(crate) const MOST_VALUE_BYTES: usize = 1024;
 
-/// The field for the document as it came, for example as a JSON object: it is kept for display, and no filter finds it.
-pub const SOURCE_FIELD: &str = "_source";
+impl StoredDocument {
+    /// The field for the document as it came, for example as a JSON object: it is kept for display, and no filter finds
+    /// it.
+    pub const SOURCE_FIELD: &str = "_source";
+}
 
 /// Whether filters find a value of this length in a field.
 pub(crate) fn has_list(field: &str, bytes: usize) -> bool {
-    bytes <= MOST_VALUE_BYTES && field != SOURCE_FIELD
+    bytes <= MOST_VALUE_BYTES && field != StoredDocument::SOURCE_FIELD
 }
 
 /// The list name of a value: the field, a zero byte, the value. White space separates terms, so it

@@ -43,7 +43,7 @@ pub use check::Checked;
 #[doc(hidden)]
 pub use create::IndexOptions;
 pub use create::{IndexBuilder, Replaced};
-pub use document::{SOURCE_FIELD, StoredDocument, StoredValue};
+pub use document::{StoredDocument, StoredValue};
 pub use exchange::{Exported, ImportOptions, is_ciff};
 pub use folder::LeftOver;
 #[doc(hidden)]
@@ -72,20 +72,27 @@ use walk::{PostingSource, Renumbered, Walk};
 /// ```
 /// # use tokapi_index::query::{Query, SearchOptions};
 /// # use tokapi_index::{Index, IndexBuilder};
-/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document, Value};
 /// # fn main() -> tokapi_storage::error::Result<()> {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("index");
-/// let documents = [Document::new("a", "Boundary layers"), Document::new("b", "Wing flow")];
+/// let documents = [
+///     Document::new("a", "Boundary layers").field("year", 1904.0),
+///     Document::new("b", "Wing flow").field("year", 1957.0),
+/// ];
 /// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
-/// IndexBuilder::new(&path).store(true).build(corpus)?;
+/// IndexBuilder::new(&path).store(true).field("year").build(corpus)?;
 ///
 /// let index = Index::open(&path)?;
 /// assert_eq!((index.info().postings, index.check()?.terms), (4, 4));
 /// let query = Query::any(index.analyzer().terms("flow over wings"));
 /// let hits = index.search(&query, &SearchOptions::default())?;
 /// assert_eq!(index.id(hits[0].document)?, "b");
-/// assert_eq!(index.document(hits[0].document)?.text.as_deref(), Some("Wing flow"));
+/// let found = index.document(hits[0].document)?;
+/// assert_eq!(found.text.as_deref(), Some("Wing flow"));
+/// let (name, values) = &found.fields[0];
+/// assert_eq!((name.as_str(), values[0].text.as_str()), ("year", "1957"));
+/// assert_eq!(values[0].value(), Value::Number(1957.0));
 /// let explained = index.explain(&query, &SearchOptions::default(), hits[0].document)?;
 /// assert_eq!((explained.terms[0].term.as_str(), explained.terms[0].df), ("flow", 1));
 /// # Ok(())

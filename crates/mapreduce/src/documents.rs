@@ -40,9 +40,12 @@ impl From<DocumentPlace> for (u32, u32) {
 }
 
 /// A document, cut into terms.
+///
+/// [`Portable`](crate::Portable) has an example.
 #[derive(Clone, Copy)]
 pub struct Document<'a> {
     /// Its place in the input.
+    #[doc(hidden)]
     pub place: DocumentPlace,
     /// Its id. It is empty if the format has no ids; then the id is the document's number in the
     /// input.
@@ -94,7 +97,7 @@ fn raw_terms<'a>(text: &'a str, edges: &'a [u32]) -> impl Iterator<Item = &'a st
 
 /// The documents of a corpus, as the input of jobs.
 ///
-/// [`WordCount`](crate::jobs::WordCount) has an example.
+/// [`Portable`](crate::Portable) has an example.
 pub struct Documents {
     corpus: Corpus,
     analyzer: Arc<Analyzer>,

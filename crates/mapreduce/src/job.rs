@@ -36,8 +36,8 @@ pub struct Room {
 /// any machine, with the same result.
 ///
 /// ```
-/// use tokapi_mapreduce::{Emitter, Job, Line, Lines, Threads};
-///
+/// # use tokapi_mapreduce::{Emitter, Job, Line, Lines, Threads};
+/// # use tokapi_storage::error::Result;
 /// struct LongestLine;
 ///
 /// impl Job for LongestLine {
@@ -56,16 +56,17 @@ pub struct Room {
 ///         first: char,
 ///         lengths: impl Iterator<Item = u64>,
 ///         write: &mut impl FnMut((char, u64)),
-///     ) -> tokapi_storage::error::Result<()> {
+///     ) -> Result<()> {
 ///         write((first, lengths.max().unwrap_or(0)));
 ///         Ok(())
 ///     }
 /// }
 ///
-/// # fn main() -> tokapi_storage::error::Result<()> {
+/// # fn main() -> Result<()> {
 /// let lines = Lines::of_text("be\nto be\nto\nbye", 1);
-/// let (longest, _) = Threads::default().collect(&mut LongestLine, lines, |output| output)?;
+/// let (longest, report) = Threads::default().collect(&mut LongestLine, lines, |output| output)?;
 /// assert_eq!(longest, [('b', 3), ('t', 5)]);
+/// assert_eq!((report.emitted_pairs, report.keys), (4, 2));
 /// # Ok(())
 /// # }
 /// ```
@@ -93,6 +94,7 @@ pub trait Job: Sync {
     /// # Errors
     /// The notes show an input that the job cannot process; scratch files cannot be read or
     /// written.
+    #[doc(hidden)]
     fn all_mapped(&mut self, notes: &Records<Self::Note>, room: &Room) -> Result<()> {
         let _ = (notes, room);
         Ok(())

@@ -17,12 +17,64 @@ use tokapi_storage::progress::Progress;
 /// A job that other processes can rebuild from its serialized form, once for map tasks and once
 /// for reduce tasks. The form includes the results of [`Job::all_mapped`].
 ///
-/// [`WordCount`](crate::jobs::WordCount) is one; [`WorkerCommand`](crate::WorkerCommand) has an example.
+/// ```
+/// # use std::sync::Arc;
+/// # use serde::{Deserialize, Serialize};
+/// # use tokapi_mapreduce::{Document, Documents, Emitter, Job, Portable, Registry, Threads};
+/// # use tokapi_storage::error::Result;
+/// # use tokapi_text::analyze::Analyzer;
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions};
+/// #[derive(Serialize, Deserialize)]
+/// struct WordCount;
+///
+/// impl Job for WordCount {
+///     type Input = Documents;
+///     type Key<'a> = &'a str;
+///     type Value = u64;
+///     type Note = ();
+///     type Output<'a> = (&'a str, u64);
+///
+///     fn map(&self, document: Document<'_>, emit: &mut Emitter<Self>) {
+///         emit.pairs(document.terms(), 1);
+///     }
+///
+///     fn reduce(
+///         &self,
+///         term: &str,
+///         counts: impl Iterator<Item = u64>,
+///         write: &mut impl FnMut((&str, u64)),
+///     ) -> Result<()> {
+///         write((term, counts.sum()));
+///         Ok(())
+///     }
+/// }
+///
+/// impl Portable for WordCount {
+///     const NAME: &'static str = "word-count";
+/// }
+///
+/// # fn main() -> Result<()> {
+/// // The jobs of a worker program.
+/// let registry = Registry::default().text::<WordCount>();
+/// # let _ = registry;
+///
+/// // It runs on threads too.
+/// let corpus = Corpus::from_bytes("a.tsv", "1\tto be\n2\tto go\n", CorpusOptions::default());
+/// let documents = Documents::new(corpus, Arc::new(Analyzer::default()), 2);
+/// let own = |(term, count): (&str, u64)| (term.to_owned(), count);
+/// let (counts, _) = Threads::default().collect(&mut WordCount, documents, own)?;
+/// assert_eq!(counts[2], ("to".to_owned(), 2));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`WorkerCommand`](crate::WorkerCommand) has an example that starts workers.
 pub trait Portable: Job<Input: PortableInput> + Serialize + DeserializeOwned {
     /// Its name in the registry of workers.
     const NAME: &'static str;
 
     /// Its functions on a device, if it has any. Their results equal those of `map`.
+    #[doc(hidden)]
     const FUNCTORS: Option<Functors<Self>> = None;
 }
 
@@ -54,12 +106,14 @@ pub trait Runner {
     fn tasks(&self) -> usize;
 
     /// The resources for a job's own tables.
+    #[doc(hidden)]
     fn room(&self) -> Room;
 
     /// Reports on the jobs, and can cancel them.
     fn progress(&self) -> &Progress;
 
     /// Whether it runs only jobs with [functions for a device](Portable::FUNCTORS).
+    #[doc(hidden)]
     fn needs_functors(&self) -> bool {
         false
     }
@@ -76,12 +130,14 @@ pub trait Runner {
     ///
     /// # Errors
     /// As [`Runner::text`].
+    #[doc(hidden)]
     fn records<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<Recorded<J::Owned>>;
 
     /// Runs `job` on `input`, and returns its outputs in key order.
     ///
     /// # Errors
     /// As [`Runner::text`].
+    #[doc(hidden)]
     fn list<J: ListJob>(&self, job: &mut J, input: J::Input) -> Result<(Vec<J::Owned>, Report)> {
         let (records, report) = self.records(job, input)?;
         Ok((records.iter().collect::<Result<_>>()?, report))

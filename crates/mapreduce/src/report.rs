@@ -8,7 +8,7 @@ use tokapi_text::corpus::Skipped;
 
 /// The counters of a job.
 ///
-/// [`WordCount`](crate::jobs::WordCount) has an example.
+/// [`Job`](crate::Job) has an example.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {

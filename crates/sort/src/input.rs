@@ -193,7 +193,7 @@ impl Input {
             },
             what: format!(
                 "its {bytes} bytes are no whole number of records of {} bytes: it was cut off, or \
-                 has another type",
+                 has another type; name the type",
                 self.record_bytes
             ),
         }

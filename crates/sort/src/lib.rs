@@ -84,6 +84,7 @@ pub trait Sort: Send {
     /// The peak memory in bytes for sorting `count` items, beside the items themselves.
     ///
     /// Engines keep this memory for the next call, separately for every kind of items.
+    #[doc(hidden)]
     fn scratch_bytes(&self, items: Items, count: u64) -> u64;
 
     /// Lets calls end early once `progress` is cancelled; the slices then hold no useful items. An engine may ignore this
@@ -91,6 +92,7 @@ pub trait Sort: Send {
     fn follow(&mut self, _progress: &Progress) {}
 
     /// The most items that can be sorted in one call.
+    #[doc(hidden)]
     fn most_items(&self, _items: Items) -> u64 {
         u64::MAX
     }

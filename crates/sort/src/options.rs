@@ -28,6 +28,7 @@ pub struct SortOptions {
     /// The most bytes of a chunk; by default as many as fit into the memory.
     pub chunk_bytes: Option<usize>,
     /// A cost model of this machine. It chooses the size of chunks.
+    #[doc(hidden)]
     pub tuned: Option<Arc<Model>>,
     /// Whether every chunk goes to scratch, even if all of them fit into memory.
     pub spill: bool,
@@ -56,6 +57,6 @@ impl SortOptions {
 
     tokapi_storage::setters! {
         pairs: bool, layout: Layout, scratch: ScratchOptions, chunk_bytes: Option<usize>,
-        tuned: Option<Arc<Model>>, spill: bool, no_overlap: bool, progress: Progress,
+        #[doc(hidden)] tuned: Option<Arc<Model>>, spill: bool, no_overlap: bool, progress: Progress,
     }
 }

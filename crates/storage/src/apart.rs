@@ -148,8 +148,8 @@ fn resolve(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether `folder` is an index.
-fn is_index(folder: &Path) -> bool {
+/// Whether `folder` is an index, of any version.
+pub fn is_index(folder: &Path) -> bool {
     /// The format is the first entry of a manifest.
     const BEGINNING_BYTES: u64 = 256;
     let is_manifest = |path: PathBuf| -> std::io::Result<bool> {

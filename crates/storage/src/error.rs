@@ -20,7 +20,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be opened or read.
-    #[error("{}: cannot read: {source}", path.display())]
+    #[error("{}: {}", path.display(), unread(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// The index was built without something that the query needs.
-    #[error("the index keeps no {0}: build it again with them")]
+    #[error("the index keeps no {0}")]
     NotKept(Kept),
     /// Another process holds the index or the job.
     #[error("{}: {what}", path.display())]
@@ -133,7 +133,7 @@ pub enum Error {
 /// ```
 /// # use tokapi_storage::error::{Error, Kept};
 /// let error = Error::NotKept(Kept::Texts);
-/// assert_eq!(error.to_string(), "the index keeps no texts of documents: build it again with them");
+/// assert_eq!(error.to_string(), "the index keeps no texts: build it again with them");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -155,18 +155,29 @@ impl std::fmt::Display for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Kept::Field { name, known } if known.is_empty() => {
-                write!(f, "values of the field `{name}`, nor of others")
+                write!(f, "fields: build it again with the field `{name}`")
             }
-            Kept::Field { name, known } => {
+            Kept::Field { name, known } => write!(
+                f,
+                "field `{name}`, only {}: use one of these, or build it again with `{name}`",
+                known.join(", ")
+            ),
+            Kept::Positions => {
                 write!(
                     f,
-                    "values of the field `{name}`, only of {}",
-                    known.join(", ")
+                    "positions, and phrases need them: build it again with positions"
                 )
             }
-            Kept::Positions => write!(f, "positions of terms, which phrases need"),
-            Kept::Texts => write!(f, "texts of documents"),
+            Kept::Texts => write!(f, "texts: build it again with them"),
         }
+    }
+}
+
+/// The reason why a file cannot be read.
+fn unread(source: &std::io::Error) -> String {
+    match source.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file; check the name".into(),
+        _ => format!("cannot read: {source}"),
     }
 }
 

@@ -113,8 +113,8 @@ pub use tokapi_index::query::{
 #[doc(inline)]
 pub use tokapi_index::{
     AddOptions, Added, Built, Checked, Deletion, Exported, Impacts, ImportOptions, Index,
-    IndexBuilder, IndexInfo, IndexWriter, Keep, LeftOver, Missing, Reorder, Reordering, Repeated,
-    Replaced, StoredDocument, StoredValue,
+    IndexBuilder, IndexInfo, IndexWriter, Keep, LeftOver, Missing, Prepared, Reorder, Reordering,
+    Repeated, Replaced, StoredDocument, StoredValue, Transaction,
 };
 
 /// Measures of the effectiveness of a run, as trec_eval defines them.
@@ -195,7 +195,7 @@ pub mod sort {
 pub mod mapreduce {
     #[doc(inline)]
     pub use tokapi_mapreduce::{
-        Documents, Emitter, Input, Job, Line, Lines, Partitions, Portable, ProcessOptions,
+        Document, Documents, Emitter, Job, Line, Lines, Partitions, Portable, ProcessOptions,
         Processes, Registry, Report, Runner, Threads, WorkerCommand, work,
     };
 }

@@ -2,7 +2,6 @@
 
 mod catalog;
 mod columns;
-mod find;
 mod snapshot;
 mod terms;
 

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokapi::{Bm25, Error, Index, IndexInfo, Result};
 
 use super::columns::Column;
-use super::find::find_by_walking_all_ids;
 use super::terms::terms_by_walking;
 use crate::model::TermCount;
 use crate::problem::Problem;
@@ -38,7 +37,7 @@ impl Snapshot {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Snapshot {
             name: name.into(),
-            epoch: epoch_of(&index),
+            epoch: index.epoch(),
             identity: NEXT.fetch_add(1, Ordering::Relaxed),
             info: index.info(),
             index,
@@ -76,7 +75,7 @@ impl Snapshot {
     /// # Errors
     /// The index is damaged.
     pub fn find(&self, id: &str) -> Result<Option<u64>> {
-        find_by_walking_all_ids(&self.index, id)
+        self.index.find(id)
     }
 
     /// The values of a field in all documents, read once.
@@ -141,9 +140,4 @@ impl Snapshot {
             })
         })
     }
-}
-
-/// The number of the state that `index` was opened at.
-fn epoch_of(_: &Index) -> u64 {
-    0
 }

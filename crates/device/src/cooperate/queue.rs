@@ -335,7 +335,8 @@ impl Shared {
         let mut queue = self.lock();
         queue.working -= 1;
         queue.lanes -= 1;
-        log::error!("a lane of the GPU is lost, others go on, or the CPU alone: {why}");
+        // The reason is part of the report.
+        log::info!("a lane of the GPU is lost, others go on, or the CPU alone: {why}");
         queue.lost = Some(why.to_owned());
         self.intake.gave_back(requests.len());
         queue.give_to_cpu(requests);

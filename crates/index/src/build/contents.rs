@@ -127,6 +127,7 @@ impl<'a> Contents<'a> {
             numbered: first,
             read: 0,
             values: Vec::new(),
+            found: vec![false; keep.fields.len()],
         };
         self.corpus.share_among(pool.current_num_threads());
         self.corpus.bound_as_before();
@@ -165,6 +166,13 @@ impl<'a> Contents<'a> {
             }
             if let Some(tokens) = keeper.tokens {
                 tokens.finish(note)?;
+            }
+            // Documents that are added to others may lack a field.
+            if first == 0 && part.documents() > 0 {
+                let fields = keep.fields.iter().zip(&keeper.found);
+                for (field, _) in fields.filter(|(_, found)| !**found) {
+                    log::warn!("no document has the field `{field}`");
+                }
             }
             let is_whole = keeper.next.is_none() && keeper.read == read_before;
             Ok((is_whole, keeper.lists))
@@ -252,6 +260,8 @@ struct Keeper<'a> {
     /// The number of documents read, including those left out.
     read: u64,
     values: Vec<u8>,
+    /// Whether a document has a value in each kept field.
+    found: Vec<bool>,
 }
 
 impl Keeper<'_> {
@@ -294,6 +304,9 @@ impl Keeper<'_> {
             }
             if let Some(lists) = &mut self.lists {
                 let values = chunk.values(place);
+                for value in values.clone() {
+                    self.found[value.field] = true;
+                }
                 lists.push(values.map(|value| (&*fields[value.field], value.text)))?;
             }
             if let Some(tokens) = &mut self.tokens {

@@ -19,9 +19,8 @@ use tokapi_weigh::formula::Bm25;
 /// Builds an index from documents: whole or not at all.
 ///
 /// ```
-/// use tokapi_index::IndexBuilder;
-/// use tokapi_text::corpus::{Corpus, CorpusOptions};
-///
+/// # use tokapi_index::IndexBuilder;
+/// # use tokapi_text::corpus::{Corpus, CorpusOptions};
 /// # fn main() -> tokapi_storage::error::Result<()> {
 /// # let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/cranfield/docs.jsonl.zst");
 /// # let folder = tempfile::tempdir().unwrap();

@@ -35,7 +35,7 @@ impl Run {
     /// The file cannot be read; a line has another format, or repeats a document of its query.
     pub fn read(path: &Path) -> Result<Self> {
         let score = |text: &str| text.parse().ok().filter(|score: &f32| !score.is_nan());
-        let queries = read(path, &[RUN], score)?;
+        let queries = read(path, "a line of a run", &[RUN], score)?;
         Ok(Run { queries })
     }
 }
@@ -46,7 +46,8 @@ impl Judgments {
     /// # Errors
     /// As [`Run::read`].
     pub fn read(path: &Path) -> Result<Self> {
-        let queries = read(path, &[TREC, BEIR], |text| text.parse().ok())?;
+        let number = |text: &str| text.parse().ok();
+        let queries = read(path, "a line of judgments", &[TREC, BEIR], number)?;
         Ok(Judgments { queries })
     }
 }
@@ -85,9 +86,11 @@ const BEIR: Format = Format {
 /// The column names in the first line of BEIR's files of judgments.
 const BEIR_HEADER: [&str; 3] = ["query-id", "corpus-id", "score"];
 
-/// Reads lines in the one of `formats` whose number of columns equals that of the first line.
+/// Reads lines in the one of `formats` whose number of columns equals that of the first line. `name` is the name of a
+/// line in an error.
 fn read<T>(
     path: &Path,
+    name: &str,
     formats: &[Format],
     parse: impl Fn(&str) -> Option<T>,
 ) -> Result<BTreeMap<String, BTreeMap<String, T>>> {
@@ -127,7 +130,7 @@ fn read<T>(
             false => None,
         };
         let parsed =
-            parsed.ok_or_else(|| wrong(format!("it is not `{}`", expected.columns.join(" "))))?;
+            parsed.ok_or_else(|| wrong(format!("{name} is `{}`", expected.columns.join(" "))))?;
         let (query, document) = (columns[0], columns[expected.document]);
         let of_query = queries.entry(query.to_owned()).or_default();
         if of_query.insert(document.to_owned(), parsed).is_some() {

@@ -3,8 +3,7 @@
 /// A query: the terms, values and phrases that documents must, should or must not have.
 ///
 /// ```
-/// use tokapi_index::query::{Filter, Occur, Query};
-///
+/// # use tokapi_index::query::{Filter, Occur, Query};
 /// let query = Query::any(["wing", "flow"]).filters([Filter::new("year", "1959")]);
 /// assert_eq!((query.clauses[1].term.as_str(), query.clauses[1].occur), ("flow", Occur::Should));
 /// assert!(!Query::phrase(["boundary", "layer"]).phrases[0].not);

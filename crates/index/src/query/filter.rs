@@ -2,7 +2,7 @@
 
 use super::{Filter, Query};
 use crate::Index;
-use crate::document::{MOST_VALUE_BYTES, SOURCE_FIELD, key};
+use crate::document::{MOST_VALUE_BYTES, StoredDocument, key};
 use crate::part::Part;
 use crate::part::cursor::Cursor;
 use crate::part::tokens::{Codes, Tokens};
@@ -58,9 +58,10 @@ pub(crate) fn check(index: &Index, query: &Query) -> Result<()> {
         if !index.keep().fields.contains(&filter.field) {
             return Err(no_field(&filter.field, index));
         }
-        if filter.field == SOURCE_FIELD {
+        if filter.field == StoredDocument::SOURCE_FIELD {
             return Err(Error::Usage(format!(
-                "`{SOURCE_FIELD}` is kept for display only; filter by another field"
+                "`{}` is kept for display only; filter by another field",
+                filter.field
             )));
         }
         if filter.value.len() > MOST_VALUE_BYTES {

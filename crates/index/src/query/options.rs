@@ -20,8 +20,7 @@ pub enum Algorithm {
 /// The options of [`Index::search`](crate::Index::search).
 ///
 /// ```
-/// use tokapi_index::query::SearchOptions;
-///
+/// # use tokapi_index::query::SearchOptions;
 /// let options = SearchOptions::default().k(100);
 /// assert_eq!(options.k, 100);
 /// ```
@@ -34,6 +33,7 @@ pub struct SearchOptions {
     /// built with, and the default.
     pub bm25: Bm25,
     /// The algorithm.
+    #[doc(hidden)]
     pub algorithm: Algorithm,
     /// Finds only documents that rank behind this place: the last hit of the page before.
     pub after: Option<Rank>,
@@ -56,7 +56,7 @@ impl Default for SearchOptions {
 
 impl SearchOptions {
     tokapi_storage::setters! {
-        k: usize, bm25: Bm25, algorithm: Algorithm, after: Option<Rank>,
+        k: usize, bm25: Bm25, #[doc(hidden)] algorithm: Algorithm, after: Option<Rank>,
         statistics: Option<Arc<QueryStatistics>>,
     }
 }

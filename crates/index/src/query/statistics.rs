@@ -13,8 +13,7 @@ use tokapi_weigh::formula::Statistics;
 /// the scores of that one index, to the bit.
 ///
 /// ```
-/// use tokapi_index::query::QueryStatistics;
-///
+/// # use tokapi_index::query::QueryStatistics;
 /// let mut sum = QueryStatistics::default();
 /// let shard = QueryStatistics::default().documents(10, 120).df("flow", 3);
 /// sum.add(&shard);

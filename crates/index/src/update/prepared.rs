@@ -35,10 +35,10 @@ impl Prepared {
         };
         if stored.analyzer().options() != analyzer.options() {
             return Err(Error::Usage(format!(
-                "{} uses the analyzer {}, and the new documents were cut by {}; read them with that of the index",
+                "{} has the analyzer ({analyzer}), and the new documents were cut by another ({}): read them with that \
+                 of the index",
                 shared.path.display(),
-                analyzer.description(),
-                stored.analyzer().description()
+                stored.analyzer()
             )));
         }
         let gives = contents.as_ref().map(Contents::keep);

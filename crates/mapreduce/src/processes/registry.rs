@@ -97,6 +97,7 @@ impl Registry {
     }
 
     /// Adds a job whose outputs are collected in a list.
+    #[doc(hidden)]
     pub fn list<J: ListJob + 'static>(mut self) -> Self {
         self.jobs.insert(J::NAME, |task, into, kept, pulse| {
             let store =

@@ -15,9 +15,9 @@ use tokapi_storage::error::{Error, Result};
 /// is not used.
 ///
 /// ```no_run
-/// use tokapi_mapreduce::{Registry, jobs::WordCount, work};
-///
-/// fn main() -> tokapi_storage::error::Result<()> {
+/// # use tokapi_mapreduce::{Registry, jobs::WordCount, work};
+/// # use tokapi_storage::error::Result;
+/// fn main() -> Result<()> {
 ///     work(Registry::default().text::<WordCount>())
 /// }
 /// ```

@@ -32,18 +32,7 @@ impl Journal {
             .truncate(false)
             .open(path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::Busy {
-                    path: path.to_path_buf(),
-                    what: "another process does the same job; let it end, or write to another name"
-                        .into(),
-                });
-            }
-            // Some file systems have no locks.
-            Err(TryLockError::Error(error)) => log::info!("{}: no lock: {error}", path.display()),
-        }
+        free(file.try_lock(), path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(failed)?;
         let mut entries = Vec::new();
@@ -90,6 +79,31 @@ impl Journal {
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line)?;
         self.file.sync_data()
+    }
+}
+
+/// Checks that no process has the journal at `path` open. A journal that is not there, or cannot be read, is free.
+///
+/// # Errors
+/// Another process has it open.
+pub(super) fn check_free(path: &Path) -> Result<()> {
+    // Shared: two processes that check at the same time do not block each other.
+    File::open(path).map_or(Ok(()), |file| free(file.try_lock_shared(), path))
+}
+
+/// The error if another process holds the lock of the journal at `path`.
+fn free(locked: Result<(), TryLockError>, path: &Path) -> Result<()> {
+    match locked {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy {
+            path: path.to_path_buf(),
+            what: "another process does the same job; let it end, or write to another name".into(),
+        }),
+        // Some file systems have no locks.
+        Err(TryLockError::Error(error)) => {
+            log::info!("{}: no lock: {error}", path.display());
+            Ok(())
+        }
     }
 }
 

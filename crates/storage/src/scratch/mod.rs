@@ -88,10 +88,11 @@ impl JobIdentity {
         self.folders(options)[0].join(JOURNAL).exists()
     }
 
-    /// Checks before the work begins that no interrupted job blocks this one.
+    /// Checks before the work begins that no other run of the job blocks this one.
     ///
     /// # Errors
-    /// An interrupted job exists and is not to be continued; a scratch folder does not exist.
+    /// Another process does the same job; an interrupted run exists and is not to be continued; a scratch folder does
+    /// not exist.
     pub fn check(&self, options: &ScratchOptions) -> Result<()> {
         for folder in &options.folders {
             if !folder.is_dir() {
@@ -102,9 +103,14 @@ impl JobIdentity {
             }
         }
         let first = &self.folders(options)[0];
-        match self.is_begun(options) && !options.resume {
-            true => Err(interrupted(first)),
-            false => Ok(()),
+        if !self.is_begun(options) {
+            return Ok(());
+        }
+        // The folder of a running job must not be taken for that of an interrupted one, which may be removed.
+        journal::check_free(&first.join(JOURNAL))?;
+        match options.resume {
+            true => Ok(()),
+            false => Err(interrupted(first)),
         }
     }
 }
@@ -325,10 +331,19 @@ mod tests {
         first.append(&json!({"run": 0})).unwrap();
         let busy = Scratch::open(&job_of(1), &resumed).err().unwrap();
         assert!(busy.to_string().contains("another process"), "{busy}");
+        for options in [&fresh, &resumed] {
+            let busy = job_of(1).check(options);
+            assert!(matches!(busy, Err(Error::Busy { .. })), "{busy:?}");
+        }
         let file = first.create("run", None).unwrap().finish().unwrap();
         let half = first.create("run", None).unwrap().finish().unwrap();
         drop(first);
-        assert!(job_of(1).check(&fresh).is_err());
+        let blocked = job_of(1).check(&fresh);
+        assert!(
+            matches!(blocked, Err(Error::Interrupted { .. })),
+            "{blocked:?}"
+        );
+        assert!(job_of(1).check(&resumed).is_ok());
         assert!(Scratch::open(&job_of(1), &fresh).is_err());
         let other = Scratch::open(&job_of(2), &resumed).err().unwrap();
         assert!(other.to_string().contains("other inputs"), "{other}");

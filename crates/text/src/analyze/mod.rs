@@ -14,6 +14,7 @@ mod word;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,7 @@ impl AnalyzerOptions {
 /// let analyzer = Analyzer::new(&options)?;
 /// let terms: Vec<String> = analyzer.terms("The wings of the aircraft").collect();
 /// assert_eq!(terms, ["wing", "aircraft"]);
+/// assert_eq!(analyzer.to_string(), "Unicode words; 33 stop words; stemmer english");
 /// # Ok::<(), tokapi_storage::error::Error>(())
 /// ```
 #[derive(Clone)]
@@ -104,6 +106,27 @@ impl From<Cut> for Analyzer {
 impl From<&Analyzer> for Analyzer {
     fn from(analyzer: &Analyzer) -> Self {
         analyzer.clone()
+    }
+}
+
+/// In words, for people: `Unicode words; no stop words; no stemmer`.
+impl fmt::Display for Analyzer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.cut.name())?;
+        match self.stop_words.len() {
+            0 => f.write_str("; no stop words")?,
+            1 => f.write_str("; 1 stop word")?,
+            count => write!(f, "; {count} stop words")?,
+        }
+        match &self.stemmer_name {
+            None => f.write_str("; no stemmer")?,
+            Some(language) => write!(f, "; stemmer {language}")?,
+        }
+        match (self.min_length, self.max_length) {
+            (0, usize::MAX) => Ok(()),
+            (least, usize::MAX) => write!(f, "; terms of {least} characters or more"),
+            (least, most) => write!(f, "; terms of {least} to {most} characters"),
+        }
     }
 }
 

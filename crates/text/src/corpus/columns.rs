@@ -9,6 +9,15 @@ pub(super) const TEXTS: [&str; 3] = ["contents", "title", "text"];
 
 /// The most names in an error.
 const LISTED: usize = 20;
+/// No name is added to an error beyond this number of characters.
+const LISTED_CHARACTERS: usize = 120;
+/// The most characters of a name in an error.
+const CHARACTERS: usize = 60;
+
+/// The remedy for a kept field without a column.
+pub(super) const KEEP: &str = "keep one of these";
+const NAME_ID: &str = "name the id's column";
+const NAME_TEXT: &str = "name the text's column";
 
 /// The columns of a table with the id and the text.
 pub(super) struct Columns {
@@ -20,40 +29,62 @@ pub(super) struct Columns {
 pub(super) fn find(names: &[String], options: &CorpusOptions) -> Result<Columns, String> {
     let find = |name: &str| names.iter().position(|known| known == name);
     let id = match &options.id_field {
-        Some(name) => find(name).ok_or_else(|| missing(&format!("`{name}`"), names))?,
+        Some(name) => {
+            find(name).ok_or_else(|| missing(&format!("column `{name}`"), names, NAME_ID))?
+        }
         None => IDS
             .iter()
             .find_map(|name| find(name))
-            .ok_or_else(|| missing("`id`", names))?,
+            .ok_or_else(|| missing("column `id`", names, NAME_ID))?,
     };
     let [contents, title, text] = TEXTS.map(find);
     let texts = match (&options.text_fields[..], contents) {
         ([], Some(contents)) => vec![contents],
         ([], None) => {
-            let text = text.ok_or_else(|| missing("`contents` or `text`", names))?;
+            let wanted = "column `contents` or `text`";
+            let text = text.ok_or_else(|| missing(wanted, names, NAME_TEXT))?;
             title.into_iter().chain([text]).collect()
         }
         (asked, _) => {
-            let columns = asked
-                .iter()
-                .map(|name| find(name).ok_or_else(|| missing(&format!("`{name}`"), names)));
+            let columns = asked.iter().map(|name| {
+                let wanted = || format!("column `{name}`");
+                find(name).ok_or_else(|| missing(&wanted(), names, NAME_TEXT))
+            });
             columns.collect::<Result<_, _>>()?
         }
     };
     Ok(Columns { id, texts })
 }
 
-/// The error for a column `wanted` that is not among `names`.
-pub(super) fn missing(wanted: &str, names: &[String]) -> String {
-    /// The number of characters shown of a name.
-    const SHOWN: usize = 60;
-    let short = |name: &String| match name.char_indices().nth(SHOWN) {
-        None => name.clone(),
-        Some((end, _)) => format!("{}…", &name[..end]),
-    };
-    let mut listed: Vec<String> = names.iter().take(LISTED).map(short).collect();
-    if let Some(more) = names.len().checked_sub(LISTED).filter(|&more| more > 0) {
-        listed.push(format!("and {more} more"));
+/// The error for a field or column `wanted` that is not among `names`.
+pub(super) fn missing(wanted: &str, names: &[String], remedy: &str) -> String {
+    match names {
+        [] => format!("no {wanted}: {remedy}"),
+        [name] => format!("no {wanted}; there is only {}: {remedy}", cut(name)),
+        _ => format!("no {wanted}; there are {}: {remedy}", listed(names)),
     }
-    format!("no column {wanted}; there are {}", listed.join(", "))
+}
+
+/// Some names, and the number of the others.
+fn listed(names: &[String]) -> String {
+    let (mut shown, mut characters) = (Vec::new(), 0);
+    for name in names.iter().take(LISTED) {
+        if characters > LISTED_CHARACTERS {
+            break;
+        }
+        characters += name.chars().count().min(CHARACTERS);
+        shown.push(cut(name));
+    }
+    if shown.len() < names.len() {
+        shown.push(format!("and {} more", names.len() - shown.len()));
+    }
+    shown.join(", ")
+}
+
+/// The beginning of a name, for an error.
+pub(super) fn cut(name: &str) -> String {
+    match name.char_indices().nth(CHARACTERS) {
+        None => name.to_owned(),
+        Some((end, _)) => format!("{}…", &name[..end]),
+    }
 }

@@ -103,7 +103,11 @@ pub(super) fn expand<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Input>> {
                 )));
             }
         } else {
-            add(path, &mut inputs)?;
+            let before = inputs.len();
+            add(path.clone(), &mut inputs)?;
+            if inputs.len() == before {
+                log::warn!("{}: no file in this folder", path.display());
+            }
         }
     }
     Ok(inputs)
@@ -196,7 +200,7 @@ mod tests {
             expand(&[at("none")])
                 .unwrap_err()
                 .to_string()
-                .contains("cannot read")
+                .contains("there is no such file")
         );
     }
 }

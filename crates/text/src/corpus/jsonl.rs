@@ -5,16 +5,19 @@
 //! number. Fields that are kept may hold strings, numbers, booleans and lists of these; `null` is no value.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::result::Result as StdResult;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::columns::{IDS, TEXTS};
+use super::columns::{self, IDS, TEXTS};
 use super::options::CorpusOptions;
 use super::segment::{NOT_UTF8, Sink, lines};
 use super::value::ValueType;
 use tokapi_storage::error::Result;
+
+const NAME_TEXT: &str = "name the text's field";
 
 pub(super) fn parse(bytes: &[u8], options: &CorpusOptions, sink: &mut Sink<'_>) -> Result<()> {
     let fields = Fields::new(options);
@@ -93,9 +96,8 @@ pub(super) fn document(
     })?;
     let mut ids = found.ids.into_iter().flatten().peekable();
     if ids.peek().is_none() {
-        let names = listed(&fields.ids);
-        let what = format!("no field {names}; name the id's field");
-        return Err(Problem::Other(what));
+        let wanted = format!("field {}", listed(&fields.ids));
+        return Err(missing(&wanted, object, "name the id's field"));
     }
     let id = ids.find(|id| !id.is_empty());
     let id = id.ok_or("the id is empty or null")?;
@@ -104,15 +106,16 @@ pub(super) fn document(
         texts.truncate(1);
     }
     if fields.found && texts.len() > 1 && texts[2].is_none() {
-        return Err("no field `contents` or `text`; name the text's fields".into());
+        let wanted = "field `contents` or `text`";
+        return Err(missing(wanted, object, NAME_TEXT));
     }
-    if let Some(missing) = texts
+    if let Some(lacked) = texts
         .iter()
         .position(Option::is_none)
         .filter(|_| !fields.found)
     {
-        let what = format!("no field `{}`", fields.texts[missing]);
-        return Err(Problem::Other(what));
+        let wanted = format!("field `{}`", fields.texts[lacked]);
+        return Err(missing(&wanted, object, NAME_TEXT));
     }
     let document = sink.chunk.len();
     for (field, value) in found.values.iter().enumerate() {
@@ -140,12 +143,19 @@ fn reason(error: &serde_json::Error) -> String {
     text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
+/// The reason for an object without the field `wanted`: it has others.
+fn missing(wanted: &str, object: &[u8], remedy: &str) -> Problem {
+    let names: BTreeMap<String, IgnoredAny> = serde_json::from_slice(object).unwrap_or_default();
+    let names: Vec<String> = names.into_keys().collect();
+    Problem::Other(columns::missing(wanted, &names, remedy))
+}
+
 fn listed(names: &[&str]) -> String {
-    names
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match &quoted[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => quoted.concat(),
+    }
 }
 
 /// The fields to find.

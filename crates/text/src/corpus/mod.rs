@@ -156,8 +156,7 @@ impl Corpus {
     /// Reads documents that other threads send. Senders wait while the corpus is behind.
     ///
     /// ```
-    /// use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
-    ///
+    /// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
     /// let (sender, mut corpus) = Corpus::channel(CorpusOptions::default());
     /// std::thread::spawn(move || sender.send(Document::new("a", "one two")));
     /// let (chunk, _) = corpus.next_chunk()?.expect("one document");

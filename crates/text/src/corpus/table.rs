@@ -22,6 +22,12 @@ pub(super) struct Table {
     pub header_bytes: usize,
 }
 
+/// Whether a first row is JSON or markup.
+fn is_other(names: &[String]) -> bool {
+    let first = names.first();
+    first.is_some_and(|name| name.starts_with(['{', '[', '<']))
+}
+
 impl Table {
     /// The table of `format` with first bytes `start`; none if documents of this format have no columns.
     ///
@@ -43,7 +49,13 @@ impl Table {
         let (names, header_bytes) = csv::header(start)
             .ok_or("the first row, which names the columns, does not end; quote its names")?;
         let table = Table::new(&names, header_bytes, options);
-        table.map_err(|problem| format!("the first row must name the columns: {problem}"))
+        table.map_err(|problem| match is_other(&names) {
+            true => format!(
+                "the first row must name the columns, but it begins with {}: is this really CSV?",
+                columns::cut(String::from_utf8_lossy(&start[..header_bytes]).trim_end())
+            ),
+            false => format!("the first row must name the columns: {problem}"),
+        })
     }
 
     fn of_tsv(start: &[u8], options: &CorpusOptions) -> Result<Option<Table>, String> {
@@ -68,7 +80,8 @@ impl Table {
         let columns::Columns { id, texts } = columns::find(names, options)?;
         let kept = options.fields.iter().map(|field| {
             let found = names.iter().position(|name| name == field);
-            found.ok_or_else(|| columns::missing(&format!("`{field}`"), names))
+            found
+                .ok_or_else(|| columns::missing(&format!("column `{field}`"), names, columns::KEEP))
         });
         Ok(Table {
             id,

@@ -326,7 +326,10 @@ fn other_files_and_folders_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let missing = import_file(&folder.path().join("no.ciff"), &folder.path().join("i"));
     let missing = missing.err().unwrap().to_string();
-    assert!(missing.contains("no.ciff: cannot read"), "{missing}");
+    assert!(
+        missing.contains("no.ciff: there is no such file"),
+        "{missing}"
+    );
     for other in [&b"{\"id\": 1, \"contents\": \"text\"}\n"[..], b"", b"\0"] {
         let error = import(folder.path(), other).err().unwrap().to_string();
         assert!(error.contains("a.ciff"), "{error}");

@@ -355,9 +355,9 @@ fn fields_that_are_not_kept_are_told() {
     for (text, part) in [
         (
             "colour:red",
-            "no values of the field `colour`, only of half, some, rare, tags",
+            "no field `colour`, only half, some, rare, tags: use one of these",
         ),
-        ("-colour:red", "the field `colour`"),
+        ("-colour:red", "no field `colour`"),
         ("half", "`half` is neither"),
     ] {
         let error = Filter::parse(text, &index).unwrap_err().to_string();

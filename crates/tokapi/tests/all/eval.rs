@@ -72,9 +72,9 @@ fn bad_lines_are_named() {
     for (text, said) in [
         (
             "1 Q0 a 1 2.5 x\n1 Q0 a 1 x\n",
-            "line 2: it is not `query Q0",
+            "line 2: a line of a run is `query Q0",
         ),
-        ("1 Q0 a 1 nan x\n", "line 1: it is not"),
+        ("1 Q0 a 1 nan x\n", "line 1: a line of a run is"),
         (
             "1 Q0 a 1 2 x\n1 Q0 a 2 1 x\n",
             "line 2: query 1 has document a twice",
@@ -86,5 +86,8 @@ fn bad_lines_are_named() {
     assert!(Judgments::read(file(b"1 0 \xff 1\n").path()).is_err());
     let error = Judgments::read(file("1 0 a much\n").path());
     let error = error.unwrap_err().to_string();
-    assert!(error.contains("line 1: it is not `query 0"), "{error}");
+    assert!(
+        error.contains("line 1: a line of judgments is `query 0"),
+        "{error}"
+    );
 }

@@ -19,7 +19,8 @@ pub enum Engine {
     /// The definition, slow and plain.
     Reference,
     /// A GPU. Without one, or in a program that was built without the feature `cuda`, a build fails with
-    /// [`Error::NoDevice`], or continues on the CPU ([`BuildOptions::or_cpu`]).
+    /// [`Error::NoDevice`], or continues on the CPU ([`BuildOptions::or_cpu`]). `Engine::Gpu(Default::default())` is the
+    /// first device, with all of its free memory.
     Gpu(GpuOptions),
 }
 
@@ -77,13 +78,14 @@ pub struct BuildOptions {
     /// Whether input, computation and output wait for each other: for comparison.
     pub no_overlap: bool,
     /// The measurements of this machine. They predict the best size of chunks on scratch if none is given.
+    #[doc(hidden)]
     pub tuned: Option<Arc<Model>>,
 }
 
 impl BuildOptions {
     tokapi_storage::setters! {
         analyzer: impl Into<Analyzer>, engine: Engine, threads: usize, verify: bool, or_cpu: bool,
-        no_overlap: bool, tuned: impl Into<Option<Arc<Model>>>,
+        no_overlap: bool, #[doc(hidden)] tuned: impl Into<Option<Arc<Model>>>,
     }
 }
 

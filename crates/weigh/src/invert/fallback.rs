@@ -34,7 +34,8 @@ impl Invert for Fallback<'_> {
     fn invert(&mut self, chunk: &mut Chunk) -> Result<Inverted> {
         match self.engine.invert(chunk) {
             Err(Error::Device(why) | Error::NoDevice(why)) => {
-                log::warn!("a chunk goes to the CPU: {why}");
+                // The reason is part of the result.
+                log::info!("a chunk goes to the CPU: {why}");
                 if let Ok(mut reason) = self.reason.lock() {
                     reason.get_or_insert(why);
                 }

@@ -9,6 +9,17 @@ use crate::elastic::error::Result;
 
 /// `_cluster/health`. The server is healthy when it answers: nothing is waited for.
 pub async fn health(State(elastic): Asked, ask: Ask) -> Result<Answer> {
+    for (name, value) in &ask.params {
+        match (&**name, &**value) {
+            ("wait_for_status", "green" | "yellow" | "red") | ("level", "cluster") => {}
+            ("wait_for_nodes", "1" | ">=1" | "ge(1)")
+            | ("wait_for_active_shards", "0" | "1" | "all") => {}
+            ("wait_for_no_relocating_shards" | "wait_for_no_initializing_shards", _) => {}
+            ("timeout" | "master_timeout" | "local" | "wait_for_events", _) => {}
+            ("pretty" | "human" | "error_trace" | "filter_path" | "expand_wildcards", _) => {}
+            _ => return Err(unknown_param(name, value)),
+        }
+    }
     let count = elastic.named(ask.place("index"))?.len();
     Ok(Answer::json(200, &answer::health(count)))
 }

@@ -160,6 +160,40 @@ pub async fn map(State(elastic): Asked, ask: Ask) -> Result<Answer> {
     Ok(Answer::json(200, &json!({"acknowledged": true})).warn(warnings))
 }
 
+/// `PUT /{index}/_settings`: settings about storage, which change nothing here.
+pub async fn set(State(elastic): Asked, ask: Ask) -> Result<Answer> {
+    params(&ask)?;
+    let snapshot = elastic.one(ask.place("index"))?;
+    let definition = elastic.definition(&snapshot);
+    let settings = Settings::parse(&ask.json()?, &Mapping::default(), &mut Vec::new())?;
+    let changes =
+        (settings.k1, settings.b, &settings.analyzer) != (None, None, &Default::default());
+    let known = &definition.settings;
+    let is_same =
+        (settings.k1, settings.b, &settings.analyzer) == (known.k1, known.b, &known.analyzer);
+    match changes && !is_same {
+        true => Err(Refusal::illegal(
+            "the analyzer and the similarity of an index cannot be changed; create another index",
+        )),
+        false => Ok(Answer::json(200, &json!({"acknowledged": true}))),
+    }
+}
+
+/// `_forcemerge`: the server merges by itself.
+pub async fn merge(State(elastic): Asked, ask: Ask) -> Result<Answer> {
+    for (name, value) in &ask.params {
+        match (&**name, &**value) {
+            ("max_num_segments" | "flush" | "wait_for_completion", _) => {}
+            ("pretty" | "human" | "error_trace" | "filter_path", _) => {}
+            _ => return Err(unknown_param(name, value)),
+        }
+    }
+    let count = elastic.named(ask.place("index"))?.len();
+    let shards = json!({"_shards": {"total": count, "successful": count, "failed": 0}});
+    let warning = "the server merges in the background, and did not merge now".to_owned();
+    Ok(Answer::json(200, &shards).warn(vec![warning]))
+}
+
 /// `_refresh` and `_flush`: writes are visible and durable when they are answered.
 pub async fn refresh(State(elastic): Asked, ask: Ask) -> Result<Answer> {
     params(&ask)?;

@@ -93,6 +93,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(elastic: Arc<Elastic>) -> Router
             "/{index}/_flush",
             get(indexes::refresh).post(indexes::refresh),
         )
+        .route("/{index}/_forcemerge", post(indexes::merge))
         .route("/_alias", get(indexes::aliases))
         .route("/_alias/{alias}", get(indexes::alias))
         .route("/{index}/_alias", get(indexes::aliases))
@@ -107,7 +108,10 @@ pub fn routes<S: Clone + Send + Sync + 'static>(elastic: Arc<Elastic>) -> Router
             get(indexes::mappings).put(indexes::map).post(indexes::map),
         )
         .route("/_settings", get(indexes::settings))
-        .route("/{index}/_settings", get(indexes::settings))
+        .route(
+            "/{index}/_settings",
+            get(indexes::settings).put(indexes::set),
+        )
         .route("/{index}/_doc", post(bulk::add))
         .route("/{index}/_doc/{id}", documents())
         .route(

@@ -13,6 +13,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::spell::Spelling;
 use crate::corpus::CorpusOptions;
+use crate::corpus::columns::{self, KEEP};
 use tokapi_storage::error::{Error, Place, Position, Result};
 
 /// The columns of the kept fields. The column of a list is that of its elements.
@@ -45,7 +46,7 @@ pub(super) fn find(
             .collect();
         let [column] = below[..] else {
             let what = match below.is_empty() {
-                true => format!("no column `{field}`; there are {}", names.join(", ")),
+                true => columns::missing(&format!("column `{field}`"), &names, KEEP),
                 false => format!("column `{field}` holds neither values nor lists of values"),
             };
             return Err(wrong(what));

@@ -192,6 +192,26 @@ fn the_cluster_and_its_lists() {
         serde_json::json!({})
     );
     assert_eq!(client.send("HEAD", "/_alias/x", "").status, 404);
+    let waits = r#"{"index": {"refresh_interval": "-1"}}"#;
+    assert_eq!(
+        client.send("PUT", "/books/_settings", waits).json()["acknowledged"],
+        true
+    );
+    let formula = r#"{"similarity": {"default": {"type": "BM25", "k1": 2}}}"#;
+    let reply = client.send("PUT", "/books/_settings", formula);
+    assert!(
+        reply.reason().contains("cannot be changed"),
+        "{}",
+        reply.text
+    );
+    let merged = client.send("POST", "/books/_forcemerge?max_num_segments=1", "");
+    assert!(merged.warnings()[0].contains("in the background"));
+    assert_eq!(
+        client
+            .send("GET", "/_cluster/health?wait_for_nodes=3", "")
+            .status,
+        400
+    );
     let settings = client.send("GET", "/books/_settings", "").json();
     assert_eq!(
         settings["books"]["settings"]["index"]["number_of_shards"],
