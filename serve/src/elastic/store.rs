@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+use tokapi::Index;
+
 use super::error::{Refusal, Result};
 use super::mapping::{Mapping, Settings};
+use super::reader::{Members, Place};
+use super::tree::Tree;
 use super::write::{Operation, Written};
-use tokapi::Index;
 
 /// The definition of an index: its fields and settings.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,6 +34,43 @@ impl Definition {
             created_ms: now.map_or(0, |now| now.as_millis() as u64),
             ..Definition::default()
         }
+    }
+
+    /// The definition as text, to be kept with an index: [`Definition::of_text`] reads it.
+    pub fn to_text(&self) -> String {
+        let found: Vec<&str> = self.mapping.found().collect();
+        let definition = json!({
+            "mappings": self.mapping.to_json(),
+            "settings": self.settings.source,
+            "found": found,
+            "uuid": self.uuid,
+            "created_ms": self.created_ms,
+        });
+        definition.to_string()
+    }
+
+    /// The definition in a text that [`Definition::to_text`] wrote.
+    ///
+    /// # Errors
+    /// It is not of this version, or is damaged.
+    pub fn of_text(text: &str) -> Result<Self> {
+        let tree = Tree::parse(text.as_bytes())?;
+        let mut members = Members::of(&tree, Place::default())?;
+        let empty = Tree::Object(Vec::new());
+        let mut warnings = Vec::new();
+        let mapping = members.take("mappings").unwrap_or(&empty);
+        let mut mapping = Mapping::parse(mapping, &mut warnings)?;
+        let settings = members.take("settings").unwrap_or(&empty);
+        let settings = Settings::parse(settings, &mapping, &mut warnings)?;
+        mapping.mark_found(&members.texts("found")?.unwrap_or_default());
+        let definition = Definition {
+            mapping,
+            settings,
+            uuid: members.text("uuid")?.unwrap_or_default().to_owned(),
+            created_ms: members.whole("created_ms")?.unwrap_or_default(),
+        };
+        members.finish("definition")?;
+        Ok(definition)
     }
 
     /// The name under which the text of a document is shown, if the document was not sent by a client.
@@ -131,5 +172,42 @@ impl Store for ReadOnly {
 
     fn apply(&self, _: &str, _: Vec<Operation>) -> Result<Vec<Written>> {
         ReadOnly::refuse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_survives_as_text() {
+        let tree = |text: &str| Tree::parse(text.as_bytes()).unwrap();
+        let mapping = r#"{"dynamic_templates": [{"s": {"match_mapping_type": "string", "mapping": {"type": "keyword"}}}],
+            "_meta": {"a": 1}, "properties": {"a": {"properties": {"b": {"type": "text", "similarity": "mine"}}},
+            "v": {"type": "dense_vector", "dims": 3}, "o": {"type": "object", "enabled": false}}}"#;
+        let mut mapping = Mapping::parse(&tree(mapping), &mut Vec::new()).unwrap();
+        let settings = tree(r#"{"index": {"similarity": {"mine": {"type": "BM25", "k1": 2}}}}"#);
+        let settings = Settings::parse(&settings, &mapping, &mut Vec::new()).unwrap();
+        mapping
+            .read(&tree(r#"{"n": 1, "tag": "x", "o": {"y": [1]}}"#))
+            .unwrap();
+        let definition = Definition {
+            mapping,
+            settings,
+            ..Definition::new()
+        };
+        assert_eq!(
+            Definition::of_text(&definition.to_text()).unwrap(),
+            definition
+        );
+        let mut dynamic = Definition::new();
+        dynamic
+            .mapping
+            .read(&tree(r#"{"title": "A wing"}"#))
+            .unwrap();
+        let mut again = Definition::of_text(&dynamic.to_text()).unwrap();
+        again.mapping.read(&tree(r#"{"other": "text"}"#)).unwrap();
+        assert_eq!(again.mapping.texts().count(), 2);
+        assert!(Definition::of_text("{\"x\": 1}").is_err());
     }
 }

@@ -85,7 +85,7 @@ impl Mapping {
         match (self.fields.get(path).map(|field| field.kind), value) {
             (_, Tree::Null) | (Some(Kind::Kept), _) => Ok(()),
             (None, Tree::List(items)) if is_vector(items) => {
-                self.found(path, || Some(Field::of("dense_vector", false)), parsed)
+                self.discover(path, || Some(Field::of("dense_vector", false)), parsed)
             }
             (_, Tree::List(items)) => {
                 let mut items = items.iter();
@@ -120,7 +120,7 @@ impl Mapping {
             }
             (None, value) => {
                 let field = self.field_for(path, value);
-                self.found(path, || field, parsed)?;
+                self.discover(path, || field, parsed)?;
                 match self.fields.contains_key(path) {
                     true => self.value(path, value, level, parsed),
                     false => Ok(()),
@@ -130,7 +130,7 @@ impl Mapping {
     }
 
     /// Adds a field that a document has and the mapping has not.
-    fn found(
+    fn discover(
         &mut self,
         path: &str,
         field: impl FnOnce() -> Option<Field>,

@@ -115,6 +115,21 @@ impl Mapping {
         self.fields.keys().map(|name| &**name)
     }
 
+    /// The names of the fields that were found in documents, ascending.
+    pub fn found(&self) -> impl Iterator<Item = &str> {
+        let found = self.fields.iter().filter(|(_, field)| !field.declared);
+        found.map(|(name, _)| &**name)
+    }
+
+    /// Notes that the fields of these names were found in documents.
+    pub fn mark_found(&mut self, names: &[String]) {
+        for name in names {
+            if let Some(field) = self.fields.get_mut(name) {
+                field.declared = false;
+            }
+        }
+    }
+
     /// The type of a field.
     pub fn kind(&self, name: &str) -> Option<Kind> {
         self.fields.get(name).map(|field| field.kind)
