@@ -18,8 +18,7 @@ pub const LANES: usize = 8;
 #[cfg(not(feature = "cuda"))]
 pub fn check() -> Result<()> {
     Err(Error::NoDevice(
-        "this build has no engine for GPUs: build it with --features cuda, or choose the engine cpu"
-            .into(),
+        "this build has no engine for GPUs: build it with --features cuda, or use the CPU".into(),
     ))
 }
 

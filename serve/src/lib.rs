@@ -9,8 +9,8 @@
 //! | module | subject |
 //! |---|---|
 //! | [`problem`] | an error as `application/problem+json` |
-//! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
 //! | [`model`] | the JSON of requests and answers |
+//! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
 //! | [`served`] | the indexes that are served, each under a name, in one state at a time |
 //! | [`search`] | requests planned, searched, answered and cached |
 //! | [`service`] | the parts of a server that all routes use |

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use tokapi::{Error, Result};
 
 use crate::limits::Limits;
+use crate::model::SearchRequest;
 
 /// The beginning of the environment variables that are settings: `TOKAPI_SERVE_LISTEN`, `TOKAPI_SERVE_LIMITS_K`.
 pub const PREFIX: &str = "TOKAPI_SERVE_";
@@ -141,11 +142,44 @@ impl Options {
     pub fn parse(text: &str, place: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| match error.span() {
             Some(span) => {
-                let line = text[..span.start.min(text.len())].matches('\n').count() + 1;
-                invalid(&format!("{place}, line {line}"), &error)
+                let line = text[..span.start.min(text.len())].matches('\n').count();
+                let setting = text.lines().nth(line).unwrap_or_default().trim();
+                invalid(&format!("{place}, line {}, `{setting}`", line + 1), &error)
             }
             None => invalid(place, &error),
         })
+    }
+
+    /// Checks that usual requests are within the limits.
+    ///
+    /// # Errors
+    /// A limit is below the default of a request.
+    pub fn check(&self) -> Result<()> {
+        let usual = SearchRequest::default();
+        let limits = &self.limits;
+        let checks = [
+            ("k", limits.k, usual.k),
+            (
+                "snippet_characters",
+                limits.snippet_characters,
+                usual.snippet_characters,
+            ),
+            ("connections", limits.connections, 1),
+        ];
+        for (name, limit, least) in checks {
+            if limit < least {
+                return Err(Error::Usage(format!(
+                    "limits.{name} is {limit}, and usual requests need {least}: raise it"
+                )));
+            }
+        }
+        match (1..=limits.longest_timeout_ms).contains(&limits.timeout_ms) {
+            true => Ok(()),
+            false => Err(Error::Usage(format!(
+                "limits.timeout_ms is {}: give 1 to {}, the value of limits.longest_timeout_ms",
+                limits.timeout_ms, limits.longest_timeout_ms
+            ))),
+        }
     }
 
     /// The threads that search.
@@ -241,14 +275,32 @@ mod tests {
     }
 
     #[test]
+    fn limits_leave_room_for_usual_requests() {
+        assert!(Options::default().check().is_ok());
+        for limit in [
+            "k = 9",
+            "snippet_characters = 199",
+            "timeout_ms = 0",
+            "longest_timeout_ms = 9999",
+            "connections = 0",
+        ] {
+            let options = load(&format!("limits.{limit}"), &[]).unwrap();
+            assert!(options.check().is_err(), "{limit}");
+        }
+    }
+
+    #[test]
     fn unknown_settings_are_errors_with_their_place() {
         let error = load("queue = 5\nqueu = 6\n", &[]).unwrap_err();
         assert!(
-            error.starts_with("F, line 2: unknown field `queu`"),
+            error.starts_with("F, line 2, `queu = 6`: unknown field `queu`"),
             "{error}"
         );
         let error = load("limits.k = 'x'", &[]).unwrap_err();
-        assert!(error.starts_with("F, line 1: invalid type"), "{error}");
+        assert!(
+            error.starts_with("F, line 1, `limits.k = 'x'`: invalid type"),
+            "{error}"
+        );
         let error = load("", &[("TOKAPI_SERVE_QUEU", "6")]).unwrap_err();
         assert!(
             error.starts_with("TOKAPI_SERVE_QUEU: unknown field"),

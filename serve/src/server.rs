@@ -177,6 +177,7 @@ pub fn run(options: &Options, started: impl FnOnce(&Server) -> Result<()>) -> Re
 }
 
 fn catalog(options: &Options) -> Result<Catalog> {
+    options.check()?;
     let catalog = Catalog::default();
     for (name, path) in &options.indexes {
         let name = name_of(Some(name), path)?;

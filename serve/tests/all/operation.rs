@@ -45,7 +45,7 @@ fn metrics_count_requests() {
         "tokapi_cache_misses_total 1",
         "tokapi_searches_waiting 0",
         "tokapi_index_documents{index=\"full\"} 1400",
-        "tokapi_index_epoch{index=\"full\"} 0",
+        "tokapi_index_epoch{index=\"full\"} 1",
         "tokapi_ready 1",
     ] {
         assert!(
