@@ -78,9 +78,17 @@ impl Definition {
         self.mapping.texts().next().unwrap_or("text")
     }
 
-    /// The definition of an index that no client created: its text is the field `text`, and its kept fields have exact
-    /// values.
+    /// The definition that is kept with an index. An index that no client created has none: its text is the field `text`,
+    /// and its kept fields have exact values.
     pub fn of_index(index: &Index, text: &str) -> Self {
+        match index.attachment().map(Definition::of_text) {
+            Some(Ok(definition)) => return definition,
+            Some(Err(refusal)) => {
+                let path = index.path().display();
+                tracing::warn!(%path, reason = refusal.reason, "the definition of an index cannot be read");
+            }
+            None => {}
+        }
         let keep = index.keep();
         let exact = keep.fields.iter().map(String::as_str);
         let exact = exact.filter(|name| *name != super::source::SOURCE);
