@@ -20,6 +20,7 @@ mod overwrite;
 mod processes;
 mod queries;
 mod reorder;
+mod serve;
 mod tune;
 mod update;
 mod words;
