@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use tokapi::StoredDocument;
 use tokapi::{Error, Index};
 use tokapi::{Highlighter, Query, Snippet};
-use tokapi::{StoredDocument, StoredValue};
-use tokapi_text::corpus::ValueType;
+use tokapi_serve::search::fields_json;
 
 /// Characters of a snippet.
 const SNIPPET_CHARACTERS: usize = 200;
@@ -103,36 +103,13 @@ impl<'a> Shower<'a> {
             object["highlights"] = highlights.collect();
             object["snippet"] = snippet.text.clone().into();
         }
-        if !stored.fields.is_empty() {
-            let fields = std::mem::take(&mut stored.fields).into_iter();
-            let fields: Map<String, Value> = fields
-                .map(|(name, values)| (name, values_json(values)))
-                .collect();
+        if let Some(fields) = fields_json(&mut stored, |_| true) {
             object["fields"] = fields.into();
         }
         if text {
             object["text"] = stored.text.into();
         }
         Ok(())
-    }
-}
-
-/// The value of a field, or the list of its values, with their types.
-fn values_json(values: Vec<StoredValue>) -> Value {
-    let mut values: Vec<Value> = values.into_iter().map(value_json).collect();
-    match values.len() {
-        1 => values.remove(0),
-        _ => values.into(),
-    }
-}
-
-fn value_json(value: StoredValue) -> Value {
-    match value.kind {
-        ValueType::Text => value.text.into(),
-        // NaN and infinities, which JSON does not have, are strings.
-        ValueType::Number | ValueType::Boolean => {
-            serde_json::from_str(&value.text).unwrap_or(Value::String(value.text))
-        }
     }
 }
 
