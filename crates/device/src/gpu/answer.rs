@@ -238,7 +238,7 @@ const LEAST_CLASS: usize = 16;
 
 /// Whether the query needs lists only.
 fn needs_lists_alone(query: &Query) -> bool {
-    query.filters.is_empty() && query.phrases.is_empty()
+    query.filters.is_empty() && query.phrases.is_empty() && !query.is_filters_alone()
 }
 
 impl GpuIndex {

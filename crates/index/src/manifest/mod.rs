@@ -186,6 +186,9 @@ impl Manifest {
         }
         let mut manifest: Manifest = serde_json::from_value(value).map_err(wrong)?;
         manifest.analyzer.drop_idle_stop_words();
+        for part in &mut manifest.parts {
+            part.fields.get_or_insert(manifest.keep.fields.len());
+        }
         if epoch == 0 {
             // Former versions numbered documents by their places.
             let mut next = 0;

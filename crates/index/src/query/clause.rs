@@ -18,6 +18,8 @@ pub struct Query {
     pub filters: Vec<Filter>,
     /// Phrases that documents must have, or must not have. They do not change scores.
     pub phrases: Vec<Phrase>,
+    /// Whether all documents that pass the filters match if no term is required or optional.
+    everything: bool,
 }
 
 /// A phrase of a [`Query`], which has an example: at least two terms, one directly after the other.
@@ -74,6 +76,29 @@ impl Query {
         Query::of(terms, Occur::Must)
     }
 
+    /// All documents, with the score 0; filters and excluded terms may leave some out.
+    ///
+    /// ```
+    /// # use tokapi_index::query::{Query, SearchOptions};
+    /// # use tokapi_index::{Index, IndexBuilder};
+    /// # use tokapi_text::corpus::{Corpus, CorpusOptions, Document};
+    /// # fn main() -> tokapi_storage::error::Result<()> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("index");
+    /// let documents = [Document::new("a", "Boundary layers"), Document::new("b", "")];
+    /// let corpus = Corpus::from_documents(documents, CorpusOptions::default());
+    /// IndexBuilder::new(&path).build(corpus)?;
+    /// assert_eq!(Index::open(&path)?.count(&Query::everything())?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn everything() -> Self {
+        Query {
+            everything: true,
+            ..Query::default()
+        }
+    }
+
     /// Documents that have `terms` one directly after the other.
     pub fn phrase(terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut query = Query::default();
@@ -100,9 +125,10 @@ impl Query {
     }
 
     /// Whether the filters alone decide which documents match.
-    pub(super) fn is_filters_alone(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_filters_alone(&self) -> bool {
         let no_term = self.clauses.iter().all(|clause| clause.occur == Occur::Not);
-        !self.filters.is_empty() && no_term
+        no_term && (self.everything || !self.filters.is_empty())
     }
 
     fn of(terms: impl IntoIterator<Item = impl Into<String>>, occur: Occur) -> Self {

@@ -56,6 +56,7 @@ impl Prepared {
         let (mut note, times) = build::write_part(stored, &folder.path, first)?;
         built.written = times;
         note.name.clone_from(&folder.name);
+        note.fields = Some(gives.fields.len());
         if let Some(contents) = contents {
             contents.write(&folder.path, &mut note, first, read, &analyzer, &progress)?;
         }

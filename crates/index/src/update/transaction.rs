@@ -10,7 +10,7 @@ use super::state::Shared;
 use crate::folder::{NewFolder, sync_part};
 use crate::manifest::Manifest;
 use crate::part::Part;
-use tokapi_storage::error::{Error, Place, Position, Result};
+use tokapi_storage::error::{Error, Kept, Place, Position, Result};
 use tokapi_storage::progress::Progress;
 
 /// Changes of an index that are committed together. Each sees those before it. Without a commit, nothing changes.
@@ -198,6 +198,26 @@ impl<'w> Transaction<'w> {
         Ok(deletion)
     }
 
+    /// Keeps these fields of documents from now on, besides those that the index keeps already.
+    ///
+    /// # Errors
+    /// The index keeps no fields yet.
+    pub fn keep_fields(&mut self, fields: impl IntoIterator<Item: Into<String>>) -> Result<()> {
+        let kept = &mut self.next.keep.fields;
+        for field in fields.into_iter().map(Into::into) {
+            if kept.is_empty() {
+                return Err(Error::NotKept(Kept::Field {
+                    name: field,
+                    known: Vec::new(),
+                }));
+            }
+            if !kept.contains(&field) {
+                kept.push(field);
+            }
+        }
+        Ok(())
+    }
+
     /// Attaches a text to the index, in the place of the one before: for the program that uses the index.
     pub fn attach(&mut self, text: impl Into<String>) {
         self.next.attachment = Some(text.into());
@@ -208,6 +228,7 @@ impl<'w> Transaction<'w> {
         self.folders.is_empty()
             && self.gone.iter().all(|(_, gone)| gone.is_empty())
             && self.next.attachment == self.manifest.attachment
+            && self.next.keep == self.manifest.keep
     }
 
     /// Commits the changes. Returns the epoch that has them; the present one if nothing has changed.
