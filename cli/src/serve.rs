@@ -28,12 +28,14 @@ Examples:
       builds a temporary index first, and removes it at the end
   tokapi serve news=/data/news-2024 papers=/data/papers --listen 0.0.0.0:7878
   tokapi serve --config serve.toml --check
+  tokapi serve --data indexes --write
+      indexes that clients create and change
   curl 'http://127.0.0.1:7878/v1/indexes/index/search?q=boundary+layer'")]
 pub struct Args {
     /// Folders of indexes, or documents; NAME=INDEX gives a name
     ///
     /// Without a name, an index has that of its folder. The indexes of the configuration are served too.
-    #[arg(value_name = "INDEX", required_unless_present = "config")]
+    #[arg(value_name = "INDEX", required_unless_present_any = ["config", "data"])]
     indexes: Vec<String>,
 
     /// The address and port to listen on; port 0 takes any free one [default: 127.0.0.1:7878]
@@ -47,6 +49,20 @@ pub struct Args {
     /// Check the settings, open the indexes, and stop
     #[arg(long)]
     check: bool,
+
+    /// Let clients change the indexes
+    ///
+    /// A change is answered when it is on disk. Other programs cannot change the indexes meanwhile.
+    #[arg(long, help_heading = "Changes")]
+    write: bool,
+
+    /// The folder of indexes that clients create; those that it has are served too
+    #[arg(long, value_name = "DIR", help_heading = "Changes")]
+    data: Option<PathBuf>,
+
+    /// Answer as Elasticsearch's own clients want: with the header X-Elastic-Product
+    #[arg(long, help_heading = "Changes")]
+    elastic_product: bool,
 
     /// The processors that answer [default: cpu]
     #[arg(long, value_enum, value_name = "ENGINE", help_heading = "Engine")]
@@ -166,7 +182,7 @@ pub fn run(args: &Args, threads: Option<usize>) -> Result<(), Error> {
         tokapi_serve::check(&options)?;
         return print(b"the settings are valid, and the indexes can be opened\n");
     }
-    if options.indexes.is_empty() {
+    if options.indexes.is_empty() && options.data.is_none() {
         return Err(Error::Usage(
             "there is nothing to serve: name an index, or documents".into(),
         ));
@@ -196,6 +212,11 @@ impl Args {
         set(&mut options.queue, self.queue);
         set(&mut options.slow_ms, self.slow_ms);
         options.access_log |= self.access_log;
+        options.write |= self.write;
+        options.elastic.product |= self.elastic_product;
+        if self.data.is_some() {
+            options.data.clone_from(&self.data);
+        }
         let engine = self.engine.map(|engine| match engine {
             ServeEngine::Auto => EngineName::Auto,
             ServeEngine::Cpu => EngineName::Cpu,

@@ -13,14 +13,17 @@
 //! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
 //! | [`served`] | the indexes that are served, each under a name, in one state at a time |
 //! | [`search`] | requests planned, searched, answered and cached |
+//! | [`write`] | changes: operations of requests that wait together become one epoch |
 //! | [`service`] | the parts of a server that all routes use |
 //! | [`api`] | the routes of `/v1` |
+//! | [`elastic`] | the subset of Elasticsearch |
 //! | [`page`] | the page for browsers |
 //! | `operate` | health, metrics, logs |
 //! | `gpu`, `accept`, `server` | an index on a GPU, connections, the server as a whole |
 
 mod accept;
 pub mod api;
+pub mod elastic;
 mod gpu;
 pub mod limits;
 pub mod model;
@@ -32,6 +35,7 @@ pub mod search;
 pub mod served;
 mod server;
 pub mod service;
+pub mod write;
 
 pub use options::Options;
 pub use server::{Server, Stopper, check, run};

@@ -55,6 +55,12 @@ pub struct Options {
     pub indexes: BTreeMap<String, PathBuf>,
     /// The address and port to listen on; port 0 takes any free one.
     pub listen: SocketAddr,
+    /// Whether clients may change indexes.
+    pub write: bool,
+    /// The folder of indexes that clients create. Those that it has are served too.
+    pub data: Option<PathBuf>,
+    /// Bytes of memory for changes and merges; 0 means what is available.
+    pub write_memory: u64,
     /// Threads that search; 0 means one a core.
     pub threads: usize,
     /// Threads that read and write connections; 0 means one for every four cores.
@@ -77,8 +83,33 @@ pub struct Options {
     pub drain_delay_ms: u64,
     /// At the end, the most milliseconds for requests under way.
     pub drain_ms: u64,
+    /// The subset of Elasticsearch.
+    pub elastic: ElasticSettings,
     /// The limits of requests.
     pub limits: Limits,
+}
+
+/// Settings for clients of Elasticsearch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ElasticSettings {
+    /// Whether answers have the header `X-Elastic-Product`, without which Elasticsearch's own clients stop.
+    pub product: bool,
+    /// The version of Elasticsearch that clients are told.
+    pub version: String,
+    /// The name of the text of an index that no client created.
+    pub text: String,
+}
+
+impl Default for ElasticSettings {
+    fn default() -> Self {
+        ElasticSettings {
+            product: false,
+            version: "8.19.0".to_owned(),
+            text: "contents".to_owned(),
+        }
+    }
 }
 
 impl Default for Options {
@@ -86,6 +117,9 @@ impl Default for Options {
         Options {
             indexes: BTreeMap::new(),
             listen: SocketAddr::from(([127, 0, 0, 1], 7878)),
+            write: false,
+            data: None,
+            write_memory: 0,
             threads: 0,
             connection_threads: 0,
             queue: 4096,
@@ -97,6 +131,7 @@ impl Default for Options {
             slow_ms: 1000,
             drain_delay_ms: 1000,
             drain_ms: 30_000,
+            elastic: ElasticSettings::default(),
             limits: Limits::default(),
         }
     }
@@ -210,13 +245,14 @@ fn invalid(place: &str, error: &toml::de::Error) -> Error {
 
 /// A setting of the environment as a table: `limits_k` is `k` of `limits`.
 fn table_of(setting: &str, value: toml::Value) -> toml::Table {
-    match setting.strip_prefix("limits_") {
-        Some(limit) => {
-            let limits = toml::Table::from_iter([(limit.to_owned(), value)]);
-            toml::Table::from_iter([("limits".to_owned(), limits.into())])
+    for table in ["limits", "elastic"] {
+        let inner = setting.strip_prefix(table);
+        if let Some(name) = inner.and_then(|rest| rest.strip_prefix('_')) {
+            let inner = toml::Table::from_iter([(name.to_owned(), value)]);
+            return toml::Table::from_iter([(table.to_owned(), inner.into())]);
         }
-        None => toml::Table::from_iter([(setting.to_owned(), value)]),
     }
+    toml::Table::from_iter([(setting.to_owned(), value)])
 }
 
 /// The value of an environment variable: of TOML if it is that, otherwise a string.

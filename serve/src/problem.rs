@@ -18,6 +18,8 @@ pub enum Kind {
     LimitExceeded,
     /// The index was built without something that the request needs.
     NotKept,
+    /// The server does not permit it.
+    Forbidden,
     /// No index has the name.
     UnknownIndex,
     /// No document of the index has the id.
@@ -54,6 +56,7 @@ impl Kind {
             Kind::UnknownIndex | Kind::UnknownDocument | Kind::UnknownTerm | Kind::UnknownRoute => {
                 StatusCode::NOT_FOUND
             }
+            Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::SlowRequest => StatusCode::REQUEST_TIMEOUT,
             Kind::Conflict => StatusCode::CONFLICT,
@@ -72,6 +75,7 @@ impl Kind {
             Kind::InvalidRequest => "invalid-request",
             Kind::LimitExceeded => "limit-exceeded",
             Kind::NotKept => "not-kept",
+            Kind::Forbidden => "forbidden",
             Kind::UnknownIndex => "unknown-index",
             Kind::UnknownDocument => "unknown-document",
             Kind::UnknownTerm => "unknown-term",

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::{Method, Uri};
-use tokapi::{Error, Result};
+use axum::extract::Request;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tokapi::{Error, Memory, Result};
 use tokapi_device::cooperate::{Router as Processors, SchedulerOptions};
 use tokapi_storage::tune::Store;
 use tokio::runtime::Runtime;
@@ -15,6 +18,8 @@ use tokio::task::JoinHandle;
 
 use crate::accept::{Accept, Times};
 use crate::api;
+use crate::elastic::store::ReadOnly;
+use crate::elastic::{self, Elastic, ElasticOptions, Writing};
 use crate::gpu;
 use crate::operate::{self, Metrics, Observer, observe};
 use crate::options::{EngineName, Options};
@@ -23,6 +28,7 @@ use crate::problem::{Kind, Problem};
 use crate::search::{Engine, EngineOptions};
 use crate::served::{Catalog, Snapshot, name_of};
 use crate::service::Service;
+use crate::write::{WriterOptions, Writers, WritersOptions, indexes_in};
 
 /// A server that listens.
 ///
@@ -95,7 +101,7 @@ impl Server {
         let metrics = Arc::new(Metrics::default());
         let (stop, stopped) = watch::channel(false);
         let accept = Accept {
-            router: router(&service, &metrics, options.access_log),
+            router: router(&service, &metrics, options),
             service: Arc::clone(&service),
             metrics,
             times: Times {
@@ -148,6 +154,7 @@ impl Server {
     /// It failed.
     pub fn wait(self) -> Result<()> {
         let ended = self.runtime.block_on(self.accepting);
+        self.service.writers.close();
         self.runtime.shutdown_timeout(Duration::from_secs(1));
         ended.map_err(|error| Error::Limit(format!("the server failed: {error}")))
     }
@@ -179,7 +186,13 @@ pub fn run(options: &Options, started: impl FnOnce(&Server) -> Result<()>) -> Re
 fn catalog(options: &Options) -> Result<Catalog> {
     options.check()?;
     let catalog = Catalog::default();
-    for (name, path) in &options.indexes {
+    let mut indexes = options.indexes.clone();
+    if let Some(data) = &options.data {
+        for (name, path) in indexes_in(data)? {
+            indexes.entry(name).or_insert(path);
+        }
+    }
+    for (name, path) in &indexes {
         let name = name_of(Some(name), path)?;
         catalog.add(Snapshot::open(&name, path)?)?;
     }
@@ -201,16 +214,34 @@ fn service(options: &Options) -> Result<Service> {
     };
     let engine = Engine::new(&engine, accelerator, processors)?;
     let slow = (options.slow_ms > 0).then(|| Duration::from_millis(options.slow_ms));
-    Ok(Service::new(catalog, engine, options.limits.clone(), slow))
+    let mut writer = WriterOptions::new(threads);
+    writer.memory = match options.write_memory {
+        0 => writer.memory,
+        bytes => Memory::new(bytes)?,
+    };
+    let writers = Writers::new(WritersOptions {
+        enabled: options.write,
+        data: options.data.clone(),
+        writer,
+    });
+    let limits = options.limits.clone();
+    Ok(Service::new(catalog, engine, limits, slow, writers))
 }
 
 /// All routes.
-fn router(service: &Arc<Service>, metrics: &Arc<Metrics>, access_log: bool) -> Router {
-    let observer = Observer::new(Arc::clone(service), Arc::clone(metrics), access_log);
+fn router(service: &Arc<Service>, metrics: &Arc<Metrics>, options: &Options) -> Router {
+    let observer = Observer::new(Arc::clone(service), Arc::clone(metrics), options.access_log);
+    let elastic = Arc::new(elastic_of(service, options));
+    let home = {
+        let elastic = Arc::clone(&elastic);
+        move |headers: HeaderMap| home(elastic, headers)
+    };
     Router::new()
         .merge(api::routes())
         .merge(operate::routes(Arc::clone(metrics)))
         .merge(page::routes())
+        .merge(elastic::routes(elastic))
+        .route("/", get(home))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
         .layer(axum::middleware::from_fn_with_state(
@@ -220,22 +251,57 @@ fn router(service: &Arc<Service>, metrics: &Arc<Metrics>, access_log: bool) -> R
         .with_state(Arc::clone(service))
 }
 
-async fn unknown_route(uri: Uri) -> Problem {
-    Problem::new(
-        Kind::UnknownRoute,
-        format!(
-            "there is no route {}: /v1/openapi.json describes the routes",
-            uri.path().escape_debug()
-        ),
-    )
+fn elastic_of(service: &Arc<Service>, options: &Options) -> Elastic {
+    let settings = &options.elastic;
+    let of_clients = ElasticOptions {
+        product: settings.product,
+        version: settings.version.clone(),
+    };
+    let store: Arc<dyn elastic::store::Store> = match options.write {
+        true => Arc::new(Writing::new(Arc::clone(service), settings.text.clone())),
+        false => Arc::new(ReadOnly {
+            text: settings.text.clone(),
+        }),
+    };
+    Elastic {
+        service: Arc::clone(service),
+        store,
+        options: of_clients,
+    }
 }
 
-async fn unknown_method(method: Method, uri: Uri) -> Problem {
+/// The page for browsers, or the greeting that clients of Elasticsearch ask for.
+async fn home(elastic: Arc<Elastic>, headers: HeaderMap) -> Response {
+    let accept = headers.get(header::ACCEPT);
+    let accept = accept.and_then(|accept| accept.to_str().ok());
+    match accept.is_some_and(|accept| accept.contains("text/html")) {
+        true => page::index(),
+        false => elastic::root(&elastic),
+    }
+}
+
+async fn unknown_route(request: Request) -> Response {
+    if let Some(answer) = elastic::unknown(&request) {
+        return answer;
+    }
+    let path = request.uri().path().escape_debug();
+    Problem::new(
+        Kind::UnknownRoute,
+        format!("there is no route {path}: /v1/openapi.json describes the routes"),
+    )
+    .into_response()
+}
+
+async fn unknown_method(request: Request) -> Response {
+    if let Some(answer) = elastic::unknown(&request) {
+        return answer;
+    }
+    let (method, path) = (request.method(), request.uri().path().escape_debug());
     Problem::new(
         Kind::MethodNotAllowed,
         format!(
-            "the route {} has no method {method}: the header `allow` names those that it has",
-            uri.path().escape_debug()
+            "the route {path} has no method {method}: the header `allow` names those that it has"
         ),
     )
+    .into_response()
 }

@@ -11,6 +11,7 @@ use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::search::{Deadline, Engine};
 use crate::served::{Catalog, Snapshot};
+use crate::write::Writers;
 
 /// The parts of a server that all routes use.
 pub struct Service {
@@ -22,17 +23,26 @@ pub struct Service {
     pub limits: Limits,
     /// Searches that take as long are logged.
     pub slow: Option<Duration>,
+    /// The changes.
+    pub writers: Writers,
     draining: AtomicBool,
 }
 
 impl Service {
     /// A service that is ready.
-    pub fn new(catalog: Catalog, engine: Engine, limits: Limits, slow: Option<Duration>) -> Self {
+    pub fn new(
+        catalog: Catalog,
+        engine: Engine,
+        limits: Limits,
+        slow: Option<Duration>,
+        writers: Writers,
+    ) -> Self {
         Service {
             catalog,
             engine,
             limits,
             slow,
+            writers,
             draining: AtomicBool::new(false),
         }
     }

@@ -1,5 +1,6 @@
 //! The routes of `/v1`.
 
+mod bulk;
 mod count;
 mod documents;
 mod extract;
@@ -12,6 +13,7 @@ mod search;
 mod statistics;
 mod terms;
 mod values;
+mod writes;
 
 use std::sync::Arc;
 
@@ -30,7 +32,14 @@ pub fn routes() -> Router<Arc<Service>> {
         .route("/v1", get(index::server))
         .route("/v1/openapi.json", get(openapi::openapi))
         .route("/v1/indexes", get(index::indexes))
-        .route("/v1/indexes/{index}", get(index::index))
+        .route(
+            "/v1/indexes/{index}",
+            get(index::index)
+                .put(writes::create_index)
+                .delete(writes::remove_index),
+        )
+        .route("/v1/indexes/{index}/merge", post(writes::merge))
+        .route("/v1/indexes/{index}/bulk", post(bulk::bulk))
         .route(
             "/v1/indexes/{index}/search",
             post(search::search).get(search::search_by_url),
@@ -42,7 +51,9 @@ pub fn routes() -> Router<Arc<Service>> {
         )
         .route(
             "/v1/indexes/{index}/documents/{id}",
-            get(documents::document),
+            get(documents::document)
+                .put(writes::put_document)
+                .delete(writes::delete_document),
         )
         .route(
             "/v1/indexes/{index}/documents/{id}/vector",

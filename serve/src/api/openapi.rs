@@ -7,7 +7,7 @@ use bytes::Bytes;
 use utoipa::OpenApi;
 
 use super::reply::json;
-use super::{count, documents, index, postings, search, statistics, terms, values};
+use super::{bulk, count, documents, index, postings, search, statistics, terms, values, writes};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -33,6 +33,12 @@ use super::{count, documents, index, postings, search, statistics, terms, values
         postings::postings,
         statistics::statistics,
         values::values,
+        writes::put_document,
+        writes::delete_document,
+        writes::merge,
+        bulk::bulk,
+        writes::create_index,
+        writes::remove_index,
     ),
     tags(
         (name = "server", description = "The server"),

@@ -1,6 +1,6 @@
 //! A plan is answered: hits, their number, and the parts of their scores.
 
-use tokapi::{Bm25, Filter, Hit, Index, Query, Rank, Result, SearchOptions};
+use tokapi::{Bm25, Hit, Index, Query, Rank, Result, SearchOptions};
 
 use super::dsl::{After, Matching, Plan, SearchBody, Select};
 
@@ -286,18 +286,7 @@ impl Reader<'_> {
 
     /// All documents that are not deleted.
     fn live(&self) -> Result<Vec<u64>> {
-        let numbered = self.index.numbered();
-        if self.index.statistics().documents == numbered {
-            return Ok((0..numbered).collect());
-        }
-        // A condition that every document meets: it does not have this value.
-        let Some(field) = self.index.keep().fields.first() else {
-            return Err(tokapi::Error::Usage(
-                "all documents of an index with deleted documents can be listed only if it keeps a field: ask for words".into(),
-            ));
-        };
-        let none = Filter::new(field, "\u{1}".repeat(64)).not(true);
-        self.index.documents(&Query::default().filters([none]))
+        self.index.documents(&Query::everything())
     }
 }
 

@@ -36,4 +36,4 @@ pub mod store;
 pub mod tree;
 pub mod write;
 
-pub use routes::{Elastic, ElasticOptions, root, routes, unknown};
+pub use routes::{Elastic, ElasticOptions, Writing, root, routes, unknown};

@@ -7,6 +7,7 @@ mod index;
 mod object;
 mod search;
 mod term;
+mod write;
 
 pub use browse::{
     DocumentAnswer, PostingAnswer, PostingsAnswer, StatisticsAnswer, TermCount, TermsAnswer,
@@ -21,3 +22,7 @@ pub use search::{
     SearchesRequest,
 };
 pub use term::TermAnswer;
+pub use write::{
+    BulkAnswer, BulkLine, DocumentId, DocumentRequest, EpochAnswer, IndexRequest, NewDocument,
+    WriteAnswer, WriteResult,
+};

@@ -42,9 +42,9 @@ static FILES: [File; 13] = files! {
     "/state.js" "state.js" JAVASCRIPT;
 };
 
-/// The routes of the page's files.
+/// The routes of the page's files, but for [`index`].
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    FILES.iter().fold(Router::new(), |router, file| {
+    FILES[1..].iter().fold(Router::new(), |router, file| {
         router.route(file.path, get(move || async move { answer(file) }))
     })
 }

@@ -69,6 +69,30 @@ impl Client {
         self.send(&format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"), b"")
     }
 
+    pub fn put(&mut self, path: &str, body: &Value) -> Answer {
+        let kind = [("content-type", "application/json")];
+        self.send_with("PUT", path, &kind, body.to_string().as_bytes())
+    }
+
+    pub fn delete(&mut self, path: &str) -> Answer {
+        self.send_with("DELETE", path, &[], b"")
+    }
+
+    pub fn send_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\n");
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += &format!("content-length: {}\r\n\r\n", body.len());
+        self.send(&head, body)
+    }
+
     pub fn post(&mut self, path: &str, body: &Value) -> Answer {
         self.post_text(path, "application/json", body.to_string().as_bytes())
     }
@@ -114,6 +138,21 @@ impl Client {
             headers,
             body: Vec::new(),
         };
+        if answer.header("transfer-encoding") == Some("chunked") {
+            loop {
+                line.clear();
+                self.stream.read_line(&mut line).ok()?;
+                let length = usize::from_str_radix(line.trim_end(), 16).ok()?;
+                let from = answer.body.len();
+                answer.body.resize(from + length, 0);
+                self.stream.read_exact(&mut answer.body[from..]).ok()?;
+                line.clear();
+                self.stream.read_line(&mut line).ok()?;
+                if length == 0 {
+                    return Some(answer);
+                }
+            }
+        }
         let length: usize = answer
             .header("content-length")
             .map_or(0, |l| l.parse().unwrap());

@@ -11,3 +11,4 @@ mod pages;
 mod problems;
 mod random;
 mod searches;
+mod writes;

@@ -7,6 +7,7 @@ mod documents;
 mod indexes;
 mod remove;
 mod search;
+mod writing;
 
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ use super::store::{Definition, Store};
 use crate::served::Snapshot;
 use crate::service::Service;
 use ask::{Answer, Ask, of_error, of_problem};
+
+pub use writing::Writing;
 
 /// The options of the subset.
 #[derive(Debug, Clone, PartialEq, Eq)]

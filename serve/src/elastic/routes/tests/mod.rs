@@ -1,7 +1,6 @@
 //! Requests as clients send them, and the answers.
 
 mod reads;
-mod rebuilt;
 mod writes;
 
 use std::sync::Arc;
@@ -12,17 +11,19 @@ use axum::http::{HeaderMap, Request};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use serde_json::Value;
+use tempfile::TempDir;
 
-use super::{Elastic, ElasticOptions, routes};
+use super::{Elastic, ElasticOptions, Writing, routes};
 use crate::limits::Limits;
 use crate::search::{Engine, EngineOptions};
-use crate::served::{Catalog, Snapshot};
+use crate::served::Catalog;
 use crate::service::Service;
-use rebuilt::Rebuilt;
+use crate::write::{WriterOptions, Writers, WritersOptions};
 
 /// A server without connections.
 struct Client {
     service: TowerToHyperService<Router>,
+    _folder: TempDir,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -63,25 +64,35 @@ impl Reply {
     }
 }
 
-fn elastic() -> Arc<Elastic> {
+/// The subset, and the folder of its indexes.
+fn elastic() -> (Arc<Elastic>, TempDir) {
     let engine = Engine::new(&EngineOptions::default(), None, None).unwrap();
-    let service = Service::new(Catalog::default(), engine, Limits::default(), None);
+    let folder = tempfile::tempdir().unwrap();
+    let writers = Writers::new(WritersOptions {
+        enabled: true,
+        data: Some(folder.path().join("data")),
+        writer: WriterOptions::new(1),
+    });
+    let service = Service::new(Catalog::default(), engine, Limits::default(), None, writers);
     let service = Arc::new(service);
     let options = ElasticOptions {
         product: true,
         ..ElasticOptions::default()
     };
-    Arc::new(Elastic {
-        store: Arc::new(Rebuilt::new(Arc::clone(&service))),
+    let elastic = Elastic {
+        store: Arc::new(Writing::new(Arc::clone(&service), "contents")),
         service,
         options,
-    })
+    };
+    (Arc::new(elastic), folder)
 }
 
 impl Client {
     fn new() -> Self {
+        let (elastic, folder) = elastic();
         Client {
-            service: TowerToHyperService::new(routes(elastic())),
+            service: TowerToHyperService::new(routes(elastic)),
+            _folder: folder,
             runtime: tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(1)
                 .enable_all()
@@ -138,44 +149,4 @@ impl Client {
         assert_eq!(reply.status, 200, "{body}\n{}", reply.text);
         reply
     }
-}
-
-/// Serves the subset to clients of other languages, until it is killed: `--ignored serve_to_clients`. Indexes whose
-/// folders are named in `TOKAPI_INDEXES`, with commas between them, are served too.
-#[test]
-#[ignore = "waits for clients on port 9200"]
-fn serve_to_clients() {
-    let elastic = elastic();
-    for path in std::env::var("TOKAPI_INDEXES")
-        .unwrap_or_default()
-        .split(',')
-    {
-        let path = std::path::Path::new(path);
-        if let Some(name) = path.file_name() {
-            let snapshot = Snapshot::open(&name.to_string_lossy(), path).unwrap();
-            elastic.service.catalog.add(snapshot).unwrap();
-        }
-    }
-    let root = Arc::clone(&elastic);
-    let router = routes(elastic).route(
-        "/",
-        axum::routing::get(move || async move { super::root(&root) }),
-    );
-    let router: Router = router.fallback(|request: axum::extract::Request| async move {
-        super::unknown(&request).unwrap_or_default()
-    });
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:9200")
-            .await
-            .unwrap();
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            let service = TowerToHyperService::new(router.clone());
-            let stream = hyper_util::rt::TokioIo::new(stream);
-            let connection =
-                hyper::server::conn::http1::Builder::new().serve_connection(stream, service);
-            tokio::spawn(connection);
-        }
-    });
 }

@@ -308,7 +308,7 @@ fn paths_without_a_route() {
     assert_eq!(of("/_search/scroll"), Some(400));
     assert_eq!(of("/nothing/here"), None);
     assert_eq!(of("/"), None);
-    let elastic = elastic();
+    let (elastic, _folder) = elastic();
     let root = super::super::root(&elastic);
     assert_eq!(root.headers()["x-elastic-product"], "Elasticsearch");
 }

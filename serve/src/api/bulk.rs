@@ -1,0 +1,259 @@
+//! Many changes in one request: a line of JSON each, answered line by line while the request still arrives.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderValue, Request, header};
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use tokio::sync::mpsc;
+
+use super::extract::Place;
+use super::parameters::Parameters;
+use super::writes::{blocking, document_of, key_of, result_of, writer};
+use crate::model::{BulkAnswer, BulkLine};
+use crate::problem::{Kind, Problem};
+use crate::service::Service;
+use crate::write::{Operation, Write, Writer};
+
+/// Bytes of lines that are applied together, at least.
+const BATCH_BYTES: usize = 4 << 20;
+/// Batches of answers that wait for a slow client.
+const WAITING: usize = 4;
+const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
+/// Change many documents
+///
+/// Each line is an object with one member: `put`, `create` or `delete`. Lines are applied in their order, some thousand
+/// at a time. Each line has a line of the answer, which comes when its change is on disk and visible to searches.
+#[utoipa::path(
+    post,
+    path = "/v1/indexes/{index}/bulk",
+    tag = "documents",
+    operation_id = "bulk",
+    params(
+        ("index" = String, Path, description = "The name of the index"),
+        ("idempotency-key" = Option<String>, Header, description = "A name of the request: repeated, it is answered as before"),
+    ),
+    request_body(content = BulkLine, content_type = "application/x-ndjson"),
+    responses(
+        (status = 200, description = "A line for each line", body = BulkAnswer, content_type = "application/x-ndjson"),
+        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub async fn bulk(
+    State(service): State<Arc<Service>>,
+    Place(index): Place<String>,
+    RawQuery(query): RawQuery,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    Parameters::new(query.as_deref()).finish()?;
+    let key = key_of(&request)?;
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !["application/x-ndjson", "application/jsonl"].contains(&kind) {
+        return Err(Problem::new(
+            Kind::UnsupportedMediaType,
+            "a bulk request has lines of JSON: send them with the header content-type: application/x-ndjson",
+        ));
+    }
+    let writer = writer(&service, &index).await?;
+    let (answers, from) = mpsc::channel::<Bytes>(WAITING);
+    let body = request.into_body().into_data_stream();
+    let bulk = Bulk {
+        service,
+        index,
+        writer,
+        key,
+        answers,
+        line: 0,
+        batch: 0,
+    };
+    tokio::spawn(bulk.run(body));
+    let lines = futures_util::stream::unfold(from, async |mut from| {
+        let line = from.recv().await?;
+        Some((Ok::<_, std::convert::Infallible>(line), from))
+    });
+    let mut response = Response::new(Body::from_stream(lines));
+    response.headers_mut().insert(header::CONTENT_TYPE, NDJSON);
+    Ok(response)
+}
+
+/// A bulk request under way.
+struct Bulk {
+    service: Arc<Service>,
+    index: String,
+    writer: Arc<Writer>,
+    key: Option<String>,
+    answers: mpsc::Sender<Bytes>,
+    /// Lines and batches so far.
+    line: u64,
+    batch: u64,
+}
+
+impl Bulk {
+    async fn run(mut self, mut body: BodyDataStream) {
+        let mut rest = BytesMut::new();
+        let fault = loop {
+            // The same lines form the same batches, whatever pieces they arrive in.
+            let lines = match whole_lines(&mut rest) {
+                Some(lines) => lines,
+                None => match self.read(&mut body, &mut rest).await {
+                    Ok(true) => continue,
+                    Ok(false) => std::mem::take(&mut rest).freeze(),
+                    Err(problem) => break Some(problem),
+                },
+            };
+            let is_end = lines.is_empty();
+            if is_end || !self.apply(lines).await {
+                break None;
+            }
+        };
+        if let Some(problem) = fault {
+            self.line += 1;
+            self.send(&[self.faulty(None, problem)]).await;
+        }
+    }
+
+    /// Reads the next piece of the body; false at its end.
+    async fn read(&self, body: &mut BodyDataStream, rest: &mut BytesMut) -> Result<bool, Problem> {
+        let limits = &self.service.limits;
+        let longest = Duration::from_millis(limits.read_ms);
+        let Ok(piece) = tokio::time::timeout(longest, body.next()).await else {
+            return Err(Problem::new(
+                Kind::SlowRequest,
+                format!(
+                    "no bytes arrived for {} ms: send the rest in another request",
+                    limits.read_ms
+                ),
+            ));
+        };
+        let Some(piece) = piece else {
+            return Ok(false);
+        };
+        let piece = piece.map_err(|error| {
+            Problem::invalid(format!("the body cannot be read to its end: {error}"))
+        })?;
+        rest.extend_from_slice(&piece);
+        match rest.len() > BATCH_BYTES + limits.body_bytes {
+            false => Ok(true),
+            true => Err(Problem::new(
+                Kind::BodyTooLarge,
+                format!(
+                    "line {} is larger than {} bytes, the limit of this server",
+                    self.line + 1,
+                    limits.body_bytes
+                ),
+            )),
+        }
+    }
+
+    /// Applies lines as one change, and sends their answers; false if the client has gone.
+    async fn apply(&mut self, lines: Bytes) -> bool {
+        let (service, index, first) = (Arc::clone(&self.service), self.index.clone(), self.line);
+        let parsed = blocking(move || parse(&service, &index, &lines, first)).await;
+        let (operations, mut answers) = match parsed {
+            Ok(parsed) => parsed,
+            Err(problem) => {
+                self.line += 1;
+                self.send(&[self.faulty(None, problem)]).await;
+                return false;
+            }
+        };
+        self.line += answers.len() as u64;
+        self.batch += 1;
+        let key = self.key.as_ref().map(|key| format!("{key}#{}", self.batch));
+        if !operations.is_empty() {
+            let write = Write {
+                operations,
+                key,
+                ..Write::default()
+            };
+            let applied = self.writer.write(write).await;
+            let mut outcomes = applied
+                .as_ref()
+                .map_or(&[][..], |applied| &applied.outcomes)
+                .iter();
+            for answer in answers.iter_mut().filter(|answer| answer.problem.is_none()) {
+                match &applied {
+                    Ok(applied) => {
+                        answer.epoch = Some(applied.epoch);
+                        answer.result = outcomes.next().map(|&outcome| result_of(outcome));
+                    }
+                    Err(problem) => answer.problem = Some(problem.clone()),
+                }
+            }
+        }
+        self.send(&answers).await
+    }
+
+    fn faulty(&self, id: Option<String>, problem: Problem) -> BulkAnswer {
+        answer(self.line, id, Some(problem))
+    }
+
+    /// Sends answers; false if the client has gone.
+    async fn send(&self, answers: &[BulkAnswer]) -> bool {
+        let mut lines = Vec::new();
+        for answer in answers {
+            // Writing to memory does not fail.
+            let _ = serde_json::to_writer(&mut lines, answer);
+            lines.push(b'\n');
+        }
+        self.answers.send(lines.into()).await.is_ok()
+    }
+}
+
+fn answer(line: u64, id: Option<String>, problem: Option<Problem>) -> BulkAnswer {
+    BulkAnswer {
+        line,
+        id,
+        epoch: None,
+        result: None,
+        problem,
+    }
+}
+
+/// Takes whole lines of at least [`BATCH_BYTES`], if there are as many.
+fn whole_lines(rest: &mut BytesMut) -> Option<Bytes> {
+    let from = BATCH_BYTES - 1;
+    let end = rest.get(from..)?.iter().position(|&byte| byte == b'\n')?;
+    Some(rest.split_to(from + end + 1).freeze())
+}
+
+/// The operations of lines, and an answer for each line; `first` lines came before them.
+fn parse(
+    service: &Service,
+    index: &str,
+    lines: &[u8],
+    first: u64,
+) -> Result<(Vec<Operation>, Vec<BulkAnswer>), Problem> {
+    let snapshot = service.catalog.snapshot(index)?;
+    let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
+    let (mut operations, mut answers) = (Vec::new(), Vec::new());
+    for (number, line) in (first + 1..).zip(lines.split(|&byte| byte == b'\n')) {
+        let operation = match serde_json::from_slice(line) {
+            Ok(BulkLine::Put(new)) => {
+                document_of(&snapshot, new.id, new.text, new.fields).map(Operation::Put)
+            }
+            Ok(BulkLine::Create(new)) => {
+                document_of(&snapshot, new.id, new.text, new.fields).map(Operation::Create)
+            }
+            Ok(BulkLine::Delete(document)) => Ok(Operation::Delete(document.id)),
+            Err(error) => Err(Problem::invalid(format!("line {number}: {error}"))),
+        };
+        let (id, problem) = match operation {
+            Ok(operation) => {
+                let id = operation.id().to_owned();
+                operations.push(operation);
+                (Some(id), None)
+            }
+            Err(problem) => (None, Some(problem)),
+        };
+        answers.push(answer(number, id, problem));
+    }
+    Ok((operations, answers))
+}

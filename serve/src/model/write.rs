@@ -1,0 +1,126 @@
+//! Changes of an index: documents, operations of a bulk request, and their results.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// A document without its id.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentRequest {
+    /// The text that is searched.
+    pub text: String,
+    /// The values of fields: a string, a number, a boolean, or a list of these. The index must keep the fields.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub fields: Map<String, Value>,
+}
+
+/// A document with its id.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewDocument {
+    /// The id.
+    pub id: String,
+    /// The text that is searched.
+    pub text: String,
+    /// The values of fields: a string, a number, a boolean, or a list of these. The index must keep the fields.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub fields: Map<String, Value>,
+}
+
+/// A line of a bulk request: an object with one member.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum BulkLine {
+    /// Adds a document, or replaces the one with its id.
+    Put(NewDocument),
+    /// Adds a document, unless one has its id.
+    Create(NewDocument),
+    /// Deletes a document.
+    Delete(DocumentId),
+}
+
+/// The id of a document.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentId {
+    /// The id.
+    pub id: String,
+}
+
+/// The result of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteResult {
+    /// The document is new.
+    Created,
+    /// It replaced another.
+    Replaced,
+    /// It was deleted.
+    Deleted,
+    /// There was no document to delete.
+    NotFound,
+    /// A document has the id, and stays.
+    Conflict,
+}
+
+/// The answer to a change.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct WriteAnswer {
+    /// The name of the index.
+    pub index: String,
+    /// The first state with the change.
+    pub epoch: u64,
+    /// The id of the document.
+    pub id: String,
+    /// The result.
+    pub result: WriteResult,
+}
+
+/// The answer to a line of a bulk request.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct BulkAnswer {
+    /// The number of the line, from 1 on.
+    pub line: u64,
+    /// The id of the document, if the line has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The first state with the change; none if nothing was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+    /// The result; none if the line has a problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<WriteResult>,
+    /// The fault of the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<crate::problem::Problem>,
+}
+
+/// A new index.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct IndexRequest {
+    /// Where terms begin and end: unicode, plain, python or whitespace.
+    pub analyzer: Option<String>,
+    /// `english` drops the 33 stop words of Lucene.
+    pub stop_words: Option<String>,
+    /// The language of the Snowball stemmer.
+    pub stemmer: Option<String>,
+    /// Whether it keeps texts, for snippets.
+    pub text: Option<bool>,
+    /// Whether it keeps positions, for phrases.
+    pub positions: Option<bool>,
+    /// The fields that it keeps, for filters and display.
+    pub fields: Vec<String>,
+}
+
+/// The answer to a change of an index as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct EpochAnswer {
+    /// The name of the index.
+    pub index: String,
+    /// Its state.
+    pub epoch: u64,
+}

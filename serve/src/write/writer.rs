@@ -1,0 +1,347 @@
+//! The writer of an index: a thread that turns waiting requests into epochs.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokapi::{Error, Index, IndexWriter, Memory, Progress, Result};
+use tokio::sync::oneshot;
+
+use super::apply::Resolved;
+use super::operation::{Applied, Write};
+use crate::problem::{Kind, Problem};
+use crate::served::{Served, Snapshot};
+
+/// Requests whose answers are kept, for clients that repeat a request.
+const REMEMBERED: usize = 10_000;
+
+/// The time without a change after which merges in the background are looked for.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// The options of a [`Writer`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WriterOptions {
+    /// Threads that index documents and merge parts.
+    pub threads: usize,
+    /// The memory of changes and merges.
+    pub memory: Memory,
+    /// Requests that may wait; more are refused.
+    pub queue: usize,
+    /// Operations of an epoch: an epoch takes further requests that wait until it has as many.
+    pub epoch_operations: usize,
+}
+
+impl WriterOptions {
+    /// Options with this number of threads.
+    pub fn new(threads: usize) -> Self {
+        WriterOptions {
+            threads,
+            memory: Memory::available(),
+            queue: 256,
+            epoch_operations: 100_000,
+        }
+    }
+}
+
+type Reply = oneshot::Sender<std::result::Result<Applied, Problem>>;
+type Answer = oneshot::Receiver<std::result::Result<Applied, Problem>>;
+
+/// A request that waits.
+enum Request {
+    Write(Write, Reply),
+    Merge(Reply),
+}
+
+/// The writer of an index that is served. When it is dropped, waiting requests are applied first.
+pub struct Writer {
+    requests: Option<SyncSender<Request>>,
+    waiting: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Opens the index in the folder `path` for changes; `served` gets each new state.
+    ///
+    /// # Errors
+    /// Another process is changing it; it stores impacts; it is damaged.
+    pub fn open(path: &Path, served: Arc<Served>, options: &WriterOptions) -> Result<Self> {
+        let progress = Progress::new();
+        let writer = IndexWriter::open_within(path, options.threads, options.memory)?;
+        let writer = writer.with_progress(progress.clone());
+        let (requests, from) = sync_channel(options.queue);
+        let waiting = Arc::new(AtomicU64::new(0));
+        let mut applier = Applier {
+            writer,
+            served,
+            options: options.clone(),
+            waiting: Arc::clone(&waiting),
+            remembered: Remembered::default(),
+            progress,
+        };
+        applier.show()?;
+        let thread = std::thread::Builder::new()
+            .name("writer".into())
+            .spawn(move || applier.run(&from))
+            .map_err(|error| Error::Limit(format!("cannot start a thread: {error}")))?;
+        Ok(Writer {
+            requests: Some(requests),
+            waiting,
+            thread: Some(thread),
+        })
+    }
+
+    /// Applies the operations of a request; they are durable and visible to new searches when the answer comes.
+    ///
+    /// # Errors
+    /// Too many requests wait; files cannot be written: then nothing of the request has happened.
+    pub async fn write(&self, write: Write) -> std::result::Result<Applied, Problem> {
+        self.submit(|reply| Request::Write(write, reply)).await
+    }
+
+    /// Puts the operations of a request in the queue, for threads that may wait.
+    ///
+    /// # Errors
+    /// Too many requests wait.
+    pub fn queue(&self, write: Write) -> std::result::Result<Queued, Problem> {
+        self.send(|reply| Request::Write(write, reply)).map(Queued)
+    }
+
+    /// Merges all parts into one.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub async fn merge(&self) -> std::result::Result<Applied, Problem> {
+        self.submit(Request::Merge).await
+    }
+
+    /// The number of requests that wait.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    async fn submit(
+        &self,
+        request: impl FnOnce(Reply) -> Request,
+    ) -> std::result::Result<Applied, Problem> {
+        let answer = self.send(request)?;
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    fn send(&self, request: impl FnOnce(Reply) -> Request) -> std::result::Result<Answer, Problem> {
+        let (reply, answer) = oneshot::channel();
+        let requests = self.requests.as_ref().ok_or_else(ended)?;
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        match requests.try_send(request(reply)) {
+            Ok(()) => Ok(answer),
+            Err(error) => {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                Err(match error {
+                    TrySendError::Full(_) => Problem::new(
+                        Kind::Overloaded,
+                        "too many changes of this index wait: retry after a second",
+                    ),
+                    TrySendError::Disconnected(_) => ended(),
+                })
+            }
+        }
+    }
+}
+
+/// A request in the queue of a writer.
+pub struct Queued(Answer);
+
+impl Queued {
+    /// Waits for the answer; not on a thread of the async runtime.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub fn wait(self) -> std::result::Result<Applied, Problem> {
+        self.0.blocking_recv().unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic has been reported, and its requests have got their answers.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn ended() -> Problem {
+    Problem::new(
+        Kind::Unavailable,
+        "the server ends, and takes no more changes: retry with another server",
+    )
+}
+
+/// The thread that owns the index.
+struct Applier {
+    writer: IndexWriter,
+    served: Arc<Served>,
+    options: WriterOptions,
+    waiting: Arc<AtomicU64>,
+    remembered: Remembered,
+    progress: Progress,
+}
+
+impl Applier {
+    fn run(&mut self, requests: &Receiver<Request>) {
+        let mut next = None;
+        loop {
+            let request = match next.take() {
+                Some(request) => request,
+                None => match requests.recv_timeout(IDLE) {
+                    Ok(request) => request,
+                    Err(RecvTimeoutError::Timeout) => {
+                        self.show_merged();
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => break,
+                },
+            };
+            match request {
+                Request::Merge(reply) => {
+                    let merged = self.merge();
+                    self.answer(reply, merged.map_err(Problem::from));
+                }
+                Request::Write(write, reply) => {
+                    let mut group = vec![(write, reply)];
+                    let mut count = group[0].0.operations.len();
+                    while count < self.options.epoch_operations {
+                        match requests.try_recv() {
+                            Ok(Request::Write(write, reply)) => {
+                                count += write.operations.len();
+                                group.push((write, reply));
+                            }
+                            Ok(other) => {
+                                next = Some(other);
+                                break;
+                            }
+                            Err(_) => break,
+                        }
+                    }
+                    self.write(group);
+                }
+            }
+        }
+        // Nobody waits any more: a merge under way is given up.
+        self.progress.cancel();
+    }
+
+    fn answer(&self, reply: Reply, answer: std::result::Result<Applied, Problem>) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        // The client may have gone.
+        let _ = reply.send(answer);
+    }
+
+    /// Applies the requests of a group as one epoch.
+    fn write(&mut self, group: Vec<(Write, Reply)>) {
+        let snapshot = self.served.snapshot();
+        let mut resolved = Resolved::default();
+        let (mut answers, mut failed) = (Vec::with_capacity(group.len()), None);
+        // Requests of the same name in this group are answered alike.
+        let mut named: HashMap<String, usize> = HashMap::new();
+        for (write, reply) in group {
+            let key = write.key.clone();
+            if let Some(applied) = key.as_ref().and_then(|key| self.remembered.get(key)) {
+                self.answer(reply, Ok(applied));
+                continue;
+            }
+            if let Some(&place) = key.as_ref().and_then(|key| named.get(key)) {
+                let (_, outcomes, _): &(Option<String>, Vec<_>, Reply) = &answers[place];
+                answers.push((None, outcomes.clone(), reply));
+                continue;
+            }
+            match resolved.add(snapshot.index(), write) {
+                Ok(outcomes) => {
+                    named.extend(key.clone().map(|key| (key, answers.len())));
+                    answers.push((key, outcomes, reply));
+                }
+                Err(error) => {
+                    failed = Some(Problem::from(error));
+                    answers.push((key, Vec::new(), reply));
+                    break;
+                }
+            }
+        }
+        drop(snapshot);
+        let committed = match failed {
+            Some(problem) => Err(problem),
+            None => self.commit(resolved).map_err(Problem::from),
+        };
+        for (key, outcomes, reply) in answers {
+            let answer = committed.clone().map(|epoch| Applied { epoch, outcomes });
+            if let (Some(key), Ok(applied)) = (key, &answer) {
+                self.remembered.put(key, applied.clone());
+            }
+            self.answer(reply, answer);
+        }
+    }
+
+    fn commit(&mut self, resolved: Resolved) -> Result<u64> {
+        let epoch = resolved.commit(&mut self.writer, self.options.threads)?;
+        self.show()?;
+        Ok(epoch)
+    }
+
+    fn merge(&mut self) -> Result<Applied> {
+        self.writer.merge()?;
+        self.show()?;
+        Ok(Applied {
+            epoch: self.writer.epoch(),
+            outcomes: Vec::new(),
+        })
+    }
+
+    /// Serves the newest state if merges in the background have made one.
+    fn show_merged(&self) {
+        if self.writer.epoch() != self.served.snapshot().epoch()
+            && let Err(error) = self.show()
+        {
+            tracing::error!("the index after a merge cannot be opened: {error}");
+        }
+    }
+
+    /// Serves the newest state.
+    fn show(&self) -> Result<()> {
+        let before = self.served.snapshot();
+        let index = Index::open(before.index().path())?;
+        if index.epoch() != before.epoch() {
+            self.served
+                .replace(Snapshot::new(before.name(), Arc::new(index)));
+        }
+        Ok(())
+    }
+}
+
+/// The answers to the last requests that had a name.
+#[derive(Default)]
+struct Remembered {
+    answers: HashMap<String, Applied>,
+    order: VecDeque<String>,
+}
+
+impl Remembered {
+    fn get(&self, key: &str) -> Option<Applied> {
+        self.answers.get(key).cloned()
+    }
+
+    fn put(&mut self, key: String, applied: Applied) {
+        if self.answers.insert(key.clone(), applied).is_none() {
+            self.order.push_back(key);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.answers.remove(&oldest);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The writers of all indexes, opened when they are first used.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokapi::{Analyzer, Corpus, CorpusOptions, Error, IndexBuilder, Keep, Result};
+
+use super::writer::{Writer, WriterOptions};
+use crate::problem::{Kind, Problem};
+use crate::served::{Catalog, Snapshot, name_of};
+
+/// The permission to change indexes, and the folder of new ones.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WritersOptions {
+    /// Whether indexes may be changed.
+    pub enabled: bool,
+    /// The folder of indexes that clients create; without it, they create none.
+    pub data: Option<PathBuf>,
+    /// The options of each writer.
+    pub writer: WriterOptions,
+}
+
+/// A new index.
+#[derive(Clone, Default)]
+pub struct NewIndex {
+    /// How text is cut into terms.
+    pub analyzer: Analyzer,
+    /// The data of documents that it keeps.
+    pub keep: Keep,
+    /// A text that is attached to it.
+    pub attachment: Option<String>,
+}
+
+/// The writers of all indexes.
+pub struct Writers {
+    options: WritersOptions,
+    open: Mutex<BTreeMap<String, Arc<Writer>>>,
+}
+
+impl Writers {
+    /// No writer is open yet.
+    pub fn new(options: WritersOptions) -> Self {
+        Writers {
+            options,
+            open: Mutex::default(),
+        }
+    }
+
+    /// The writer of an index.
+    ///
+    /// # Errors
+    /// The server takes no changes; there is no such index; another process is changing it.
+    pub fn get(&self, catalog: &Catalog, name: &str) -> std::result::Result<Arc<Writer>, Problem> {
+        self.check_enabled()?;
+        let served = catalog.get(name)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = open.get(name) {
+            return Ok(Arc::clone(writer));
+        }
+        let path = served.snapshot().index().path().to_path_buf();
+        let writer = Writer::open(&path, served, &self.options.writer)?;
+        let writer = Arc::new(writer);
+        open.insert(name.to_owned(), Arc::clone(&writer));
+        Ok(writer)
+    }
+
+    /// Creates an index without documents, and serves it.
+    ///
+    /// # Errors
+    /// The server takes no changes; the name is taken or is none; files cannot be written.
+    pub fn create(
+        &self,
+        catalog: &Catalog,
+        name: &str,
+        new: NewIndex,
+    ) -> std::result::Result<(), Problem> {
+        self.check_enabled()?;
+        let Some(data) = &self.options.data else {
+            return Err(Problem::new(
+                Kind::Forbidden,
+                "this server has no folder for new indexes: start it with --data DIR",
+            ));
+        };
+        let path = data.join(name);
+        let name = name_of(Some(name), &path)?;
+        // One creation at a time.
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if catalog.names().contains(&name) || path.exists() {
+            return Err(Problem::new(
+                Kind::Conflict,
+                format!("an index is named `{name}` already: choose another name"),
+            ));
+        }
+        std::fs::create_dir_all(data).map_err(Error::writing(data))?;
+        let nothing = Corpus::from_documents([], CorpusOptions::default());
+        IndexBuilder::new(&path)
+            .analyzer(new.analyzer)
+            .keep(new.keep)
+            .build(nothing)?;
+        let served = catalog.add(Snapshot::open(&name, &path)?)?;
+        let writer = Arc::new(Writer::open(&path, served, &self.options.writer)?);
+        open.insert(name, Arc::clone(&writer));
+        drop(open);
+        if new.attachment.is_some() {
+            let write = super::Write {
+                attachment: new.attachment,
+                ..Default::default()
+            };
+            writer.queue(write)?.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Ends to serve an index that a client created, and removes its files.
+    ///
+    /// # Errors
+    /// The server takes no changes; there is no such index; it is not in the folder of new indexes.
+    pub fn remove(&self, catalog: &Catalog, name: &str) -> std::result::Result<(), Problem> {
+        self.check_enabled()?;
+        let path = catalog.snapshot(name)?.index().path().to_path_buf();
+        if self.options.data.as_deref() != path.parent() {
+            return Err(Problem::new(
+                Kind::Forbidden,
+                format!(
+                    "the index `{name}` was named at the start of the server, and is not removed through it"
+                ),
+            ));
+        }
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        catalog.remove(name);
+        let writer = open.remove(name);
+        // Requests of others that wait are answered first.
+        drop(writer);
+        drop(open);
+        remove_folder(&path)?;
+        Ok(())
+    }
+
+    /// Answers all waiting changes, and closes the writers.
+    pub fn close(&self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clear();
+    }
+
+    /// Checks that indexes may be changed.
+    ///
+    /// # Errors
+    /// The server takes no changes.
+    pub fn check_enabled(&self) -> std::result::Result<(), Problem> {
+        match self.options.enabled {
+            true => Ok(()),
+            false => Err(Problem::new(
+                Kind::Forbidden,
+                "this server takes no changes: start it with --write",
+            )),
+        }
+    }
+}
+
+/// Removes the folder of an index: at first its name, so that it is whole or gone.
+fn remove_folder(path: &Path) -> Result<()> {
+    let gone = removed_name(path);
+    std::fs::rename(path, &gone).map_err(Error::writing(path))?;
+    std::fs::remove_dir_all(&gone).map_err(Error::writing(&gone))
+}
+
+/// A name for a folder that is being removed. No index has such a name.
+fn removed_name(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.removed-{}", std::process::id()))
+}
+
+/// The folders of indexes in the folder of new indexes, by name.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn indexes_in(data: &Path) -> Result<BTreeMap<String, PathBuf>> {
+    let unread = |source| Error::Read {
+        path: data.to_path_buf(),
+        source,
+    };
+    let mut found = BTreeMap::new();
+    if !data.exists() {
+        return Ok(found);
+    }
+    for entry in std::fs::read_dir(data).map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
+        if tokapi_storage::apart::is_index(&path)
+            && let Ok(name) = name_of(None, &path)
+        {
+            found.insert(name, path);
+        }
+    }
+    Ok(found)
+}
