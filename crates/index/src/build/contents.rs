@@ -35,6 +35,8 @@ pub struct Contents<'a> {
     inputs: Vec<(Input, String)>,
     /// Copies of inputs that can be read only once.
     _spooled: Option<Spooled>,
+    /// Whether these are the first documents of the index. Documents that are added to others may lack a field.
+    are_first: bool,
 }
 
 impl<'a> Contents<'a> {
@@ -56,7 +58,14 @@ impl<'a> Contents<'a> {
             options,
             storage,
             _spooled: None,
+            are_first: true,
         }
+    }
+
+    /// The documents are added to those of an index.
+    pub(crate) fn added(mut self) -> Self {
+        self.are_first = false;
+        self
     }
 
     /// Prepares `corpus`, which has not been read yet, for two passes that keep the data in
@@ -167,8 +176,7 @@ impl<'a> Contents<'a> {
             if let Some(tokens) = keeper.tokens {
                 tokens.finish(note)?;
             }
-            // Documents that are added to others may lack a field.
-            if first == 0 && part.documents() > 0 {
+            if self.are_first && part.documents() > 0 {
                 let fields = keep.fields.iter().zip(&keeper.found);
                 for (field, _) in fields.filter(|(_, found)| !**found) {
                     log::warn!("no document has the field `{field}`");

@@ -178,7 +178,7 @@ impl IndexWriter {
         }
         let contents = Contents::prepare(&mut corpus, &keep, &build, &storage)?;
         let stored = Stored::build(corpus, &build, &storage)?;
-        Prepared::write(&self.shared, stored, contents)
+        Prepared::write(&self.shared, stored, contents.map(Contents::added))
     }
 
     /// Begins changes that are committed together. Meanwhile, no merge ends.
