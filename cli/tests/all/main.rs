@@ -21,6 +21,7 @@ mod processes;
 mod queries;
 mod reorder;
 mod serve;
+mod serve_killed;
 mod tune;
 mod update;
 mod words;

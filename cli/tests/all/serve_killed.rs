@@ -1,0 +1,213 @@
+//! A server that is killed while clients change an index and read it: all that was acknowledged is there, and nothing
+//! is torn.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokapi::Index;
+
+use crate::folder::{Folder, Random, TOKAPI, rounds};
+
+/// Kills, each after a random number of acknowledged changes.
+const KILLS: u64 = 6;
+const WRITERS: u64 = 3;
+
+/// A server; it is killed when dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(folder: &Folder) -> Self {
+        let mut command = Command::new(TOKAPI);
+        command.args([
+            "serve",
+            "--data",
+            "out/data",
+            "--write",
+            "--listen",
+            "127.0.0.1:0",
+        ]);
+        command.current_dir(folder.0.path()).stdin(Stdio::null());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut url).unwrap();
+        let address = url
+            .trim_end()
+            .trim_end_matches('/')
+            .trim_start_matches("http://");
+        Server {
+            child,
+            address: address.to_owned(),
+        }
+    }
+
+    fn connect(&self) -> io::Result<BufReader<TcpStream>> {
+        TcpStream::connect(&self.address).map(BufReader::new)
+    }
+}
+
+/// Sends a request and reads the answer: its status.
+fn send(
+    stream: &mut BufReader<TcpStream>,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> io::Result<u16> {
+    let kind = "Content-Type: application/json";
+    let length = body.len();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: x\r\n{kind}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.get_mut().write_all((head + body).as_bytes())?;
+    let (mut status, mut length, mut line) = (0, 0, String::new());
+    loop {
+        line.clear();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let lower = line.trim_end().to_lowercase();
+        if let Some(rest) = lower.strip_prefix("http/1.1 ") {
+            status = rest[..3].parse().unwrap();
+        } else if let Some(bytes) = lower.strip_prefix("content-length: ") {
+            length = bytes.parse().unwrap();
+        } else if lower.is_empty() {
+            break;
+        }
+    }
+    stream.read_exact(&mut vec![0; length])?;
+    Ok(status)
+}
+
+/// The versions of documents; none for a deleted one.
+type Versions = BTreeMap<String, Option<u64>>;
+
+/// A writer of its own documents: what was acknowledged, and the last change, which may have happened.
+#[derive(Default)]
+struct Writer {
+    acknowledged: Versions,
+    last: Option<(String, Option<u64>)>,
+    next: u64,
+}
+
+impl Writer {
+    /// Changes documents until the server is gone.
+    fn run(&mut self, writer: u64, server: &Server, count: &AtomicU64, random: &mut Random) {
+        let Ok(mut stream) = server.connect() else {
+            return;
+        };
+        loop {
+            let id = format!("w{writer}-{}", random.below(40));
+            let path = format!("/v1/indexes/books/documents/{id}");
+            let there = self.acknowledged.get(&id).copied().flatten();
+            let next = match there.is_some() && random.below(4) == 0 {
+                true => None,
+                false => Some(self.next),
+            };
+            self.next += 1;
+            self.last = Some((id.clone(), next));
+            let sent = match next {
+                Some(version) => {
+                    let body = format!(
+                        "{{\"text\": \"all v{version}\", \"fields\": {{\"version\": {version}}}}}"
+                    );
+                    send(&mut stream, "PUT", &path, &body)
+                }
+                None => send(&mut stream, "DELETE", &path, ""),
+            };
+            match sent {
+                Ok(status) => assert_eq!(status, 200, "{id}"),
+                Err(_) => return,
+            }
+            self.acknowledged.insert(id, next);
+            self.last = None;
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Compares the index with the changes, and takes over whether the last one has happened.
+    fn check(&mut self, index: &Index) {
+        let found = |id: &str| {
+            let document = index.find(id).unwrap()?;
+            let stored = index.document(document).unwrap();
+            let version = stored.fields[0].1[0].text.parse().unwrap();
+            assert_eq!(stored.text, Some(format!("all v{version}")));
+            Some(version)
+        };
+        if let Some((id, next)) = self.last.take() {
+            let now: Option<u64> = found(&id);
+            let before = self.acknowledged.get(&id).copied().flatten();
+            assert!(
+                now == next || now == before,
+                "{id}: {now:?}, not {before:?} or {next:?}"
+            );
+            self.acknowledged.insert(id, now);
+        }
+        for (id, version) in &self.acknowledged {
+            assert_eq!(found(id), *version, "{id}");
+        }
+    }
+}
+
+#[test]
+fn nothing_that_was_acknowledged_is_lost() {
+    let folder = Folder::new();
+    let mut random = Random(11);
+    let mut writers: Vec<Writer> = (0..WRITERS).map(|_| Writer::default()).collect();
+    for round in 0..rounds(KILLS) {
+        let mut server = Server::start(&folder);
+        if round == 0 {
+            let mut stream = server.connect().unwrap();
+            let body = "{\"fields\": [\"version\"]}";
+            assert_eq!(
+                send(&mut stream, "PUT", "/v1/indexes/books", body).unwrap(),
+                200
+            );
+        }
+        let (count, most) = (AtomicU64::new(0), 1 + random.below(120));
+        let seeds: Vec<u64> = (0..WRITERS).map(|_| random.below(1 << 40) | 1).collect();
+        std::thread::scope(|scope| {
+            for ((number, writer), seed) in (0..).zip(&mut writers).zip(seeds) {
+                let (server, count) = (&server, &count);
+                scope.spawn(move || writer.run(number, server, count, &mut Random(seed)));
+            }
+            let mut reader = server.connect().unwrap();
+            let search = "/v1/indexes/books/search?q=all&count=true";
+            while count.load(Ordering::Relaxed) < most {
+                assert_eq!(send(&mut reader, "GET", search, "").unwrap(), 200);
+            }
+            let id = i32::try_from(server.child.id()).unwrap();
+            let id = nix::unistd::Pid::from_raw(id);
+            nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGKILL).unwrap();
+        });
+        server.child.wait().unwrap();
+        let index = Index::open(folder.path("out/data/books")).unwrap();
+        index.check().unwrap();
+        for writer in &mut writers {
+            writer.check(&index);
+        }
+        let live = writers
+            .iter()
+            .flat_map(|writer| writer.acknowledged.values());
+        let live = live.filter(|version| version.is_some()).count();
+        assert_eq!(index.statistics().documents, live as u64);
+    }
+}
