@@ -94,7 +94,7 @@ fn described(snapshot: &Snapshot) -> IndexAnswer {
         deleted: info.deleted,
         parts: info.parts,
         bytes: info.files.iter().map(|(_, bytes)| bytes).sum(),
-        analyzer: info.analyzer.clone(),
+        analyzer: snapshot.index().analyzer().to_string(),
         keeps_text: info.keep.text,
         keeps_positions: info.keep.positions,
         fields: info.keep.fields.clone(),
