@@ -28,7 +28,8 @@ pub fn check() -> Result<()> {
 /// None can.
 #[cfg(feature = "cuda")]
 pub fn check() -> Result<()> {
-    tokapi_kernels::Build::Cuda.count().map(drop)
+    tokapi_kernels::Build::Cuda.count()?;
+    Ok(())
 }
 
 /// The largest index on a GPU, if the options ask for one; none with the engine `auto` if none can be used.
