@@ -83,10 +83,48 @@ pub struct Options {
     pub drain_delay_ms: u64,
     /// At the end, the most milliseconds for requests under way.
     pub drain_ms: u64,
+    /// The tokens of clients; without any, everybody may do everything.
+    pub tokens: Vec<TokenSettings>,
     /// The subset of Elasticsearch.
     pub elastic: ElasticSettings,
     /// The limits of requests.
     pub limits: Limits,
+}
+
+/// The effects that a token permits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Scope {
+    /// Searches, and everything else that only reads.
+    Search,
+    /// Changes of documents.
+    Write,
+    /// New and removed indexes; metrics.
+    Admin,
+}
+
+impl Scope {
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Search => "search",
+            Scope::Write => "write",
+            Scope::Admin => "admin",
+        }
+    }
+}
+
+/// A token of clients.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenSettings {
+    /// A name for the operator.
+    pub name: String,
+    /// The SHA-256 of the token, in hexadecimal digits: the token itself stands nowhere.
+    pub sha256: String,
+    /// The effects that it permits.
+    pub scopes: Vec<Scope>,
 }
 
 /// Settings for clients of Elasticsearch.
@@ -131,6 +169,7 @@ impl Default for Options {
             slow_ms: 1000,
             drain_delay_ms: 1000,
             drain_ms: 30_000,
+            tokens: Vec::new(),
             elastic: ElasticSettings::default(),
             limits: Limits::default(),
         }

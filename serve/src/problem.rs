@@ -1,12 +1,17 @@
 //! Errors for clients, as `application/problem+json` (RFC 9457): the fault, its place, and what to do.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tokapi::Error;
-use utoipa::ToSchema;
+use utoipa::openapi::{Content, Ref, RefOr, Response as Described, ResponseBuilder};
+use utoipa::{IntoResponses, ToSchema};
+
+/// The content type of problems.
+const PROBLEM_JSON: &str = "application/problem+json";
 
 /// The kinds of problems. Each has an HTTP status and a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +23,8 @@ pub enum Kind {
     LimitExceeded,
     /// The index was built without something that the request needs.
     NotKept,
+    /// The request has no valid token.
+    Unauthorized,
     /// The server does not permit it.
     Forbidden,
     /// No index has the name.
@@ -56,6 +63,7 @@ impl Kind {
             Kind::UnknownIndex | Kind::UnknownDocument | Kind::UnknownTerm | Kind::UnknownRoute => {
                 StatusCode::NOT_FOUND
             }
+            Kind::Unauthorized => StatusCode::UNAUTHORIZED,
             Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::SlowRequest => StatusCode::REQUEST_TIMEOUT,
@@ -75,6 +83,7 @@ impl Kind {
             Kind::InvalidRequest => "invalid-request",
             Kind::LimitExceeded => "limit-exceeded",
             Kind::NotKept => "not-kept",
+            Kind::Unauthorized => "unauthorized",
             Kind::Forbidden => "forbidden",
             Kind::UnknownIndex => "unknown-index",
             Kind::UnknownDocument => "unknown-document",
@@ -187,13 +196,21 @@ impl IntoResponse for Problem {
             response.extensions_mut().insert(Cause(cause));
         }
         let headers = response.headers_mut();
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if matches!(self.kind, Kind::Overloaded | Kind::Unavailable) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
+    }
+}
+
+/// The answer to every request that fails, for the OpenAPI document.
+impl IntoResponses for Problem {
+    fn responses() -> BTreeMap<String, RefOr<Described>> {
+        let content = Content::new(Some(Ref::from_schema_name("Problem")));
+        let response = ResponseBuilder::new()
+            .description("A problem")
+            .content(PROBLEM_JSON, content);
+        [("default".to_owned(), response.build().into())].into()
     }
 }

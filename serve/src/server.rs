@@ -21,7 +21,7 @@ use crate::api;
 use crate::elastic::store::ReadOnly;
 use crate::elastic::{self, Elastic, ElasticOptions, Writing};
 use crate::gpu;
-use crate::operate::{self, Metrics, Observer, observe};
+use crate::operate::{self, Access, Metrics, Observer, observe, permit};
 use crate::options::{EngineName, Options};
 use crate::page;
 use crate::problem::{Kind, Problem};
@@ -99,9 +99,13 @@ impl Server {
             tokio::net::TcpListener::from_std(listener).map_err(limit)?
         };
         let metrics = Arc::new(Metrics::default());
+        let access = Arc::new(Access::new(&options.tokens)?);
+        if options.tokens.is_empty() && !address.ip().is_loopback() {
+            tracing::warn!(%address, "other machines reach this server, and it wants no tokens");
+        }
         let (stop, stopped) = watch::channel(false);
         let accept = Accept {
-            router: router(&service, &metrics, options),
+            router: router(&service, &metrics, access, options),
             service: Arc::clone(&service),
             metrics,
             times: Times {
@@ -166,6 +170,7 @@ impl Server {
 /// An index cannot be opened; two have the same name; the GPU that is asked for cannot be used.
 pub fn check(options: &Options) -> Result<()> {
     catalog(options)?;
+    Access::new(&options.tokens)?;
     match options.engine {
         EngineName::Gpu => gpu::check(),
         _ => Ok(()),
@@ -229,7 +234,12 @@ fn service(options: &Options) -> Result<Service> {
 }
 
 /// All routes.
-fn router(service: &Arc<Service>, metrics: &Arc<Metrics>, options: &Options) -> Router {
+fn router(
+    service: &Arc<Service>,
+    metrics: &Arc<Metrics>,
+    access: Arc<Access>,
+    options: &Options,
+) -> Router {
     let observer = Observer::new(Arc::clone(service), Arc::clone(metrics), options.access_log);
     let elastic = Arc::new(elastic_of(service, options));
     let home = {
@@ -244,6 +254,7 @@ fn router(service: &Arc<Service>, metrics: &Arc<Metrics>, options: &Options) -> 
         .route("/", get(home))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
+        .layer(axum::middleware::from_fn_with_state(access, permit))
         .layer(axum::middleware::from_fn_with_state(
             Arc::new(observer),
             observe,

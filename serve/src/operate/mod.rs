@@ -1,5 +1,6 @@
 //! The work of operators: health, metrics, logs, and what every request gets.
 
+mod access;
 mod health;
 mod log;
 mod metrics;
@@ -12,6 +13,7 @@ use axum::routing::get;
 
 use crate::service::Service;
 
+pub use access::{Access, permit};
 pub use log::start_log;
 pub use metrics::Metrics;
 pub use observe::{Observer, observe};

@@ -1,5 +1,6 @@
 //! The server as its clients see it: one test program, so that it is linked once.
 
+mod access;
 mod browse;
 mod cache;
 mod client;

@@ -1,0 +1,75 @@
+//! Tokens and their scopes.
+
+use serde_json::json;
+use tokapi_serve::options::{Scope, TokenSettings};
+
+use crate::fixture::Fixture;
+
+fn token(name: &str, sha256: &str, scope: Scope) -> TokenSettings {
+    TokenSettings {
+        name: name.to_owned(),
+        sha256: sha256.to_owned(),
+        scopes: vec![scope],
+    }
+}
+
+#[test]
+fn a_request_needs_a_token_with_its_scope() {
+    // The hashes of `read me`, `change me` and `rule me`.
+    let fixture = Fixture::with(|options| {
+        options.write = true;
+        options.tokens = vec![
+            token("reader", READ, Scope::Search),
+            token("writer", CHANGE, Scope::Write),
+            token("operator", RULE, Scope::Admin),
+        ];
+    });
+    let mut client = fixture.client();
+    for path in ["/", "/live", "/ready", "/app.js"] {
+        assert_eq!(client.get(path).status, 200, "{path}");
+    }
+    let body = json!({ "query": "flow" }).to_string();
+    let search = "/v1/indexes/full/search";
+    let mut ask = |method: &str, path: &str, authorization: &str| {
+        let headers = [
+            ("content-type", "application/json"),
+            ("authorization", authorization),
+        ];
+        client.send_with(method, path, &headers, body.as_bytes())
+    };
+    for (authorization, part) in [
+        ("", "wants a token"),
+        ("Basic cmVhZCBtZQ==", "wants a token"),
+        ("Bearer", "wants a token"),
+        ("Bearer read you", "not one of this server"),
+        ("Bearer ", "wants a token"),
+    ] {
+        let answer = ask("POST", search, authorization);
+        assert!(
+            answer.problem(401, "unauthorized").contains(part),
+            "{authorization}"
+        );
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+    for scheme in ["Bearer", "bearer", "ApiKey"] {
+        assert_eq!(
+            ask("POST", search, &format!("{scheme} read me")).status,
+            200
+        );
+    }
+    let document = "/v1/indexes/full/documents/new";
+    let detail = ask("PUT", document, "Bearer read me").problem(403, "forbidden");
+    assert!(detail.contains("scope write"), "{detail}");
+    ask("POST", search, "Bearer change me").problem(403, "forbidden");
+    ask("GET", "/metrics", "Bearer read me").problem(403, "forbidden");
+    assert_eq!(ask("GET", "/metrics", "Bearer rule me").status, 200);
+    ask("DELETE", "/v1/indexes/full", "Bearer change me").problem(403, "forbidden");
+    // It passes, and then the body has no text.
+    ask("PUT", document, "Bearer change me").problem(400, "invalid-request");
+    // Paths without a route are not told to strangers.
+    ask("GET", "/nowhere/at/all", "").problem(401, "unauthorized");
+    ask("POST", "/full/_search", "").problem(401, "unauthorized");
+}
+const READ: &str = "3f22095641508576e91dc7c6c7f7e08a093985d53ea998043c6619ad240dc92c";
+const CHANGE: &str = "64ba009cceac4ab8b3c877ae1b6b010e8fc5a15ab567238e3a6107cd4dfe147d";
+const RULE: &str = "d514ac99cdbf6611846f1d0a44e4ed12251ec6f3db6ca3f4c821808148c402a6";
