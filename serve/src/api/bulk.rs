@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, Request, header};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 
-use super::extract::Place;
-use super::parameters::Parameters;
-use super::writes::{blocking, document_of, key_of, result_of, writer};
+use super::asked::IndexPath;
+use super::extract::{Key, Place};
+use super::parameters::Url;
+use super::writes::{blocking, document_of, result_of, writer};
 use crate::model::{BulkAnswer, BulkLine};
 use crate::problem::{Kind, Problem};
 use crate::service::Service;
@@ -33,25 +34,17 @@ const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
     post,
     path = "/v1/indexes/{index}/bulk",
     tag = "documents",
-    operation_id = "bulk",
-    params(
-        ("index" = String, Path, description = "The name of the index"),
-        ("idempotency-key" = Option<String>, Header, description = "A name of the request: repeated, it is answered as before"),
-    ),
+    params(IndexPath, Key),
     request_body(content = BulkLine, content_type = "application/x-ndjson"),
-    responses(
-        (status = 200, description = "A line for each line", body = BulkAnswer, content_type = "application/x-ndjson"),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "A line for each line", body = BulkAnswer, content_type = "application/x-ndjson"), Problem)
 )]
 pub async fn bulk(
     State(service): State<Arc<Service>>,
-    Place(index): Place<String>,
-    RawQuery(query): RawQuery,
+    Place(IndexPath { index }): Place<IndexPath>,
+    Url(()): Url<()>,
+    Key(key): Key,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
-    let key = key_of(&request)?;
     let kind = request.headers().get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();

@@ -1,53 +1,31 @@
 //! Documents by id, whole and as sparse vectors of weights.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use tokapi::{Error, Kept, Query, SearchOptions};
+use tokapi::{Bm25, Error, Kept, Query, SearchOptions};
 
-use super::extract::Place;
-use super::parameters::Parameters;
-use super::reply::json;
-use crate::model::{DocumentAnswer, FormulaName, VectorAnswer};
+use super::asked::{Asked, DocumentPath};
+use super::parameters::{FormulaParameters, Url};
+use crate::model::{DocumentAnswer, VectorAnswer};
 use crate::problem::{Kind, Problem};
-use crate::search::{Deadline, explain_terms, fields_json};
+use crate::search::{explain_terms, fields_json};
 use crate::served::Snapshot;
-use crate::service::Service;
 
 /// Read a document
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/documents/{id}",
     tag = "documents",
-    operation_id = "document",
-    params(
-        ("index" = String, Path, description = "The name of the index"),
-        ("id" = String, Path, description = "The id of the document"),
-    ),
-    responses(
-        (status = 200, description = "The document", body = DocumentAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    params(DocumentPath),
+    responses((status = 200, description = "The document", body = DocumentAnswer), Problem)
 )]
-pub async fn document(
-    State(service): State<Arc<Service>>,
-    Place((index, id)): Place<(String, String)>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
-    let snapshot = service.catalog.snapshot(&index)?;
-    let deadline = Deadline::after(&service.limits, Instant::now(), None)?;
-    let read = move |snapshot: &Snapshot| {
+pub async fn document(Url(()): Url<()>, asked: Asked<DocumentPath>) -> Result<Response, Problem> {
+    let read = |snapshot: &Snapshot, DocumentPath { id, .. }| {
         let index = snapshot.index();
         let number = find(snapshot, &id)?;
         let mut stored = index.document(number)?;
         let nothing = Query::default();
         Ok(DocumentAnswer {
-            index: snapshot.name().to_owned(),
-            epoch: snapshot.epoch(),
-            complete: true,
+            state: snapshot.state(),
             sequence: index.sequence(number)?,
             length: index
                 .explain(&nothing, &SearchOptions::default(), number)?
@@ -57,7 +35,7 @@ pub async fn document(
             id,
         })
     };
-    service.read(snapshot, deadline, read).await.map(json)
+    asked.read(None, read).await
 }
 
 /// Read a document as a sparse vector of weights
@@ -67,33 +45,12 @@ pub async fn document(
     get,
     path = "/v1/indexes/{index}/documents/{id}/vector",
     tag = "documents",
-    operation_id = "vector",
-    params(
-        ("index" = String, Path, description = "The name of the index"),
-        ("id" = String, Path, description = "The id of the document"),
-        ("formula" = Option<FormulaName>, Query, description = "The formula of weights"),
-        ("k1" = Option<f64>, Query, description = "How much repetitions of a term add"),
-        ("b" = Option<f64>, Query, description = "How much the length of a document counts"),
-        ("delta" = Option<f64>, Query, description = "The parameter delta of bm25l and bm25plus"),
-        ("avdl" = Option<f64>, Query, description = "The average length of a document"),
-    ),
-    responses(
-        (status = 200, description = "The weights of all terms of the document", body = VectorAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    params(DocumentPath, FormulaParameters),
+    responses((status = 200, description = "The weights of all terms of the document", body = VectorAnswer), Problem)
 )]
-pub async fn vector(
-    State(service): State<Arc<Service>>,
-    Place((index, id)): Place<(String, String)>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Problem> {
-    let mut parameters = Parameters::new(query.as_deref());
-    let bm25 = parameters.bm25()?;
-    parameters.finish()?;
-    let snapshot = service.catalog.snapshot(&index)?;
-    let formula = snapshot.check_formula(&bm25)?.to_string();
-    let deadline = Deadline::after(&service.limits, Instant::now(), None)?;
-    let read = move |snapshot: &Snapshot| {
+pub async fn vector(Url(bm25): Url<Bm25>, asked: Asked<DocumentPath>) -> Result<Response, Problem> {
+    let formula = asked.snapshot.check_formula(&bm25)?.to_string();
+    let read = move |snapshot: &Snapshot, DocumentPath { id, .. }| {
         let index = snapshot.index();
         let number = find(snapshot, &id)?;
         let Some(text) = index.document(number)?.text else {
@@ -106,16 +63,14 @@ pub async fn vector(
         let options = SearchOptions::default().bm25(bm25);
         let explained = index.explain(&Query::any(terms), &options, number)?;
         Ok(VectorAnswer {
-            index: snapshot.name().to_owned(),
-            epoch: snapshot.epoch(),
-            complete: true,
+            state: snapshot.state(),
             id,
             length: explained.length,
             formula,
             terms: explain_terms(index, explained),
         })
     };
-    service.read(snapshot, deadline, read).await.map(json)
+    asked.read(None, read).await
 }
 
 /// The number of the document with an id.

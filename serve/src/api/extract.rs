@@ -4,16 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequest, FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, header};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
+use utoipa::IntoParams;
 
 use crate::limits::Limits;
 use crate::model::Object;
 use crate::problem::{Kind, Problem};
+use crate::service::Service;
+
+/// The header of [`Key`].
+const KEY: &str = "idempotency-key";
 
 /// The id of a request: an extension of it.
 #[derive(Debug, Clone)]
@@ -42,6 +47,41 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Place<T
                 rejection.body_text()
             ))),
         }
+    }
+}
+
+/// The client's name of a request.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header, names("idempotency-key"))]
+pub struct Key(
+    /// A name of the request: repeated, it is answered as before
+    pub Option<String>,
+);
+
+impl<S: Sync> FromRequestParts<S> for Key {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Some(key) = parts.headers.get(KEY) else {
+            return Ok(Key(None));
+        };
+        match key.to_str() {
+            Ok(key) if (1..=256).contains(&key.len()) => Ok(Key(Some(key.to_owned()))),
+            _ => Err(Problem::invalid(format!(
+                "the header {KEY} has 1 to 256 visible characters of ASCII: send another name"
+            ))),
+        }
+    }
+}
+
+/// A body of JSON.
+pub struct Json<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request<Body>, service: &Arc<Service>) -> Result<Self, Problem> {
+        read_json(request, &service.limits).await.map(Json)
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::Response;
 
-use super::extract::Place;
-use super::parameters::Parameters;
+use super::asked::{Asked, IndexPath};
+use super::parameters::Url;
 use super::reply::json;
 use crate::model::{IndexAnswer, IndexesAnswer, ServerAnswer};
 use crate::problem::Problem;
@@ -18,17 +18,12 @@ use crate::service::{Service, to_json};
     get,
     path = "/v1",
     tag = "server",
-    operation_id = "server",
-    responses(
-        (status = 200, description = "The server", body = ServerAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "The server", body = ServerAnswer), Problem)
 )]
 pub async fn server(
+    Url(()): Url<()>,
     State(service): State<Arc<Service>>,
-    RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
     let answer = ServerAnswer {
         name: "tokapi",
         version: env!("CARGO_PKG_VERSION"),
@@ -43,17 +38,12 @@ pub async fn server(
     get,
     path = "/v1/indexes",
     tag = "indexes",
-    operation_id = "indexes",
-    responses(
-        (status = 200, description = "All indexes", body = IndexesAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "All indexes", body = IndexesAnswer), Problem)
 )]
 pub async fn indexes(
+    Url(()): Url<()>,
     State(service): State<Arc<Service>>,
-    RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
     let snapshots = service.catalog.snapshots();
     let indexes = snapshots.iter().map(|snapshot| described(snapshot));
     let answer = IndexesAnswer {
@@ -67,29 +57,17 @@ pub async fn indexes(
     get,
     path = "/v1/indexes/{index}",
     tag = "indexes",
-    operation_id = "index",
-    params(("index" = String, Path, description = "The name of the index")),
-    responses(
-        (status = 200, description = "The index", body = IndexAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    params(IndexPath),
+    responses((status = 200, description = "The index", body = IndexAnswer), Problem)
 )]
-pub async fn index(
-    State(service): State<Arc<Service>>,
-    Place(index): Place<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
-    let snapshot = service.catalog.snapshot(&index)?;
-    to_json(&described(&snapshot)).map(json)
+pub async fn index(Url(()): Url<()>, asked: Asked) -> Result<Response, Problem> {
+    to_json(&described(&asked.snapshot)).map(json)
 }
 
 fn described(snapshot: &Snapshot) -> IndexAnswer {
     let info = snapshot.info();
     IndexAnswer {
-        index: snapshot.name().to_owned(),
-        epoch: snapshot.epoch(),
-        complete: true,
+        state: snapshot.state(),
         documents: info.statistics.documents,
         deleted: info.deleted,
         parts: info.parts,

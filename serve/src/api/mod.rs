@@ -1,5 +1,6 @@
 //! The routes of `/v1`.
 
+mod asked;
 mod bulk;
 mod count;
 mod documents;

@@ -60,7 +60,6 @@ pub fn document() -> utoipa::openapi::OpenApi {
     get,
     path = "/v1/openapi.json",
     tag = "server",
-    operation_id = "openapi",
     responses((status = 200, description = "The OpenAPI document", body = Object))
 )]
 pub async fn openapi() -> Response {

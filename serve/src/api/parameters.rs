@@ -3,14 +3,156 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
+use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use tokapi::Bm25;
+use utoipa::IntoParams;
 
-use crate::model::FormulaName;
+use crate::limits::{Limits, at_most};
+use crate::model::{FilterRequest, FormulaName, Mode};
 use crate::problem::Problem;
+use crate::service::Service;
+
+/// Terms, postings or values of a page unless a limit is given.
+const PAGE: usize = 100;
+
+/// The parameters of a URL, all of which are known.
+pub struct Url<T>(pub T);
+
+impl<T: FromUrl> FromRequestParts<Arc<Service>> for Url<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &Arc<Service>,
+    ) -> Result<Self, Problem> {
+        let mut from = Parameters::new(parts.uri.query());
+        let taken = T::take(&mut from, &service.limits)?;
+        from.finish()?;
+        Ok(Url(taken))
+    }
+}
+
+/// A type that is taken from the parameters of a URL.
+pub trait FromUrl: Sized {
+    /// Takes its parameters.
+    ///
+    /// # Errors
+    /// One of them comes twice, has no valid value, or is beyond a limit.
+    fn take(from: &mut Parameters<'_>, limits: &Limits) -> Result<Self, Problem>;
+}
+
+/// No parameters.
+impl FromUrl for () {
+    fn take(_: &mut Parameters<'_>, _: &Limits) -> Result<Self, Problem> {
+        Ok(())
+    }
+}
+
+impl<A: FromUrl, B: FromUrl> FromUrl for (A, B) {
+    fn take(from: &mut Parameters<'_>, limits: &Limits) -> Result<Self, Problem> {
+        Ok((A::take(from, limits)?, B::take(from, limits)?))
+    }
+}
+
+/// The size of a page.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PageSize {
+    /// The most terms, postings or values of the answer; 100 unless given
+    #[param(value_type = Option<usize>)]
+    pub limit: usize,
+}
+
+impl FromUrl for PageSize {
+    fn take(from: &mut Parameters<'_>, limits: &Limits) -> Result<Self, Problem> {
+        let limit = from.value("limit")?.unwrap_or(PAGE);
+        at_most("limit", limit, limits.page)?;
+        Ok(PageSize { limit })
+    }
+}
+
+/// A query, and the longest time for its answer.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct QueryParameters {
+    /// The query
+    #[param(value_type = Option<String>)]
+    pub q: String,
+    /// The words that a document must have
+    #[param(value_type = Option<Mode>)]
+    pub mode: Mode,
+    /// Whether + - and " are operators
+    #[param(value_type = Option<bool>)]
+    pub operators: bool,
+    /// field:value or -field:value; several times for several
+    #[param(value_type = Option<Vec<String>>)]
+    pub filter: Vec<FilterRequest>,
+    /// The most milliseconds to wait
+    pub timeout_ms: Option<u64>,
+}
+
+impl FromUrl for QueryParameters {
+    fn take(from: &mut Parameters<'_>, _: &Limits) -> Result<Self, Problem> {
+        let filters = from.all("filter").into_iter().map(FilterRequest::Text);
+        Ok(QueryParameters {
+            q: from.text("q")?.unwrap_or_default(),
+            mode: from.name("mode")?.unwrap_or_default(),
+            operators: from.value("operators")?.unwrap_or(true),
+            filter: filters.collect(),
+            timeout_ms: from.value("timeout_ms")?,
+        })
+    }
+}
+
+/// A formula and its parameters.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct FormulaParameters {
+    /// The formula of weights and scores
+    pub formula: Option<FormulaName>,
+    /// How much repetitions of a term add
+    pub k1: Option<f64>,
+    /// How much the length of a document counts
+    pub b: Option<f64>,
+    /// The parameter delta of bm25l and bm25plus
+    pub delta: Option<f64>,
+    /// The average length of a document
+    pub avdl: Option<f64>,
+}
+
+impl FromUrl for FormulaParameters {
+    fn take(from: &mut Parameters<'_>, _: &Limits) -> Result<Self, Problem> {
+        Ok(FormulaParameters {
+            formula: from.name("formula")?,
+            k1: from.value("k1")?,
+            b: from.value("b")?,
+            delta: from.value("delta")?,
+            avdl: from.value("avdl")?,
+        })
+    }
+}
+
+/// The formula, its parameters checked.
+impl FromUrl for Bm25 {
+    fn take(from: &mut Parameters<'_>, limits: &Limits) -> Result<Self, Problem> {
+        let given = FormulaParameters::take(from, limits)?;
+        let usual = Bm25::default();
+        let bm25 = usual
+            .formula(given.formula.map_or(usual.formula, Into::into))
+            .k1(given.k1.unwrap_or(usual.k1))
+            .b(given.b.unwrap_or(usual.b))
+            .delta(given.delta)
+            .avdl(given.avdl);
+        bm25.check()?;
+        Ok(bm25)
+    }
+}
 
 /// The parameters of a URL that have not been taken yet.
 pub struct Parameters<'a> {
@@ -85,23 +227,6 @@ impl<'a> Parameters<'a> {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(Problem::invalid(format!("{name}: {error}"))),
         }
-    }
-
-    /// Takes a formula and its parameters.
-    ///
-    /// # Errors
-    /// A parameter is no number, or out of range.
-    pub fn bm25(&mut self) -> Result<Bm25, Problem> {
-        let usual = Bm25::default();
-        let formula: Option<FormulaName> = self.name("formula")?;
-        let bm25 = usual
-            .formula(formula.map_or(usual.formula, Into::into))
-            .k1(self.value("k1")?.unwrap_or(usual.k1))
-            .b(self.value("b")?.unwrap_or(usual.b))
-            .delta(self.value::<f64>("delta")?)
-            .avdl(self.value::<f64>("avdl")?);
-        bm25.check()?;
-        Ok(bm25)
     }
 
     /// Ends the taking.

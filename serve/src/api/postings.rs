@@ -1,22 +1,30 @@
 //! The postings of a term.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use tokapi::{Bm25, Query, SearchOptions};
+use utoipa::IntoParams;
 
-use super::extract::Place;
-use super::parameters::Parameters;
-use super::reply::json;
-use super::terms::PAGE;
-use crate::limits::at_most;
-use crate::model::{FormulaName, PostingAnswer, PostingsAnswer};
+use super::asked::{Asked, IndexPath};
+use super::parameters::{FormulaParameters, FromUrl, PageSize, Parameters, Url};
+use crate::limits::Limits;
+use crate::model::{PostingAnswer, PostingsAnswer};
 use crate::problem::{Kind, Problem};
-use crate::search::Deadline;
 use crate::served::Snapshot;
-use crate::service::Service;
+
+/// The place where a page begins.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Start {
+    /// `next` of the page before
+    after: Option<u64>,
+}
+
+impl FromUrl for Start {
+    fn take(from: &mut Parameters<'_>, _: &Limits) -> Result<Self, Problem> {
+        let after = from.value("after")?;
+        Ok(Start { after })
+    }
+}
 
 /// List the postings of a term
 ///
@@ -25,46 +33,31 @@ use crate::service::Service;
     get,
     path = "/v1/indexes/{index}/terms/{term}/postings",
     tag = "terms",
-    operation_id = "postings",
     params(
-        ("index" = String, Path, description = "The name of the index"),
+        IndexPath,
         ("term" = String, Path, description = "The term, as the index has it"),
-        ("after" = Option<u64>, Query, description = "`next` of the page before"),
-        ("limit" = Option<usize>, Query, description = "The number of postings; 100 unless given"),
-        ("formula" = Option<FormulaName>, Query, description = "The formula of weights"),
-        ("k1" = Option<f64>, Query, description = "How much repetitions of a term add"),
-        ("b" = Option<f64>, Query, description = "How much the length of a document counts"),
-        ("delta" = Option<f64>, Query, description = "The parameter delta of bm25l and bm25plus"),
-        ("avdl" = Option<f64>, Query, description = "The average length of a document"),
+        Start,
+        PageSize,
+        FormulaParameters,
     ),
-    responses(
-        (status = 200, description = "Postings in the order of the index", body = PostingsAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "Postings in the order of the index", body = PostingsAnswer), Problem)
 )]
 pub async fn postings(
-    State(service): State<Arc<Service>>,
-    Place((index, term)): Place<(String, String)>,
-    RawQuery(query): RawQuery,
+    Url((start, (size, bm25))): Url<(Start, (PageSize, Bm25))>,
+    asked: Asked<(String, String)>,
 ) -> Result<Response, Problem> {
-    let mut parameters = Parameters::new(query.as_deref());
-    let after: Option<u64> = parameters.value("after")?;
-    let limit = parameters.value("limit")?.unwrap_or(PAGE);
-    let bm25 = parameters.bm25()?;
-    parameters.finish()?;
-    at_most("limit", limit, service.limits.page)?;
-    let snapshot = service.catalog.snapshot(&index)?;
-    let formula = *snapshot.check_formula(&bm25)?;
-    let deadline = Deadline::after(&service.limits, Instant::now(), None)?;
-    let page = Page {
-        term,
-        after,
-        limit,
-        bm25,
-        formula,
+    let formula = *asked.snapshot.check_formula(&bm25)?;
+    let read = move |snapshot: &Snapshot, (_, term)| {
+        let page = Page {
+            term,
+            after: start.after,
+            limit: size.limit,
+            bm25,
+            formula,
+        };
+        page.read(snapshot)
     };
-    let read = move |snapshot: &Snapshot| page.read(snapshot);
-    service.read(snapshot, deadline, read).await.map(json)
+    asked.read(None, read).await
 }
 
 struct Page {
@@ -112,9 +105,7 @@ impl Page {
         }
         let last = page.last().filter(|_| !is_end);
         Ok(PostingsAnswer {
-            index: snapshot.name().to_owned(),
-            epoch: snapshot.epoch(),
-            complete: true,
+            state: snapshot.state(),
             term: self.term,
             df,
             formula: self.formula.to_string(),

@@ -1,43 +1,28 @@
 //! The statistics of an index.
 
-use std::sync::Arc;
-
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
 
-use super::extract::Place;
-use super::parameters::Parameters;
+use super::asked::{Asked, IndexPath};
+use super::parameters::Url;
 use super::reply::json;
 use crate::model::StatisticsAnswer;
 use crate::problem::Problem;
-use crate::service::{Service, to_json};
+use crate::service::to_json;
 
 /// Read the statistics of an index
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/statistics",
     tag = "indexes",
-    operation_id = "statistics",
-    params(("index" = String, Path, description = "The name of the index")),
-    responses(
-        (status = 200, description = "The statistics that weights depend on, and sizes", body = StatisticsAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    params(IndexPath),
+    responses((status = 200, description = "The statistics that weights depend on, and sizes", body = StatisticsAnswer), Problem)
 )]
-pub async fn statistics(
-    State(service): State<Arc<Service>>,
-    Place(index): Place<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
-    let snapshot = service.catalog.snapshot(&index)?;
-    let info = snapshot.info();
+pub async fn statistics(Url(()): Url<()>, asked: Asked) -> Result<Response, Problem> {
+    let info = asked.snapshot.info();
     let statistics = info.statistics;
     let average_length = statistics.average_length();
     let answer = StatisticsAnswer {
-        index: snapshot.name().to_owned(),
-        epoch: snapshot.epoch(),
-        complete: true,
+        state: asked.snapshot.state(),
         documents: statistics.documents,
         total_length: statistics.total_length,
         average_length: average_length.is_finite().then_some(average_length),

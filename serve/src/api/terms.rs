@@ -1,64 +1,56 @@
 //! The terms of an index.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
+use utoipa::IntoParams;
 
-use super::extract::Place;
-use super::parameters::Parameters;
-use super::reply::json;
-use crate::limits::at_most;
+use super::asked::{Asked, IndexPath};
+use super::parameters::{FromUrl, PageSize, Parameters, Url};
+use crate::limits::Limits;
 use crate::model::TermsAnswer;
 use crate::problem::Problem;
-use crate::search::Deadline;
 use crate::served::Snapshot;
-use crate::service::Service;
 
-/// Terms, postings or values of a page unless a limit is given.
-pub(super) const PAGE: usize = 100;
+/// The terms to list.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Listed {
+    /// The beginning of the terms
+    #[param(value_type = Option<String>)]
+    prefix: String,
+    /// The last term of the page before
+    after: Option<String>,
+}
+
+impl FromUrl for Listed {
+    fn take(from: &mut Parameters<'_>, _: &Limits) -> Result<Self, Problem> {
+        Ok(Listed {
+            prefix: from.text("prefix")?.unwrap_or_default(),
+            after: from.text("after")?,
+        })
+    }
+}
 
 /// List the terms of an index
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/terms",
     tag = "terms",
-    operation_id = "terms",
-    params(
-        ("index" = String, Path, description = "The name of the index"),
-        ("prefix" = Option<String>, Query, description = "The beginning of the terms"),
-        ("after" = Option<String>, Query, description = "The last term of the page before"),
-        ("limit" = Option<usize>, Query, description = "The number of terms; 100 unless given"),
-    ),
-    responses(
-        (status = 200, description = "Terms in ascending order", body = TermsAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    params(IndexPath, Listed, PageSize),
+    responses((status = 200, description = "Terms in ascending order", body = TermsAnswer), Problem)
 )]
 pub async fn terms(
-    State(service): State<Arc<Service>>,
-    Place(index): Place<String>,
-    RawQuery(query): RawQuery,
+    Url((listed, page)): Url<(Listed, PageSize)>,
+    asked: Asked,
 ) -> Result<Response, Problem> {
-    let mut parameters = Parameters::new(query.as_deref());
-    let prefix = parameters.text("prefix")?.unwrap_or_default();
-    let after = parameters.text("after")?;
-    let limit = parameters.value("limit")?.unwrap_or(PAGE);
-    parameters.finish()?;
-    at_most("limit", limit, service.limits.page)?;
-    let snapshot = service.catalog.snapshot(&index)?;
-    let deadline = Deadline::after(&service.limits, Instant::now(), None)?;
-    let read = move |snapshot: &Snapshot| {
-        let (terms, is_end) = snapshot.terms(&prefix, after.as_deref(), limit)?;
+    let read = move |snapshot: &Snapshot, _| {
+        let Listed { prefix, after } = listed;
+        let (terms, is_end) = snapshot.terms(&prefix, after.as_deref(), page.limit)?;
         let last = terms.last().filter(|_| !is_end);
         Ok(TermsAnswer {
-            index: snapshot.name().to_owned(),
-            epoch: snapshot.epoch(),
-            complete: true,
+            state: snapshot.state(),
             next: last.map(|last| last.term.clone()),
             terms,
         })
     };
-    service.read(snapshot, deadline, read).await.map(json)
+    asked.read(None, read).await
 }

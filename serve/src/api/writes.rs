@@ -3,23 +3,21 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::http::Request;
 use axum::response::Response;
 use serde_json::{Map, Value as Json};
 use tokapi::{Analyzer, AnalyzerOptions, Cut, Document, Keep, StopWords, Value};
 
-use super::extract::{Place, read_json};
-use super::parameters::Parameters;
+use super::asked::{DocumentPath, IndexPath};
+use super::extract::{Key, Place, read_json};
+use super::parameters::Url;
 use super::reply::json;
 use crate::model::{DocumentRequest, EpochAnswer, IndexRequest, WriteAnswer, WriteResult};
 use crate::problem::{Kind, Problem};
 use crate::served::Snapshot;
 use crate::service::{Service, to_json};
 use crate::write::{Applied, MOST_ID_BYTES, NewIndex, Operation, Outcome, Write, Writer};
-
-/// The header with the client's name of a request.
-const KEY: &str = "idempotency-key";
 
 /// Add or replace a document
 ///
@@ -28,24 +26,16 @@ const KEY: &str = "idempotency-key";
     put,
     path = "/v1/indexes/{index}/documents/{id}",
     tag = "documents",
-    operation_id = "put_document",
-    params(
-        ("index" = String, Path, description = "The name of the index"),
-        ("id" = String, Path, description = "The id of the document"),
-        ("idempotency-key" = Option<String>, Header, description = "A name of the request: repeated, it is answered as before"),
-    ),
+    params(DocumentPath, Key),
     request_body = DocumentRequest,
-    responses(
-        (status = 200, description = "The document was added, or replaced another", body = WriteAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "The document was added, or replaced another", body = WriteAnswer), Problem)
 )]
 pub async fn put_document(
     State(service): State<Arc<Service>>,
-    Place((index, id)): Place<(String, String)>,
+    Place(DocumentPath { index, id }): Place<DocumentPath>,
+    Key(key): Key,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
-    let key = key_of(&request)?;
     let writer = writer(&service, &index).await?;
     let document: DocumentRequest = read_json(request, &service.limits).await?;
     let snapshot = service.catalog.snapshot(&index)?;
@@ -60,25 +50,15 @@ pub async fn put_document(
     delete,
     path = "/v1/indexes/{index}/documents/{id}",
     tag = "documents",
-    operation_id = "delete_document",
-    params(
-        ("index" = String, Path, description = "The name of the index"),
-        ("id" = String, Path, description = "The id of the document"),
-        ("idempotency-key" = Option<String>, Header, description = "A name of the request: repeated, it is answered as before"),
-    ),
-    responses(
-        (status = 200, description = "The document was deleted", body = WriteAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    params(DocumentPath, Key),
+    responses((status = 200, description = "The document was deleted", body = WriteAnswer), Problem)
 )]
 pub async fn delete_document(
     State(service): State<Arc<Service>>,
-    Place((index, id)): Place<(String, String)>,
-    RawQuery(query): RawQuery,
-    request: Request<Body>,
+    Place(DocumentPath { index, id }): Place<DocumentPath>,
+    Url(()): Url<()>,
+    Key(key): Key,
 ) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
-    let key = key_of(&request)?;
     let writer = writer(&service, &index).await?;
     one(&writer, index, Operation::Delete(id), key).await
 }
@@ -90,19 +70,14 @@ pub async fn delete_document(
     post,
     path = "/v1/indexes/{index}/merge",
     tag = "indexes",
-    operation_id = "merge",
-    params(("index" = String, Path, description = "The name of the index")),
-    responses(
-        (status = 200, description = "All parts are one", body = EpochAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    params(IndexPath),
+    responses((status = 200, description = "All parts are one", body = EpochAnswer), Problem)
 )]
 pub async fn merge(
     State(service): State<Arc<Service>>,
-    Place(index): Place<String>,
-    RawQuery(query): RawQuery,
+    Place(IndexPath { index }): Place<IndexPath>,
+    Url(()): Url<()>,
 ) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
     let merged = writer(&service, &index).await?.merge().await?;
     let epoch = merged.epoch;
     to_json(&EpochAnswer { index, epoch }).map(json)
@@ -113,17 +88,13 @@ pub async fn merge(
     put,
     path = "/v1/indexes/{index}",
     tag = "indexes",
-    operation_id = "create_index",
-    params(("index" = String, Path, description = "The name of the index")),
+    params(IndexPath),
     request_body = IndexRequest,
-    responses(
-        (status = 200, description = "The index is there, without documents", body = EpochAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "The index is there, without documents", body = EpochAnswer), Problem)
 )]
 pub async fn create_index(
     State(service): State<Arc<Service>>,
-    Place(index): Place<String>,
+    Place(IndexPath { index }): Place<IndexPath>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
     service.writers.check_enabled()?;
@@ -149,19 +120,14 @@ pub async fn create_index(
     delete,
     path = "/v1/indexes/{index}",
     tag = "indexes",
-    operation_id = "remove_index",
-    params(("index" = String, Path, description = "The name of the index")),
-    responses(
-        (status = 200, description = "The index is gone; its last state", body = EpochAnswer),
-        (status = "default", description = "A problem", body = Problem, content_type = "application/problem+json"),
-    )
+    params(IndexPath),
+    responses((status = 200, description = "The index is gone; its last state", body = EpochAnswer), Problem)
 )]
 pub async fn remove_index(
     State(service): State<Arc<Service>>,
-    Place(index): Place<String>,
-    RawQuery(query): RawQuery,
+    Place(IndexPath { index }): Place<IndexPath>,
+    Url(()): Url<()>,
 ) -> Result<Response, Problem> {
-    Parameters::new(query.as_deref()).finish()?;
     blocking(move || {
         let epoch = service.catalog.snapshot(&index)?.epoch();
         service.writers.remove(&service.catalog, &index)?;
@@ -184,19 +150,6 @@ pub(super) async fn blocking<T: Send + 'static>(
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => Err(Problem::internal(error)),
-    }
-}
-
-/// The client's name of a request.
-pub(super) fn key_of(request: &Request<Body>) -> Result<Option<String>, Problem> {
-    let Some(key) = request.headers().get(KEY) else {
-        return Ok(None);
-    };
-    match key.to_str() {
-        Ok(key) if (1..=256).contains(&key.len()) => Ok(Some(key.to_owned())),
-        _ => Err(Problem::invalid(format!(
-            "the header {KEY} has 1 to 256 visible characters of ASCII: send another name"
-        ))),
     }
 }
 

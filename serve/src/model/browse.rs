@@ -4,17 +4,15 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::index::IndexState;
 use super::term::TermAnswer;
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct DocumentAnswer {
-    /// The name of the index.
-    pub index: String,
     /// The state of the index that was read.
-    pub epoch: u64,
-    /// Whether all of the index was read.
-    pub complete: bool,
+    #[serde(flatten)]
+    pub state: IndexState,
     /// The id.
     pub id: String,
     /// The sequence number: documents are numbered in the order of addition.
@@ -33,12 +31,9 @@ pub struct DocumentAnswer {
 /// A document as a sparse vector of weights.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct VectorAnswer {
-    /// The name of the index.
-    pub index: String,
     /// The state of the index that was read.
-    pub epoch: u64,
-    /// Whether all of the index was read.
-    pub complete: bool,
+    #[serde(flatten)]
+    pub state: IndexState,
     /// The id of the document.
     pub id: String,
     /// The number of its terms, repeated ones included.
@@ -52,12 +47,9 @@ pub struct VectorAnswer {
 /// Some terms of an index.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct TermsAnswer {
-    /// The name of the index.
-    pub index: String,
     /// The state of the index that was read.
-    pub epoch: u64,
-    /// Whether all of the index was read.
-    pub complete: bool,
+    #[serde(flatten)]
+    pub state: IndexState,
     /// The terms, ascending by their bytes.
     pub terms: Vec<TermCount>,
     /// `after` of the next page; missing if this is the last one.
@@ -77,12 +69,9 @@ pub struct TermCount {
 /// Some postings of a term.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct PostingsAnswer {
-    /// The name of the index.
-    pub index: String,
     /// The state of the index that was read.
-    pub epoch: u64,
-    /// Whether all of the index was read.
-    pub complete: bool,
+    #[serde(flatten)]
+    pub state: IndexState,
     /// The term.
     pub term: String,
     /// The number of documents with it.
@@ -110,12 +99,9 @@ pub struct PostingAnswer {
 /// The statistics of an index.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct StatisticsAnswer {
-    /// The name of the index.
-    pub index: String,
     /// The state of the index that was read.
-    pub epoch: u64,
-    /// Whether all of the index was read.
-    pub complete: bool,
+    #[serde(flatten)]
+    pub state: IndexState,
     /// N, the number of documents.
     pub documents: u64,
     /// The total length of all documents, in terms.
@@ -136,12 +122,9 @@ pub struct StatisticsAnswer {
 /// Values of a field.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct ValuesAnswer {
-    /// The name of the index.
-    pub index: String,
     /// The state of the index that was read.
-    pub epoch: u64,
-    /// Whether all of the index was read.
-    pub complete: bool,
+    #[serde(flatten)]
+    pub state: IndexState,
     /// The field.
     pub field: String,
     /// The number of distinct values.

@@ -4,37 +4,36 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::filter::FilterRequest;
+use super::index::IndexState;
 use super::search::Mode;
 
 /// A query whose matches are counted.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct CountRequest {
     /// The query, as that of a search.
-    #[schema(example = "boundary layer +flow")]
+    #[serde(default)]
+    #[schema(default = "", example = "boundary layer +flow")]
     pub query: String,
     /// The words that a document must have.
+    #[serde(default)]
+    #[schema(default = "or")]
     pub mode: Mode,
     /// Whether `+`, `-` and `"` are operators; otherwise they are text.
+    #[serde(default = "yes")]
     #[schema(default = true)]
     pub operators: bool,
     /// Conditions on fields. A document must meet all of them.
+    #[serde(default)]
+    #[schema(default = json!([]))]
     pub filters: Vec<FilterRequest>,
     /// The most milliseconds to wait for the answer.
     #[schema(minimum = 1)]
     pub timeout_ms: Option<u64>,
 }
 
-impl Default for CountRequest {
-    fn default() -> Self {
-        CountRequest {
-            query: String::new(),
-            mode: Mode::Or,
-            operators: true,
-            filters: Vec::new(),
-            timeout_ms: None,
-        }
-    }
+fn yes() -> bool {
+    true
 }
 
 /// The number of documents that match.
@@ -42,12 +41,9 @@ impl Default for CountRequest {
 pub struct CountAnswer {
     /// The microseconds from the request to the answer.
     pub took_us: u64,
-    /// The name of the index.
-    pub index: String,
     /// The state of the index that was searched.
-    pub epoch: u64,
-    /// Whether all of the index was searched.
-    pub complete: bool,
+    #[serde(flatten)]
+    pub state: IndexState,
     /// The number of documents that match.
     pub count: u64,
 }

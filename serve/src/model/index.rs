@@ -23,15 +23,23 @@ pub struct IndexesAnswer {
     pub indexes: Vec<IndexAnswer>,
 }
 
+/// The state of an index that was read.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct IndexState {
+    /// The name of the index.
+    pub index: String,
+    /// The number of the state.
+    pub epoch: u64,
+    /// Whether all of the index was read.
+    pub complete: bool,
+}
+
 /// An index.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct IndexAnswer {
-    /// The name.
-    pub index: String,
     /// The state.
-    pub epoch: u64,
-    /// Whether all of the index is here.
-    pub complete: bool,
+    #[serde(flatten)]
+    pub state: IndexState,
     /// The number of documents.
     pub documents: u64,
     /// Deleted documents that still take space.

@@ -15,7 +15,7 @@ pub use browse::{
 };
 pub use count::{CountAnswer, CountRequest};
 pub use filter::{FilterParts, FilterRequest};
-pub use index::{IndexAnswer, IndexesAnswer, ServerAnswer};
+pub use index::{IndexAnswer, IndexState, IndexesAnswer, ServerAnswer};
 pub use object::Object;
 pub use search::{
     AnswerOrProblem, FormulaName, HitAnswer, Mode, SearchAnswer, SearchRequest, SearchesAnswer,

@@ -9,7 +9,7 @@ use tokapi::{Bm25, Error, Index, IndexInfo, Result};
 
 use super::columns::Column;
 use super::terms::terms_by_walking;
-use crate::model::TermCount;
+use crate::model::{IndexState, TermCount};
 use crate::problem::Problem;
 
 /// An index in one state. A request reads one snapshot to its end.
@@ -58,6 +58,15 @@ impl Snapshot {
     /// The number of the state.
     pub fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    /// The state, as answers name it.
+    pub fn state(&self) -> IndexState {
+        IndexState {
+            index: self.name().to_owned(),
+            epoch: self.epoch,
+            complete: true,
+        }
     }
 
     /// A number that no other snapshot of this process has: the name of the state in caches.
