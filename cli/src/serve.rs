@@ -9,7 +9,7 @@ use tokapi::{Error, Index, IndexBuilder};
 use tokapi_serve::Options;
 use tokapi_serve::options::{EngineName, LogFormat};
 use tokapi_serve::served::name_of;
-use tokapi_storage::apart::is_index;
+use tokapi_storage::apart::{epoch_of, is_index};
 use tokapi_storage::whole::StagedFolder;
 use tokapi_text::analyze::STEMMERS;
 
@@ -155,30 +155,24 @@ enum ServeLog {
 pub fn run(args: &Args, threads: Option<usize>) -> Result<(), Error> {
     let mut options = args.options(threads)?;
     let threads = options.search_threads();
-    let mut temporary = Vec::new();
+    let mut documents = Vec::new();
     for argument in &args.indexes {
         let (name, path) = split(argument);
-        let index = match is_index(&path) {
-            true => path.clone(),
-            false if args.check => {
-                args.temporary.corpus(&path)?;
-                continue;
-            }
-            false => {
-                let built = args.temporary.build(&path, threads)?;
-                let index = built.temporary().join("index");
-                temporary.push(built);
-                index
-            }
-        };
-        let name = name_of(name.or_else(|| stem(&path, &index)).as_deref(), &path)?;
-        if options.indexes.insert(name.clone(), index).is_some() {
+        let name = name_of(name.or_else(|| stem(&path)).as_deref(), &path)?;
+        if !is_index(&path) && !has_epoch(&path) {
+            documents.push((name.clone(), path.clone()));
+        }
+        if options.indexes.insert(name.clone(), path).is_some() {
             return Err(Error::Usage(format!(
                 "two indexes are named `{name}`: name one of them, NAME=INDEX"
             )));
         }
     }
     if args.check {
+        for (name, path) in documents {
+            args.temporary.corpus(&path)?;
+            options.indexes.remove(&name);
+        }
         tokapi_serve::check(&options)?;
         return print(b"the settings are valid, and the indexes can be opened\n");
     }
@@ -186,6 +180,15 @@ pub fn run(args: &Args, threads: Option<usize>) -> Result<(), Error> {
         return Err(Error::Usage(
             "there is nothing to serve: name an index, or documents".into(),
         ));
+    }
+    // Before the work of temporary indexes.
+    options.check()?;
+    let mut temporary = Vec::new();
+    for (name, path) in documents {
+        let built = args.temporary.build(&path, threads)?;
+        let index = built.temporary().join("index");
+        options.indexes.insert(name, index);
+        temporary.push(built);
     }
     let served = tokapi_serve::run(&options, |server| {
         let stopper = server.stopper();
@@ -246,14 +249,18 @@ fn split(argument: &str) -> (Option<String>, PathBuf) {
     }
 }
 
-/// The name of documents: that of their file without its endings. None for an index, which has its folder's.
-fn stem(path: &Path, index: &Path) -> Option<String> {
-    let name = path
-        .file_name()
-        .filter(|_| path != index && path.is_file())?;
+/// The name of documents: that of their file without its endings. None for a folder, which has a name of its own.
+fn stem(path: &Path) -> Option<String> {
+    let name = path.file_name().filter(|_| path.is_file())?;
     let name = name.to_string_lossy();
     let stem = name.split('.').find(|part| !part.is_empty())?;
     Some(stem.to_owned())
+}
+
+/// Whether a folder has the manifest of an epoch, perhaps a damaged one: such a folder is not taken for documents.
+fn has_epoch(path: &Path) -> bool {
+    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.any(|entry| entry.file_name().to_str().and_then(epoch_of) > Some(0))
 }
 
 impl Temporary {

@@ -258,8 +258,15 @@ fn settings_are_checked_without_a_server() {
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = format!("index --check --listen {}", busy.local_addr().unwrap());
     assert!(serve(&folder, &listen).output().unwrap().status.success());
-    folder.put("index/part-1/lengths", "damage");
-    refused(&folder, "index --check", 1, &["lengths", "damaged"]);
+    refused(&folder, "_a=docs.jsonl --check", 2, &["`_a` is no name"]);
+    for (file, part) in [
+        ("part-1/lengths", "lengths"),
+        ("epoch-1.json", "epoch-1.json"),
+    ] {
+        folder.put(&format!("index/{file}"), "damage");
+        refused(&folder, "index --check", 1, &[part, "damaged"]);
+        refused(&folder, "index", 1, &[part, "damaged"]);
+    }
 }
 
 #[test]
@@ -272,7 +279,10 @@ fn wrong_settings_are_one_line() {
     refused(&folder, "--config broken.toml", 2, &["broken.toml, line 1"]);
     refused(&folder, "--config nothing.toml", 1, &["nothing.toml"]);
     folder.put("small.toml", "limits.k = 5\n");
-    refused(&folder, "index --config small.toml", 2, &["limits.k is 5"]);
+    for index in ["index", "docs.jsonl"] {
+        let args = format!("{index} --config small.toml");
+        refused(&folder, &args, 2, &["limits.k is 5"]);
+    }
     folder.put("empty.toml", "");
     refused(&folder, "--config empty.toml", 2, &["nothing to serve"]);
     for (name, value, part) in [
@@ -297,13 +307,15 @@ fn wrong_uses_are_one_line() {
         2,
         &["two indexes are named `index`"],
     );
+    // Before a temporary index is built.
+    refused(&folder, "docs=index docs.jsonl", 2, &["`docs`", "NAME="]);
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = busy.local_addr().unwrap().to_string();
     let listen = format!("index --listen {address}");
     refused(&folder, &listen, 2, &[&address, "--listen"]);
     let listen = format!("docs.jsonl --listen {address}");
     // The temporary index is removed.
-    for args in [&listen, "docs=index docs.jsonl", ""] {
+    for args in [&listen, ""] {
         let run = serve(&folder, args).output().unwrap();
         assert_eq!(run.status.code(), Some(2), "{run:?}");
         assert_eq!(folder.written(), [""; 0]);
