@@ -1,33 +1,29 @@
-//! Requests that read an index: the path, and the state of the index.
+//! Requests to an index: the path, and the state of the index.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::response::Response;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use utoipa::IntoParams;
 
 use super::extract::{Place, RequestId};
-use super::reply::json;
+use super::reply::{Answer, json};
 use crate::problem::Problem;
 use crate::search::Deadline;
 use crate::served::Snapshot;
 use crate::service::Service;
 
 /// The path of an index.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
+#[derive(Deserialize)]
 pub struct IndexPath {
     /// The name of the index
     pub index: String,
 }
 
 /// The path of a document.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Path)]
+#[derive(Deserialize)]
 pub struct DocumentPath {
     /// The name of the index
     pub index: String,
@@ -60,6 +56,27 @@ impl InIndex for (String, String) {
     }
 }
 
+/// A request to an index, whatever its state.
+pub struct Aimed<P = IndexPath> {
+    /// The parts that all routes use.
+    pub service: Arc<Service>,
+    /// The variable parts of the path.
+    pub place: P,
+}
+
+impl<P: InIndex> FromRequestParts<Arc<Service>> for Aimed<P> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &Arc<Service>,
+    ) -> Result<Self, Problem> {
+        let Place(place) = Place::from_request_parts(parts, service).await?;
+        let service = Arc::clone(service);
+        Ok(Aimed { service, place })
+    }
+}
+
 /// A request that reads one state of an index.
 pub struct Asked<P = IndexPath> {
     /// The parts that all routes use.
@@ -82,11 +99,11 @@ impl<P: InIndex> FromRequestParts<Arc<Service>> for Asked<P> {
         service: &Arc<Service>,
     ) -> Result<Self, Problem> {
         let started = Instant::now();
-        let Place(place) = Place::<P>::from_request_parts(parts, service).await?;
+        let Aimed { service, place } = Aimed::<P>::from_request_parts(parts, service).await?;
         Ok(Asked {
             snapshot: service.catalog.snapshot(place.index())?,
-            service: Arc::clone(service),
-            id: RequestId::from_request_parts(parts, service).await?,
+            id: RequestId::from_request_parts(parts, &service).await?,
+            service,
             place,
             started,
         })
@@ -102,7 +119,7 @@ impl<P: InIndex + 'static> Asked<P> {
         self,
         timeout_ms: Option<u64>,
         read: impl FnOnce(&Snapshot, P) -> Result<A, Problem> + Send + 'static,
-    ) -> Result<Response, Problem> {
+    ) -> Answer {
         let deadline = Deadline::after(&self.service.limits, self.started, timeout_ms)?;
         let place = self.place;
         let read = move |snapshot: &Snapshot| read(snapshot, place);

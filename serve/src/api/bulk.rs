@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
-use axum::extract::State;
 use axum::http::{HeaderValue, Request, header};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 
-use super::asked::IndexPath;
-use super::extract::{Key, Place};
+use super::asked::{Aimed, IndexPath};
+use super::extract::Key;
 use super::parameters::Url;
+use super::reply::Answer;
 use super::writes::{blocking, document_of, result_of, writer};
 use crate::model::{BulkAnswer, BulkLine};
 use crate::problem::{Kind, Problem};
@@ -33,18 +33,17 @@ const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 #[utoipa::path(
     post,
     path = "/v1/indexes/{index}/bulk",
-    tag = "documents",
-    params(IndexPath, Key),
+    params(Key),
     request_body(content = BulkLine, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "A line for each line", body = BulkAnswer, content_type = "application/x-ndjson"), Problem)
+    responses((status = 200, description = "A line for each line", body = BulkAnswer, content_type = "application/x-ndjson"))
 )]
 pub async fn bulk(
-    State(service): State<Arc<Service>>,
-    Place(IndexPath { index }): Place<IndexPath>,
     Url(()): Url<()>,
     Key(key): Key,
+    Aimed { service, place }: Aimed,
     request: Request<Body>,
-) -> Result<Response, Problem> {
+) -> Answer {
+    let IndexPath { index } = place;
     let kind = request.headers().get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();

@@ -1,10 +1,9 @@
 //! The number of documents that match.
 
-use axum::response::Response;
-
-use super::asked::{Asked, IndexPath};
+use super::asked::Asked;
 use super::extract::Json;
 use super::parameters::{FromUrl, Parameters, QueryParameters, Url};
+use super::reply::Answer;
 use crate::limits::Limits;
 use crate::model::{CountAnswer, CountRequest};
 use crate::problem::Problem;
@@ -15,12 +14,10 @@ use crate::served::Snapshot;
 #[utoipa::path(
     post,
     path = "/v1/indexes/{index}/count",
-    tag = "search",
-    params(IndexPath),
     request_body = CountRequest,
-    responses((status = 200, description = "The number of documents", body = CountAnswer), Problem)
+    responses((status = 200, description = "The number of documents", body = CountAnswer))
 )]
-pub async fn count(asked: Asked, Json(request): Json<CountRequest>) -> Result<Response, Problem> {
+pub async fn count(asked: Asked, Json(request): Json<CountRequest>) -> Answer {
     counted(asked, request).await
 }
 
@@ -28,18 +25,14 @@ pub async fn count(asked: Asked, Json(request): Json<CountRequest>) -> Result<Re
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/count",
-    tag = "search",
-    params(IndexPath, QueryParameters),
-    responses((status = 200, description = "The number of documents", body = CountAnswer), Problem)
+    params(QueryParameters),
+    responses((status = 200, description = "The number of documents", body = CountAnswer))
 )]
-pub async fn count_by_url(
-    asked: Asked,
-    Url(request): Url<CountRequest>,
-) -> Result<Response, Problem> {
+pub async fn count_by_url(asked: Asked, Url(request): Url<CountRequest>) -> Answer {
     counted(asked, request).await
 }
 
-async fn counted(asked: Asked, request: CountRequest) -> Result<Response, Problem> {
+async fn counted(asked: Asked, request: CountRequest) -> Answer {
     let query = plan_count(&asked.service.limits, &asked.snapshot, &request)?;
     let started = asked.started;
     let count = move |snapshot: &Snapshot, _| {

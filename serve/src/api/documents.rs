@@ -1,10 +1,10 @@
 //! Documents by id, whole and as sparse vectors of weights.
 
-use axum::response::Response;
 use tokapi::{Bm25, Error, Kept, Query, SearchOptions};
 
 use super::asked::{Asked, DocumentPath};
 use super::parameters::{FormulaParameters, Url};
+use super::reply::Answer;
 use crate::model::{DocumentAnswer, VectorAnswer};
 use crate::problem::{Kind, Problem};
 use crate::search::{explain_terms, fields_json};
@@ -14,11 +14,9 @@ use crate::served::Snapshot;
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/documents/{id}",
-    tag = "documents",
-    params(DocumentPath),
-    responses((status = 200, description = "The document", body = DocumentAnswer), Problem)
+    responses((status = 200, description = "The document", body = DocumentAnswer))
 )]
-pub async fn document(Url(()): Url<()>, asked: Asked<DocumentPath>) -> Result<Response, Problem> {
+pub async fn document(Url(()): Url<()>, asked: Asked<DocumentPath>) -> Answer {
     let read = |snapshot: &Snapshot, DocumentPath { id, .. }| {
         let index = snapshot.index();
         let number = find(snapshot, &id)?;
@@ -44,11 +42,10 @@ pub async fn document(Url(()): Url<()>, asked: Asked<DocumentPath>) -> Result<Re
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/documents/{id}/vector",
-    tag = "documents",
-    params(DocumentPath, FormulaParameters),
-    responses((status = 200, description = "The weights of all terms of the document", body = VectorAnswer), Problem)
+    params(FormulaParameters),
+    responses((status = 200, description = "The weights of all terms of the document", body = VectorAnswer))
 )]
-pub async fn vector(Url(bm25): Url<Bm25>, asked: Asked<DocumentPath>) -> Result<Response, Problem> {
+pub async fn vector(Url(bm25): Url<Bm25>, asked: Asked<DocumentPath>) -> Answer {
     let formula = asked.snapshot.check_formula(&bm25)?.to_string();
     let read = move |snapshot: &Snapshot, DocumentPath { id, .. }| {
         let index = snapshot.index();

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
 
-use super::asked::{Asked, IndexPath};
+use super::asked::Asked;
 use super::parameters::Url;
-use super::reply::json;
+use super::reply::{Answer, json};
 use crate::model::{IndexAnswer, IndexesAnswer, ServerAnswer};
-use crate::problem::Problem;
 use crate::served::Snapshot;
 use crate::service::{Service, to_json};
 
@@ -17,13 +15,9 @@ use crate::service::{Service, to_json};
 #[utoipa::path(
     get,
     path = "/v1",
-    tag = "server",
-    responses((status = 200, description = "The server", body = ServerAnswer), Problem)
+    responses((status = 200, description = "The server", body = ServerAnswer))
 )]
-pub async fn server(
-    Url(()): Url<()>,
-    State(service): State<Arc<Service>>,
-) -> Result<Response, Problem> {
+pub async fn server(Url(()): Url<()>, State(service): State<Arc<Service>>) -> Answer {
     let answer = ServerAnswer {
         name: "tokapi",
         version: env!("CARGO_PKG_VERSION"),
@@ -37,13 +31,9 @@ pub async fn server(
 #[utoipa::path(
     get,
     path = "/v1/indexes",
-    tag = "indexes",
-    responses((status = 200, description = "All indexes", body = IndexesAnswer), Problem)
+    responses((status = 200, description = "All indexes", body = IndexesAnswer))
 )]
-pub async fn indexes(
-    Url(()): Url<()>,
-    State(service): State<Arc<Service>>,
-) -> Result<Response, Problem> {
+pub async fn indexes(Url(()): Url<()>, State(service): State<Arc<Service>>) -> Answer {
     let snapshots = service.catalog.snapshots();
     let indexes = snapshots.iter().map(|snapshot| described(snapshot));
     let answer = IndexesAnswer {
@@ -56,11 +46,9 @@ pub async fn indexes(
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}",
-    tag = "indexes",
-    params(IndexPath),
-    responses((status = 200, description = "The index", body = IndexAnswer), Problem)
+    responses((status = 200, description = "The index", body = IndexAnswer))
 )]
-pub async fn index(Url(()): Url<()>, asked: Asked) -> Result<Response, Problem> {
+pub async fn index(Url(()): Url<()>, asked: Asked) -> Answer {
     to_json(&described(&asked.snapshot)).map(json)
 }
 

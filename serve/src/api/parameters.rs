@@ -117,8 +117,10 @@ pub struct FormulaParameters {
     /// The formula of weights and scores
     pub formula: Option<FormulaName>,
     /// How much repetitions of a term add
+    #[param(default = 1.2)]
     pub k1: Option<f64>,
     /// How much the length of a document counts
+    #[param(default = 0.75)]
     pub b: Option<f64>,
     /// The parameter delta of bm25l and bm25plus
     pub delta: Option<f64>,

@@ -1,11 +1,11 @@
 //! The postings of a term.
 
-use axum::response::Response;
 use tokapi::{Bm25, Query, SearchOptions};
 use utoipa::IntoParams;
 
-use super::asked::{Asked, IndexPath};
+use super::asked::Asked;
 use super::parameters::{FormulaParameters, FromUrl, PageSize, Parameters, Url};
+use super::reply::Answer;
 use crate::limits::Limits;
 use crate::model::{PostingAnswer, PostingsAnswer};
 use crate::problem::{Kind, Problem};
@@ -32,20 +32,13 @@ impl FromUrl for Start {
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/terms/{term}/postings",
-    tag = "terms",
-    params(
-        IndexPath,
-        ("term" = String, Path, description = "The term, as the index has it"),
-        Start,
-        PageSize,
-        FormulaParameters,
-    ),
-    responses((status = 200, description = "Postings in the order of the index", body = PostingsAnswer), Problem)
+    params(Start, PageSize, FormulaParameters),
+    responses((status = 200, description = "Postings in the order of the index", body = PostingsAnswer))
 )]
 pub async fn postings(
     Url((start, (size, bm25))): Url<(Start, (PageSize, Bm25))>,
     asked: Asked<(String, String)>,
-) -> Result<Response, Problem> {
+) -> Answer {
     let formula = *asked.snapshot.check_formula(&bm25)?;
     let read = move |snapshot: &Snapshot, (_, term)| {
         let page = Page {

@@ -5,6 +5,11 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 
+use crate::problem::Problem;
+
+/// The answer of a route.
+pub type Answer = Result<Response, Problem>;
+
 /// A response of JSON.
 pub fn json(body: impl Into<Bytes>) -> Response {
     let mut response = Response::new(Body::from(body.into()));

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use utoipa::IntoParams;
 
-use super::asked::{Asked, IndexPath};
+use super::asked::Asked;
 use super::extract::Json;
 use super::parameters::{FormulaParameters, FromUrl, Parameters, QueryParameters, Url};
-use super::reply::{json, with_time};
+use super::reply::{Answer, json, with_time};
 use crate::limits::{Limits, at_most};
 use crate::model::{SearchAnswer, SearchRequest, SearchesAnswer, SearchesRequest};
 use crate::problem::Problem;
@@ -24,12 +23,10 @@ const FORM: &[u8] = b"v1";
 #[utoipa::path(
     post,
     path = "/v1/indexes/{index}/search",
-    tag = "search",
-    params(IndexPath),
     request_body = SearchRequest,
-    responses((status = 200, description = "The best documents", body = SearchAnswer), Problem)
+    responses((status = 200, description = "The best documents", body = SearchAnswer))
 )]
-pub async fn search(asked: Asked, Json(request): Json<SearchRequest>) -> Result<Response, Problem> {
+pub async fn search(asked: Asked, Json(request): Json<SearchRequest>) -> Answer {
     one(&asked, request).await
 }
 
@@ -37,14 +34,10 @@ pub async fn search(asked: Asked, Json(request): Json<SearchRequest>) -> Result<
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/search",
-    tag = "search",
-    params(IndexPath, QueryParameters, FormulaParameters, HitParameters),
-    responses((status = 200, description = "The best documents", body = SearchAnswer), Problem)
+    params(QueryParameters, FormulaParameters, HitParameters),
+    responses((status = 200, description = "The best documents", body = SearchAnswer))
 )]
-pub async fn search_by_url(
-    asked: Asked,
-    Url(request): Url<SearchRequest>,
-) -> Result<Response, Problem> {
+pub async fn search_by_url(asked: Asked, Url(request): Url<SearchRequest>) -> Answer {
     one(&asked, request).await
 }
 
@@ -52,15 +45,13 @@ pub async fn search_by_url(
 #[utoipa::path(
     post,
     path = "/v1/indexes/{index}/searches",
-    tag = "search",
-    params(IndexPath),
     request_body = SearchesRequest,
-    responses((status = 200, description = "An answer or a problem for each search", body = SearchesAnswer), Problem)
+    responses((status = 200, description = "An answer or a problem for each search", body = SearchesAnswer))
 )]
 pub async fn searches(
     asked: Asked,
     Json(SearchesRequest { searches }): Json<SearchesRequest>,
-) -> Result<Response, Problem> {
+) -> Answer {
     let limits = &asked.service.limits;
     at_most("the number of searches", searches.len(), limits.batch)?;
     let ks = searches.iter().map(|search| search.k);
@@ -82,7 +73,7 @@ pub async fn searches(
     Ok(json(body))
 }
 
-async fn one(asked: &Asked, request: SearchRequest) -> Result<Response, Problem> {
+async fn one(asked: &Asked, request: SearchRequest) -> Answer {
     let (tail, took_us) = found(asked, request).await?;
     let mut body = Vec::new();
     with_time(took_us, &tail, &mut body);

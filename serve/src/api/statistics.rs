@@ -1,23 +1,18 @@
 //! The statistics of an index.
 
-use axum::response::Response;
-
-use super::asked::{Asked, IndexPath};
+use super::asked::Asked;
 use super::parameters::Url;
-use super::reply::json;
+use super::reply::{Answer, json};
 use crate::model::StatisticsAnswer;
-use crate::problem::Problem;
 use crate::service::to_json;
 
 /// Read the statistics of an index
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/statistics",
-    tag = "indexes",
-    params(IndexPath),
-    responses((status = 200, description = "The statistics that weights depend on, and sizes", body = StatisticsAnswer), Problem)
+    responses((status = 200, description = "The statistics that weights depend on, and sizes", body = StatisticsAnswer))
 )]
-pub async fn statistics(Url(()): Url<()>, asked: Asked) -> Result<Response, Problem> {
+pub async fn statistics(Url(()): Url<()>, asked: Asked) -> Answer {
     let info = asked.snapshot.info();
     let statistics = info.statistics;
     let average_length = statistics.average_length();

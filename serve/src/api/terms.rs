@@ -1,10 +1,10 @@
 //! The terms of an index.
 
-use axum::response::Response;
 use utoipa::IntoParams;
 
-use super::asked::{Asked, IndexPath};
+use super::asked::Asked;
 use super::parameters::{FromUrl, PageSize, Parameters, Url};
+use super::reply::Answer;
 use crate::limits::Limits;
 use crate::model::TermsAnswer;
 use crate::problem::Problem;
@@ -34,14 +34,10 @@ impl FromUrl for Listed {
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/terms",
-    tag = "terms",
-    params(IndexPath, Listed, PageSize),
-    responses((status = 200, description = "Terms in ascending order", body = TermsAnswer), Problem)
+    params(Listed, PageSize),
+    responses((status = 200, description = "Terms in ascending order", body = TermsAnswer))
 )]
-pub async fn terms(
-    Url((listed, page)): Url<(Listed, PageSize)>,
-    asked: Asked,
-) -> Result<Response, Problem> {
+pub async fn terms(Url((listed, page)): Url<(Listed, PageSize)>, asked: Asked) -> Answer {
     let read = move |snapshot: &Snapshot, _| {
         let Listed { prefix, after } = listed;
         let (terms, is_end) = snapshot.terms(&prefix, after.as_deref(), page.limit)?;

@@ -1,29 +1,19 @@
 //! The values of a field.
 
-use axum::response::Response;
-
-use super::asked::{Asked, IndexPath};
+use super::asked::Asked;
 use super::parameters::{PageSize, Url};
+use super::reply::Answer;
 use crate::model::ValuesAnswer;
-use crate::problem::Problem;
 use crate::served::Snapshot;
 
 /// List the values of a field, the most frequent first
 #[utoipa::path(
     get,
     path = "/v1/indexes/{index}/fields/{field}/values",
-    tag = "indexes",
-    params(
-        IndexPath,
-        ("field" = String, Path, description = "The field, one of those that the index keeps"),
-        PageSize,
-    ),
-    responses((status = 200, description = "Values and the number of documents with each", body = ValuesAnswer), Problem)
+    params(PageSize),
+    responses((status = 200, description = "Values and the number of documents with each", body = ValuesAnswer))
 )]
-pub async fn values(
-    Url(page): Url<PageSize>,
-    asked: Asked<(String, String)>,
-) -> Result<Response, Problem> {
+pub async fn values(Url(page): Url<PageSize>, asked: Asked<(String, String)>) -> Answer {
     asked.snapshot.check_field(&asked.place.1)?;
     let read = move |snapshot: &Snapshot, (_, field): (String, String)| {
         let column = snapshot.column(&field)?;

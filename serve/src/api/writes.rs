@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::Request;
-use axum::response::Response;
 use serde_json::{Map, Value as Json};
 use tokapi::{Analyzer, AnalyzerOptions, Cut, Document, Keep, StopWords, Value};
 
-use super::asked::{DocumentPath, IndexPath};
-use super::extract::{Key, Place, read_json};
+use super::asked::{Aimed, DocumentPath, IndexPath};
+use super::extract::{Key, read_json};
 use super::parameters::Url;
-use super::reply::json;
+use super::reply::{Answer, json};
 use crate::model::{DocumentRequest, EpochAnswer, IndexRequest, WriteAnswer, WriteResult};
 use crate::problem::{Kind, Problem};
 use crate::served::Snapshot;
@@ -25,17 +23,17 @@ use crate::write::{Applied, MOST_ID_BYTES, NewIndex, Operation, Outcome, Write, 
 #[utoipa::path(
     put,
     path = "/v1/indexes/{index}/documents/{id}",
-    tag = "documents",
-    params(DocumentPath, Key),
+    params(Key),
     request_body = DocumentRequest,
-    responses((status = 200, description = "The document was added, or replaced another", body = WriteAnswer), Problem)
+    responses((status = 200, description = "The document was added, or replaced another", body = WriteAnswer))
 )]
 pub async fn put_document(
-    State(service): State<Arc<Service>>,
-    Place(DocumentPath { index, id }): Place<DocumentPath>,
+    aimed: Aimed<DocumentPath>,
     Key(key): Key,
     request: Request<Body>,
-) -> Result<Response, Problem> {
+) -> Answer {
+    let Aimed { service, place } = aimed;
+    let DocumentPath { index, id } = place;
     let writer = writer(&service, &index).await?;
     let document: DocumentRequest = read_json(request, &service.limits).await?;
     let snapshot = service.catalog.snapshot(&index)?;
@@ -49,17 +47,16 @@ pub async fn put_document(
 #[utoipa::path(
     delete,
     path = "/v1/indexes/{index}/documents/{id}",
-    tag = "documents",
-    params(DocumentPath, Key),
-    responses((status = 200, description = "The document was deleted", body = WriteAnswer), Problem)
+    params(Key),
+    responses((status = 200, description = "The document was deleted", body = WriteAnswer))
 )]
 pub async fn delete_document(
-    State(service): State<Arc<Service>>,
-    Place(DocumentPath { index, id }): Place<DocumentPath>,
     Url(()): Url<()>,
     Key(key): Key,
-) -> Result<Response, Problem> {
-    let writer = writer(&service, &index).await?;
+    aimed: Aimed<DocumentPath>,
+) -> Answer {
+    let DocumentPath { index, id } = aimed.place;
+    let writer = writer(&aimed.service, &index).await?;
     one(&writer, index, Operation::Delete(id), key).await
 }
 
@@ -69,15 +66,10 @@ pub async fn delete_document(
 #[utoipa::path(
     post,
     path = "/v1/indexes/{index}/merge",
-    tag = "indexes",
-    params(IndexPath),
-    responses((status = 200, description = "All parts are one", body = EpochAnswer), Problem)
+    responses((status = 200, description = "All parts are one", body = EpochAnswer))
 )]
-pub async fn merge(
-    State(service): State<Arc<Service>>,
-    Place(IndexPath { index }): Place<IndexPath>,
-    Url(()): Url<()>,
-) -> Result<Response, Problem> {
+pub async fn merge(Url(()): Url<()>, Aimed { service, place }: Aimed) -> Answer {
+    let IndexPath { index } = place;
     let merged = writer(&service, &index).await?.merge().await?;
     let epoch = merged.epoch;
     to_json(&EpochAnswer { index, epoch }).map(json)
@@ -87,16 +79,11 @@ pub async fn merge(
 #[utoipa::path(
     put,
     path = "/v1/indexes/{index}",
-    tag = "indexes",
-    params(IndexPath),
     request_body = IndexRequest,
-    responses((status = 200, description = "The index is there, without documents", body = EpochAnswer), Problem)
+    responses((status = 200, description = "The index is there, without documents", body = EpochAnswer))
 )]
-pub async fn create_index(
-    State(service): State<Arc<Service>>,
-    Place(IndexPath { index }): Place<IndexPath>,
-    request: Request<Body>,
-) -> Result<Response, Problem> {
+pub async fn create_index(Aimed { service, place }: Aimed, request: Request<Body>) -> Answer {
+    let IndexPath { index } = place;
     service.writers.check_enabled()?;
     let request: IndexRequest = read_json(request, &service.limits).await?;
     let new = NewIndex {
@@ -119,15 +106,10 @@ pub async fn create_index(
 #[utoipa::path(
     delete,
     path = "/v1/indexes/{index}",
-    tag = "indexes",
-    params(IndexPath),
-    responses((status = 200, description = "The index is gone; its last state", body = EpochAnswer), Problem)
+    responses((status = 200, description = "The index is gone; its last state", body = EpochAnswer))
 )]
-pub async fn remove_index(
-    State(service): State<Arc<Service>>,
-    Place(IndexPath { index }): Place<IndexPath>,
-    Url(()): Url<()>,
-) -> Result<Response, Problem> {
+pub async fn remove_index(Url(()): Url<()>, Aimed { service, place }: Aimed) -> Answer {
+    let IndexPath { index } = place;
     blocking(move || {
         let epoch = service.catalog.snapshot(&index)?.epoch();
         service.writers.remove(&service.catalog, &index)?;
@@ -153,12 +135,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     }
 }
 
-async fn one(
-    writer: &Writer,
-    index: String,
-    operation: Operation,
-    key: Option<String>,
-) -> Result<Response, Problem> {
+async fn one(writer: &Writer, index: String, operation: Operation, key: Option<String>) -> Answer {
     let id = operation.id().to_owned();
     check_id(&id)?;
     let write = Write {

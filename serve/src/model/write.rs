@@ -103,14 +103,18 @@ pub struct BulkAnswer {
 #[serde(default, deny_unknown_fields)]
 pub struct IndexRequest {
     /// Where terms begin and end: unicode, plain, python or whitespace.
+    #[schema(default = "unicode")]
     pub analyzer: Option<String>,
     /// `english` drops the 33 stop words of Lucene.
+    #[schema(default = "none")]
     pub stop_words: Option<String>,
     /// The language of the Snowball stemmer.
     pub stemmer: Option<String>,
     /// Whether it keeps texts, for snippets.
+    #[schema(default = true)]
     pub text: Option<bool>,
     /// Whether it keeps positions, for phrases.
+    #[schema(default = true)]
     pub positions: Option<bool>,
     /// The fields that it keeps, for filters and display.
     pub fields: Vec<String>,
