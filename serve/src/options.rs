@@ -83,6 +83,9 @@ pub struct Options {
     pub drain_delay_ms: u64,
     /// At the end, the most milliseconds for requests under way.
     pub drain_ms: u64,
+    /// Names of this server besides those of this machine, for a proxy that passes the name on. They count only if it
+    /// listens on a loopback address; otherwise it may have any name.
+    pub hosts: Vec<String>,
     /// The tokens of clients; without any, everybody may do everything.
     pub tokens: Vec<TokenSettings>,
     /// The subset of Elasticsearch.
@@ -169,6 +172,7 @@ impl Default for Options {
             slow_ms: 1000,
             drain_delay_ms: 1000,
             drain_ms: 30_000,
+            hosts: Vec::new(),
             tokens: Vec::new(),
             elastic: ElasticSettings::default(),
             limits: Limits::default(),

@@ -21,7 +21,7 @@ use crate::api;
 use crate::elastic::store::ReadOnly;
 use crate::elastic::{self, Elastic, ElasticOptions, Writing};
 use crate::gpu;
-use crate::operate::{self, Access, Metrics, Observer, observe, permit};
+use crate::operate::{self, Access, Metrics, Observer, Origins, observe, permit, same_site};
 use crate::options::{EngineName, Options};
 use crate::page;
 use crate::problem::{Kind, Problem};
@@ -194,7 +194,13 @@ fn catalog(options: &Options) -> Result<Catalog> {
     let mut indexes = options.indexes.clone();
     if let Some(data) = &options.data {
         for (name, path) in indexes_in(data)? {
-            indexes.entry(name).or_insert(path);
+            if indexes.contains_key(&name) {
+                return Err(Error::Usage(format!(
+                    "two indexes are named `{name}`: {} has one of them; name the other one, NAME=INDEX",
+                    data.display()
+                )));
+            }
+            indexes.insert(name, path);
         }
     }
     for (name, path) in &indexes {
@@ -242,6 +248,10 @@ fn router(
 ) -> Router {
     let observer = Observer::new(Arc::clone(service), Arc::clone(metrics), options.access_log);
     let elastic = Arc::new(elastic_of(service, options));
+    let origins = Arc::new(Origins {
+        is_local: options.listen.ip().is_loopback(),
+        hosts: options.hosts.clone(),
+    });
     let home = {
         let elastic = Arc::clone(&elastic);
         move |headers: HeaderMap| home(elastic, headers)
@@ -255,6 +265,7 @@ fn router(
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
         .layer(axum::middleware::from_fn_with_state(access, permit))
+        .layer(axum::middleware::from_fn_with_state(origins, same_site))
         .layer(axum::middleware::from_fn_with_state(
             Arc::new(observer),
             observe,

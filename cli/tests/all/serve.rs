@@ -76,8 +76,9 @@ impl Server {
     fn get(&self, path: &str) -> (u16, String) {
         let mut stream = self.connect();
         let accept = "Accept: text/html, */*";
-        let head =
-            format!("GET {path} HTTP/1.1\r\nHost: x\r\n{accept}\r\nConnection: close\r\n\r\n");
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\n{accept}\r\nConnection: close\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).unwrap();
         answer(&mut stream)
     }
@@ -178,7 +179,7 @@ fn a_request_under_way_is_answered_after_sigterm() {
     let body = json!({ "query": "wing" }).to_string();
     let mut stream = server.connect();
     let head = format!(
-        "POST /v1/indexes/index/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+        "POST /v1/indexes/index/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
         body.len()
     );

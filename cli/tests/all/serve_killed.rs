@@ -75,7 +75,7 @@ fn send(
     let kind = "Content-Type: application/json";
     let length = body.len();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\n{kind}\r\nContent-Length: {length}\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\n{kind}\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.get_mut().write_all((head + body).as_bytes())?;
     let (mut status, mut length, mut line) = (0, 0, String::new());

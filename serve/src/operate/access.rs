@@ -47,9 +47,9 @@ impl Access {
     }
 
     /// Checks that a request has a token with a scope.
-    fn check(&self, request: &Request<Body>, scope: Scope) -> Result<(), Problem> {
+    fn check(&self, request: &Request<Body>, scope: Scope) -> Result<Granted, Problem> {
         if self.tokens.is_empty() {
-            return Ok(());
+            return Ok(Granted(vec![Scope::Search, Scope::Write, Scope::Admin]));
         }
         let given = request.headers().get(header::AUTHORIZATION);
         let given = given.and_then(|given| given.to_str().ok());
@@ -84,8 +84,19 @@ impl Access {
                     scope.name()
                 ),
             )),
-            Some(_) => Ok(()),
+            Some(scopes) => Ok(Granted(scopes.clone())),
         }
+    }
+}
+
+/// The scopes of a request: an extension of it.
+#[derive(Debug, Clone)]
+pub struct Granted(Vec<Scope>);
+
+impl Granted {
+    /// Whether the request may have an effect.
+    pub fn has(&self, scope: Scope) -> bool {
+        self.0.contains(&scope)
     }
 }
 
@@ -97,7 +108,7 @@ fn is_equal(a: &[u8; 32], b: &[u8; 32]) -> bool {
 
 fn of_hex(text: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     for (place, byte) in bytes.iter_mut().enumerate() {
@@ -131,18 +142,21 @@ fn scope_of(method: &Method, route: &str) -> Option<Scope> {
 /// Lets a request pass if its token permits it.
 pub async fn permit(
     State(access): State<Arc<Access>>,
-    request: Request<Body>,
+    mut request: Request<Body>,
     next: Next,
 ) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     // A path without a route is told to clients with any token.
     let route = route.map_or("/none/{none}", MatchedPath::as_str);
     let permitted = match scope_of(request.method(), route) {
-        None => Ok(()),
+        None => Ok(Granted(Vec::new())),
         Some(scope) => access.check(&request, scope),
     };
     match permitted {
-        Ok(()) => next.run(request).await,
+        Ok(granted) => {
+            request.extensions_mut().insert(granted);
+            next.run(request).await
+        }
         Err(problem) => {
             let is_unknown = problem.kind() == Kind::Unauthorized;
             let mut response = problem.into_response();

@@ -5,6 +5,7 @@ mod health;
 mod log;
 mod metrics;
 mod observe;
+mod origin;
 
 use std::sync::Arc;
 
@@ -13,10 +14,11 @@ use axum::routing::get;
 
 use crate::service::Service;
 
-pub use access::{Access, permit};
+pub use access::{Access, Granted, permit};
 pub use log::start_log;
 pub use metrics::Metrics;
 pub use observe::{Observer, observe};
+pub use origin::{Origins, same_site};
 
 /// The routes `/live`, `/ready` and `/metrics`.
 pub fn routes(metrics: Arc<Metrics>) -> Router<Arc<Service>> {

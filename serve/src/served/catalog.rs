@@ -128,11 +128,7 @@ pub fn name_of(name: Option<&str>, path: &Path) -> Result<String> {
         name.to_string_lossy().into_owned()
     };
     let name = name.map_or_else(folder, str::to_owned);
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let is_name = name.chars().all(is_plain)
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.len() <= NAME_BYTES;
-    match is_name {
+    match is_name(&name) {
         true => Ok(name),
         false => Err(Error::Usage(format!(
             "{}: `{}` is no name for an index: a name has letters of ASCII, digits, - _ and ., begins with a letter or \
@@ -141,4 +137,12 @@ pub fn name_of(name: Option<&str>, path: &Path) -> Result<String> {
             name.escape_debug()
         ))),
     }
+}
+
+/// Whether indexes may have a name: a URL and clients take it as it is.
+pub fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    name.chars().all(is_plain)
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.len() <= NAME_BYTES
 }

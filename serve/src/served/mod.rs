@@ -5,6 +5,6 @@ mod columns;
 mod snapshot;
 mod terms;
 
-pub use catalog::{Catalog, Served, name_of};
+pub use catalog::{Catalog, Served, is_name, name_of};
 pub use columns::Column;
 pub use snapshot::Snapshot;

@@ -8,7 +8,7 @@ use tokapi::{Analyzer, Corpus, CorpusOptions, Error, IndexBuilder, Keep, Result}
 
 use super::writer::{Writer, WriterOptions};
 use crate::problem::{Kind, Problem};
-use crate::served::{Catalog, Snapshot, name_of};
+use crate::served::{Catalog, Snapshot, is_name, name_of};
 
 /// The permission to change indexes, and the folder of new ones.
 #[derive(Debug, Clone)]
@@ -83,8 +83,8 @@ impl Writers {
                 "this server has no folder for new indexes: start it with --data DIR",
             ));
         };
-        let path = data.join(name);
-        let name = name_of(Some(name), &path)?;
+        check_name(name)?;
+        let (path, name) = (data.join(name), name.to_owned());
         // One creation at a time.
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if catalog.names().contains(&name) || path.exists() {
@@ -129,6 +129,8 @@ impl Writers {
             ));
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another request may have been first.
+        catalog.get(name)?;
         catalog.remove(name);
         let writer = open.remove(name);
         // Requests of others that wait are answered first.
@@ -156,6 +158,21 @@ impl Writers {
                 "this server takes no changes: start it with --write",
             )),
         }
+    }
+}
+
+/// Checks the name of a new index.
+fn check_name(name: &str) -> std::result::Result<(), Problem> {
+    /// Paths of the server itself.
+    const RESERVED: [&str; 4] = ["live", "ready", "metrics", "v1"];
+    match is_name(name) && !RESERVED.contains(&name) {
+        true => Ok(()),
+        false => Err(Problem::invalid(format!(
+            "`{}` is no name for an index: a name has letters of ASCII, digits, - _ and ., begins with a letter or digit, \
+             and is none of {}",
+            name.escape_debug(),
+            RESERVED.join(", ")
+        ))),
     }
 }
 

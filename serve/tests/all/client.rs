@@ -66,7 +66,10 @@ impl Client {
     }
 
     pub fn get(&mut self, path: &str) -> Answer {
-        self.send(&format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"), b"")
+        self.send(
+            &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            b"",
+        )
     }
 
     pub fn put(&mut self, path: &str, body: &Value) -> Answer {
@@ -85,7 +88,7 @@ impl Client {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Answer {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\n");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }
@@ -99,7 +102,7 @@ impl Client {
 
     pub fn post_text(&mut self, path: &str, kind: &str, body: &[u8]) -> Answer {
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         self.send(&head, body)

@@ -56,7 +56,7 @@ fn an_accepted_search_is_answered_though_the_server_ends() {
     let body = json!({ "searches": vec![slow; 20] }).to_string();
     client.write(
         format!(
-            "POST /v1/indexes/full/searches HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+            "POST /v1/indexes/full/searches HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         )

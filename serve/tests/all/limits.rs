@@ -29,7 +29,7 @@ fn a_body_of_the_limit_is_taken_and_no_larger_one() {
     // The length is not announced.
     let mut client = fixture.client();
     let head = format!(
-        "POST {SEARCH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
     let chunk = format!("190\r\n{}\r\n", " ".repeat(400));
     let answer = client.send(&(head + &chunk.repeat(3)), b"");
@@ -119,7 +119,7 @@ fn slow_clients_are_let_go() {
     }
     let mut client = fixture.client();
     let head = format!(
-        "POST {SEARCH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{{"
+        "POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{{"
     );
     client.send(&head, b"").problem(408, "slow-request");
     assert!(started.elapsed() < Duration::from_secs(10));
@@ -183,7 +183,7 @@ fn further_connections_wait() {
         assert_eq!(client.get("/live").status, 200);
     }
     let mut third = fixture.client();
-    third.write(b"GET /live HTTP/1.1\r\nHost: x\r\n\r\n");
+    third.write(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n");
     std::thread::sleep(Duration::from_millis(50));
     drop(open);
     assert_eq!(third.read().unwrap().status, 200);

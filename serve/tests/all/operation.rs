@@ -17,7 +17,8 @@ fn health_and_headers() {
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert!(answer.header("x-request-id").unwrap().len() > 16);
     }
-    let given = |id: &str| format!("GET /v1 HTTP/1.1\r\nHost: x\r\nX-Request-Id: {id}\r\n\r\n");
+    let given =
+        |id: &str| format!("GET /v1 HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: {id}\r\n\r\n");
     let answer = client.send(&given("my-id"), b"");
     assert_eq!(answer.header("x-request-id"), Some("my-id"));
     let answer = client.send(&given("my id"), b"");

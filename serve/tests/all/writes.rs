@@ -40,6 +40,15 @@ fn create(client: &mut Client, name: &str) {
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
 
+/// A server that may be changed, with the index `books`, and a client of it.
+fn books() -> (TempDir, Server, Client) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(&folder, true);
+    let mut client = client(&server);
+    create(&mut client, "books");
+    (folder, server, client)
+}
+
 fn document(id: usize, version: usize) -> Value {
     let text = format!("all words of t{} and v{version}", id % 7);
     let lang = ["en", "de"][id % 2];
@@ -77,10 +86,7 @@ fn fresh(path: &Path, kept: &BTreeMap<usize, (u64, usize)>) -> Index {
 
 #[test]
 fn a_change_is_visible_when_it_is_answered_and_equals_an_index_built_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = start(&folder, true);
-    let mut client = client(&server);
-    create(&mut client, "books");
+    let (folder, server, mut client) = books();
     let mut random = Random(9);
     let (mut kept, mut next, mut last) = (BTreeMap::new(), 0, 0);
     for version in 0..150 {
@@ -166,9 +172,7 @@ fn a_change_is_visible_when_it_is_answered_and_equals_an_index_built_at_once() {
 fn writers_and_readers_at_the_same_time() {
     const WRITERS: usize = 4;
     const CHANGES: usize = 40;
-    let folder = tempfile::tempdir().unwrap();
-    let server = start(&folder, true);
-    create(&mut client(&server), "books");
+    let (_folder, server, mut reader) = books();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
@@ -184,7 +188,6 @@ fn writers_and_readers_at_the_same_time() {
                 })
             })
             .collect();
-        let mut reader = client(&server);
         let done = &done;
         scope.spawn(move || {
             let (mut epoch, mut count) = (0, 0);
@@ -212,10 +215,7 @@ fn writers_and_readers_at_the_same_time() {
 
 #[test]
 fn many_lines_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = start(&folder, true);
-    let mut client = client(&server);
-    create(&mut client, "books");
+    let (_folder, server, mut client) = books();
     let mut lines = String::new();
     for id in 0..3000 {
         let mut put = document(id, 1);
@@ -278,10 +278,7 @@ fn many_lines_at_once() {
 
 #[test]
 fn changes_that_are_not_permitted() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = start(&folder, true);
-    let mut all = client(&server);
-    create(&mut all, "books");
+    let (folder, server, mut all) = books();
     let again = all.put("/v1/indexes/books", &json!({}));
     assert!(again.problem(409, "conflict").contains("`books`"));
     for (name, body, part) in [

@@ -16,6 +16,8 @@ use crate::elastic::dsl::Sources;
 use crate::elastic::error::{Refusal, Result};
 use crate::elastic::source;
 use crate::elastic::tree::Tree;
+use crate::operate::Granted;
+use crate::options::Scope;
 use crate::problem::{Kind, Problem};
 
 /// Bytes of the body of a write.
@@ -33,6 +35,8 @@ pub struct Ask {
     pub body: Bytes,
     /// The time when it arrived.
     pub started: Instant,
+    /// Whether it may create indexes.
+    pub may_create: bool,
 }
 
 impl Ask {
@@ -77,11 +81,13 @@ impl FromRequest<Arc<Elastic>> for Ask {
         content_type(&parts.headers).map_err(|refusal| refused(&refusal))?;
         let body = read_body(body, &parts.headers, &limits).await;
         let body = body.map_err(|problem| refused(&of_problem(problem)))?;
+        let granted = parts.extensions.get::<Granted>();
         Ok(Ask {
             path,
             params,
             body,
             started,
+            may_create: granted.is_none_or(|granted| granted.has(Scope::Admin)),
         })
     }
 }

@@ -20,6 +20,7 @@ pub async fn bulk(State(elastic): Asked, ask: Ask) -> Result<Answer> {
         path,
         body,
         started,
+        may_create,
         ..
     } = ask;
     elastic
@@ -48,7 +49,10 @@ pub async fn bulk(State(elastic): Asked, ask: Ask) -> Result<Answer> {
             for (index, operations) in by_index {
                 let (places, operations): (Vec<usize>, Vec<Operation>) =
                     operations.into_iter().unzip();
-                for (place, written) in places.into_iter().zip(apply(elastic, &index, operations)) {
+                for (place, written) in places
+                    .into_iter()
+                    .zip(apply(elastic, &index, operations, may_create))
+                {
                     items[place].1 = Some(written);
                 }
             }
@@ -68,11 +72,16 @@ pub async fn bulk(State(elastic): Asked, ask: Ask) -> Result<Answer> {
 }
 
 /// Applies operations to one index, which is created if it is not there. A fault of the whole is that of each.
-fn apply(elastic: &Elastic, index: &str, operations: Vec<Operation>) -> Vec<Written> {
+fn apply(
+    elastic: &Elastic,
+    index: &str,
+    operations: Vec<Operation>,
+    may_create: bool,
+) -> Vec<Written> {
     let creates = operations
         .iter()
         .any(|operation| operation.action != Action::Delete);
-    let served = ensure(elastic, index, creates);
+    let served = ensure(elastic, index, creates, may_create);
     let heads: Vec<(Action, String)> = operations
         .iter()
         .map(|o| (o.action, o.id.clone()))
@@ -92,12 +101,18 @@ fn apply(elastic: &Elastic, index: &str, operations: Vec<Operation>) -> Vec<Writ
 }
 
 /// Creates an index for documents that come before it.
-fn ensure(elastic: &Elastic, index: &str, creates: bool) -> Result<()> {
+fn ensure(elastic: &Elastic, index: &str, creates: bool, may_create: bool) -> Result<()> {
     if elastic.service.catalog.get(index).is_ok() {
         return Ok(());
     }
     if !creates {
         return Err(Refusal::no_index(index));
+    }
+    if !may_create {
+        let reason = format!(
+            "no such index [{index}], and the token has not the scope admin, which creates one"
+        );
+        return Err(Refusal::new(403, "security_exception", reason));
     }
     super::indexes::check_name(index)?;
     match elastic.store.create(index, Definition::new()) {
@@ -138,7 +153,7 @@ async fn one(elastic: &Arc<Elastic>, ask: Ask, action: Action) -> Result<Answer>
             let index = ask.place("index");
             let id = Some(ask.place("id")).filter(|id| !id.is_empty());
             let operation = write::operation(action, id.map(str::to_owned), &ask.body)?;
-            let written = apply(elastic, index, vec![operation]);
+            let written = apply(elastic, index, vec![operation], ask.may_create);
             let written = written.into_iter().next().ok_or_else(|| {
                 Refusal::new(
                     500,
