@@ -28,6 +28,9 @@ pub struct Service {
     draining: AtomicBool,
 }
 
+/// A service that the tasks of all requests share.
+pub type Shared = Arc<Service>;
+
 impl Service {
     /// A service that is ready.
     pub fn new(

@@ -13,7 +13,7 @@ use super::reply::{Answer, json};
 use crate::problem::Problem;
 use crate::search::Deadline;
 use crate::served::Snapshot;
-use crate::service::Service;
+use crate::service::Shared;
 
 /// The path of an index.
 #[derive(Deserialize)]
@@ -59,18 +59,15 @@ impl InIndex for (String, String) {
 /// A request to an index, whatever its state.
 pub struct Aimed<P = IndexPath> {
     /// The parts that all routes use.
-    pub service: Arc<Service>,
+    pub service: Shared,
     /// The variable parts of the path.
     pub place: P,
 }
 
-impl<P: InIndex> FromRequestParts<Arc<Service>> for Aimed<P> {
+impl<P: InIndex> FromRequestParts<Shared> for Aimed<P> {
     type Rejection = Problem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        service: &Arc<Service>,
-    ) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, service: &Shared) -> Result<Self, Problem> {
         let Place(place) = Place::from_request_parts(parts, service).await?;
         let service = Arc::clone(service);
         Ok(Aimed { service, place })
@@ -80,7 +77,7 @@ impl<P: InIndex> FromRequestParts<Arc<Service>> for Aimed<P> {
 /// A request that reads one state of an index.
 pub struct Asked<P = IndexPath> {
     /// The parts that all routes use.
-    pub service: Arc<Service>,
+    pub service: Shared,
     /// The variable parts of the path.
     pub place: P,
     /// The state of the index.
@@ -91,13 +88,10 @@ pub struct Asked<P = IndexPath> {
     pub id: RequestId,
 }
 
-impl<P: InIndex> FromRequestParts<Arc<Service>> for Asked<P> {
+impl<P: InIndex> FromRequestParts<Shared> for Asked<P> {
     type Rejection = Problem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        service: &Arc<Service>,
-    ) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, service: &Shared) -> Result<Self, Problem> {
         let started = Instant::now();
         let Aimed { service, place } = Aimed::<P>::from_request_parts(parts, service).await?;
         Ok(Asked {

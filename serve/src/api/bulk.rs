@@ -227,7 +227,15 @@ fn parse(
     let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
     let (mut operations, mut answers) = (Vec::new(), Vec::new());
     for (number, line) in (first + 1..).zip(lines.split(|&byte| byte == b'\n')) {
-        let operation = match serde_json::from_slice(line) {
+        let limit = service.limits.body_bytes;
+        let parsed = match line.len() <= limit {
+            true => serde_json::from_slice(line),
+            false => Err(serde::de::Error::custom(format!(
+                "it has {} bytes, and the limit of this server is {limit}",
+                line.len()
+            ))),
+        };
+        let operation = match parsed {
             Ok(BulkLine::Put(new)) => {
                 document_of(&snapshot, new.id, new.text, new.fields).map(Operation::Put)
             }

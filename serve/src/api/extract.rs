@@ -15,7 +15,7 @@ use utoipa::IntoParams;
 use crate::limits::Limits;
 use crate::model::Object;
 use crate::problem::{Kind, Problem};
-use crate::service::Service;
+use crate::service::Shared;
 
 /// The header of [`Key`].
 const KEY: &str = "idempotency-key";
@@ -77,10 +77,10 @@ impl<S: Sync> FromRequestParts<S> for Key {
 /// A body of JSON.
 pub struct Json<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Json<T> {
+impl<T: DeserializeOwned> FromRequest<Shared> for Json<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request<Body>, service: &Arc<Service>) -> Result<Self, Problem> {
+    async fn from_request(request: Request<Body>, service: &Shared) -> Result<Self, Problem> {
         read_json(request, &service.limits).await.map(Json)
     }
 }

@@ -2,6 +2,7 @@
 
 mod asked;
 mod bulk;
+mod by_url;
 mod count;
 mod documents;
 mod extract;
@@ -43,12 +44,12 @@ pub fn routes() -> Router<Arc<Service>> {
         .route("/v1/indexes/{index}/bulk", post(bulk::bulk))
         .route(
             "/v1/indexes/{index}/search",
-            post(search::search).get(search::search_by_url),
+            post(search::search).get(by_url::search),
         )
         .route("/v1/indexes/{index}/searches", post(search::searches))
         .route(
             "/v1/indexes/{index}/count",
-            post(count::count).get(count::count_by_url),
+            post(count::count).get(by_url::count),
         )
         .route(
             "/v1/indexes/{index}/documents/{id}",

@@ -9,7 +9,9 @@ use utoipa::openapi::{Object, RefOr, Required, Type};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
 use super::reply::json;
-use super::{bulk, count, documents, index, postings, search, statistics, terms, values, writes};
+use super::{
+    bulk, by_url, count, documents, index, postings, search, statistics, terms, values, writes,
+};
 use crate::problem::Problem;
 
 #[derive(OpenApi)]
@@ -26,10 +28,10 @@ use crate::problem::Problem;
         index::indexes,
         index::index,
         search::search,
-        search::search_by_url,
+        by_url::search,
         search::searches,
         count::count,
-        count::count_by_url,
+        by_url::count,
         documents::document,
         documents::vector,
         terms::terms,

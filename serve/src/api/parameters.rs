@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -14,9 +13,9 @@ use tokapi::Bm25;
 use utoipa::IntoParams;
 
 use crate::limits::{Limits, at_most};
-use crate::model::{FilterRequest, FormulaName, Mode};
+use crate::model::FormulaName;
 use crate::problem::Problem;
-use crate::service::Service;
+use crate::service::Shared;
 
 /// Terms, postings or values of a page unless a limit is given.
 const PAGE: usize = 100;
@@ -24,13 +23,10 @@ const PAGE: usize = 100;
 /// The parameters of a URL, all of which are known.
 pub struct Url<T>(pub T);
 
-impl<T: FromUrl> FromRequestParts<Arc<Service>> for Url<T> {
+impl<T: FromUrl> FromRequestParts<Shared> for Url<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        service: &Arc<Service>,
-    ) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, service: &Shared) -> Result<Self, Problem> {
         let mut from = Parameters::new(parts.uri.query());
         let taken = T::take(&mut from, &service.limits)?;
         from.finish()?;
@@ -74,39 +70,6 @@ impl FromUrl for PageSize {
         let limit = from.value("limit")?.unwrap_or(PAGE);
         at_most("limit", limit, limits.page)?;
         Ok(PageSize { limit })
-    }
-}
-
-/// A query, and the longest time for its answer.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct QueryParameters {
-    /// The query
-    #[param(value_type = Option<String>)]
-    pub q: String,
-    /// The words that a document must have
-    #[param(value_type = Option<Mode>)]
-    pub mode: Mode,
-    /// Whether + - and " are operators
-    #[param(value_type = Option<bool>)]
-    pub operators: bool,
-    /// field:value or -field:value; several times for several
-    #[param(value_type = Option<Vec<String>>)]
-    pub filter: Vec<FilterRequest>,
-    /// The most milliseconds to wait
-    pub timeout_ms: Option<u64>,
-}
-
-impl FromUrl for QueryParameters {
-    fn take(from: &mut Parameters<'_>, _: &Limits) -> Result<Self, Problem> {
-        let filters = from.all("filter").into_iter().map(FilterRequest::Text);
-        Ok(QueryParameters {
-            q: from.text("q")?.unwrap_or_default(),
-            mode: from.name("mode")?.unwrap_or_default(),
-            operators: from.value("operators")?.unwrap_or(true),
-            filter: filters.collect(),
-            timeout_ms: from.value("timeout_ms")?,
-        })
     }
 }
 

@@ -68,9 +68,9 @@ pub async fn delete_document(
     path = "/v1/indexes/{index}/merge",
     responses((status = 200, description = "All parts are one", body = EpochAnswer))
 )]
-pub async fn merge(Url(()): Url<()>, Aimed { service, place }: Aimed) -> Answer {
-    let IndexPath { index } = place;
-    let merged = writer(&service, &index).await?.merge().await?;
+pub async fn merge(Url(()): Url<()>, aimed: Aimed) -> Answer {
+    let index = aimed.place.index;
+    let merged = writer(&aimed.service, &index).await?.merge().await?;
     let epoch = merged.epoch;
     to_json(&EpochAnswer { index, epoch }).map(json)
 }

@@ -117,22 +117,16 @@ impl Reader<'_> {
             Matching::Set(select, query) => {
                 let set = self.set(select)?;
                 match set.len() <= FEW {
-                    true => self.in_few(set, query, options, want),
-                    false => self.in_set(set, query, options, want),
+                    true => self.in_few(set, query, &options.k(want)),
+                    false => self.in_set(set, query, &options.k(want)),
                 }
             }
         }
     }
 
-    /// The best of `query` that are in `set`, then the others of `set` with the score 0.
-    fn in_set(
-        &self,
-        set: Vec<u64>,
-        query: &Query,
-        options: SearchOptions,
-        want: usize,
-    ) -> Result<Vec<Hit>> {
-        let after = options.after;
+    /// The best `options.k` of `query` that are in `set`, then the others of `set` with the score 0.
+    fn in_set(&self, set: Vec<u64>, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
+        let (want, after) = (options.k, options.after);
         if query.clauses.is_empty() {
             return self.unscored(set, want, after);
         }
@@ -157,16 +151,11 @@ impl Reader<'_> {
     }
 
     /// As [`Reader::in_set`], from the score of every document of `set`.
-    fn in_few(
-        &self,
-        set: Vec<u64>,
-        query: &Query,
-        options: SearchOptions,
-        want: usize,
-    ) -> Result<Vec<Hit>> {
+    fn in_few(&self, set: Vec<u64>, query: &Query, options: &SearchOptions) -> Result<Vec<Hit>> {
+        let want = options.k;
         let (mut hits, mut rest) = (Vec::new(), Vec::new());
         for document in set {
-            let explained = self.index.explain(query, &options, document)?;
+            let explained = self.index.explain(query, options, document)?;
             match explained.terms.is_empty() {
                 true => rest.push(document),
                 false => hits.push(Hit {
@@ -354,23 +343,23 @@ mod tests {
                 let set: Vec<u64> = (0..1000).step_by(step).collect();
                 let all = SearchOptions::default();
                 let ranking = reader
-                    .in_few(set.clone(), &query, all.clone(), 1000)
+                    .in_few(set.clone(), &query, &all.clone().k(1000))
                     .unwrap();
                 assert_eq!(ranking.len(), set.len());
                 assert_eq!(
                     reader
-                        .in_set(set.clone(), &query, all.clone(), 1000)
+                        .in_set(set.clone(), &query, &all.clone().k(1000))
                         .unwrap(),
                     ranking
                 );
                 for page in ranking.chunks(100).collect::<Vec<_>>().windows(2) {
                     let options = all.clone().after(page[0].last().map(Hit::rank));
                     let next = reader
-                        .in_set(set.clone(), &query, options.clone(), 100)
+                        .in_set(set.clone(), &query, &options.clone().k(100))
                         .unwrap();
                     assert_eq!(next, page[1], "{words:?} {step}");
                     assert_eq!(
-                        reader.in_few(set.clone(), &query, options, 100).unwrap(),
+                        reader.in_few(set.clone(), &query, &options.k(100)).unwrap(),
                         page[1]
                     );
                 }

@@ -1,10 +1,10 @@
-//! Documents, terms, postings, statistics and values of an index.
+//! Documents, postings, statistics and values of an index.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::index::IndexState;
+use super::state::IndexState;
 use super::term::TermAnswer;
 
 /// A document.
@@ -42,28 +42,6 @@ pub struct VectorAnswer {
     pub formula: String,
     /// The distinct terms, in the order of the text.
     pub terms: Vec<TermAnswer>,
-}
-
-/// Some terms of an index.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct TermsAnswer {
-    /// The state of the index that was read.
-    #[serde(flatten)]
-    pub state: IndexState,
-    /// The terms, ascending by their bytes.
-    pub terms: Vec<TermCount>,
-    /// `after` of the next page; missing if this is the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-}
-
-/// A term and the number of documents with it.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct TermCount {
-    /// The term.
-    pub term: String,
-    /// The number of documents with it.
-    pub df: u64,
 }
 
 /// Some postings of a term.

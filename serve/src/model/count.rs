@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::filter::FilterRequest;
-use super::index::IndexState;
 use super::search::Mode;
+use super::state::IndexState;
 
 /// A query whose matches are counted.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::state::IndexState;
+
 /// The server.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct ServerAnswer {
@@ -21,17 +23,6 @@ pub struct ServerAnswer {
 pub struct IndexesAnswer {
     /// The indexes, by name.
     pub indexes: Vec<IndexAnswer>,
-}
-
-/// The state of an index that was read.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct IndexState {
-    /// The name of the index.
-    pub index: String,
-    /// The number of the state.
-    pub epoch: u64,
-    /// Whether all of the index was read.
-    pub complete: bool,
 }
 
 /// An index.

@@ -6,23 +6,25 @@ mod filter;
 mod index;
 mod object;
 mod search;
+mod state;
 mod term;
 mod write;
 
 pub use browse::{
-    DocumentAnswer, PostingAnswer, PostingsAnswer, StatisticsAnswer, TermCount, TermsAnswer,
-    ValueCount, ValuesAnswer, VectorAnswer,
+    DocumentAnswer, PostingAnswer, PostingsAnswer, StatisticsAnswer, ValueCount, ValuesAnswer,
+    VectorAnswer,
 };
 pub use count::{CountAnswer, CountRequest};
 pub use filter::{FilterParts, FilterRequest};
-pub use index::{IndexAnswer, IndexState, IndexesAnswer, ServerAnswer};
+pub use index::{IndexAnswer, IndexesAnswer, ServerAnswer};
 pub use object::Object;
 pub use search::{
     AnswerOrProblem, FormulaName, HitAnswer, Mode, SearchAnswer, SearchRequest, SearchesAnswer,
     SearchesRequest,
 };
-pub use term::TermAnswer;
+pub use state::{EpochAnswer, IndexState};
+pub use term::{TermAnswer, TermCount, TermsAnswer};
 pub use write::{
-    BulkAnswer, BulkLine, DocumentId, DocumentRequest, EpochAnswer, IndexRequest, NewDocument,
-    WriteAnswer, WriteResult,
+    BulkAnswer, BulkLine, DocumentId, DocumentRequest, IndexRequest, NewDocument, WriteAnswer,
+    WriteResult,
 };

@@ -77,10 +77,8 @@ pub struct SearchRequest {
     #[schema(default = "lucene")]
     pub formula: Option<FormulaName>,
     /// How much repetitions of a term add; 1.2 unless given.
-    #[schema(default = 1.2)]
     pub k1: Option<f64>,
     /// How much the length of a document counts, from 0 to 1; 0.75 unless given.
-    #[schema(default = 0.75)]
     pub b: Option<f64>,
     /// The parameter delta of `bm25l` (0.5 unless given) and `bm25plus` (1).
     pub delta: Option<f64>,

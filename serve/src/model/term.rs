@@ -1,7 +1,9 @@
-//! The part of a term in a score.
+//! Terms, and the parts that they have in scores.
 
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use super::state::IndexState;
 
 /// The part of a term in a score.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -26,4 +28,26 @@ pub struct TermAnswer {
     pub scale: Option<f64>,
     /// The weight of the term in the document.
     pub weight: f32,
+}
+
+/// Some terms of an index.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct TermsAnswer {
+    /// The state of the index that was read.
+    #[serde(flatten)]
+    pub state: IndexState,
+    /// The terms, ascending by their bytes.
+    pub terms: Vec<TermCount>,
+    /// `after` of the next page; missing if this is the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A term and the number of documents with it.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct TermCount {
+    /// The term.
+    pub term: String,
+    /// The number of documents with it.
+    pub df: u64,
 }

@@ -119,12 +119,3 @@ pub struct IndexRequest {
     /// The fields that it keeps, for filters and display.
     pub fields: Vec<String>,
 }
-
-/// The answer to a change of an index as a whole.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct EpochAnswer {
-    /// The name of the index.
-    pub index: String,
-    /// Its state.
-    pub epoch: u64,
-}

@@ -38,30 +38,44 @@ use Condition::{All, And, Ids, Not, Nothing, Or, Term, Value};
 
 /// All of `conditions`.
 pub fn and(conditions: impl IntoIterator<Item = Condition>) -> Condition {
-    let mut all = Vec::new();
-    for condition in conditions {
-        match condition {
-            All => {}
-            Nothing => return Nothing,
-            And(inner) => all.extend(inner),
-            other => all.push(other),
-        }
-    }
-    one(all, All, And)
+    let inner = |condition| match condition {
+        And(inner) => Ok(inner),
+        other => Err(other),
+    };
+    joined(conditions, [All, Nothing], inner, And)
 }
 
 /// At least one of `conditions`.
 pub fn or(conditions: impl IntoIterator<Item = Condition>) -> Condition {
-    let mut any = Vec::new();
+    let inner = |condition| match condition {
+        Or(inner) => Ok(inner),
+        other => Err(other),
+    };
+    joined(conditions, [Nothing, All], inner, Or)
+}
+
+/// Joins conditions: `neutral` changes nothing, `decisive` decides alone, and the conditions of an `inner` join count as
+/// those of this one.
+fn joined(
+    conditions: impl IntoIterator<Item = Condition>,
+    [neutral, decisive]: [Condition; 2],
+    inner: fn(Condition) -> Result<Vec<Condition>, Condition>,
+    several: fn(Vec<Condition>) -> Condition,
+) -> Condition {
+    let mut kept = Vec::new();
     for condition in conditions {
-        match condition {
-            Nothing => {}
-            All => return All,
-            Or(inner) => any.extend(inner),
-            other => any.push(other),
+        if condition == decisive {
+            return decisive;
+        }
+        if condition == neutral {
+            continue;
+        }
+        match inner(condition) {
+            Ok(inner) => kept.extend(inner),
+            Err(other) => kept.push(other),
         }
     }
-    one(any, Nothing, Or)
+    one(kept, neutral, several)
 }
 
 /// The opposite of `condition`.

@@ -37,6 +37,14 @@ fn unnamed(members: &mut Members<'_>) -> Result<()> {
     members.only("_name", &[], advice)
 }
 
+/// Ends a query of the kind `what`: takes `boost`, and has nothing left.
+fn ended(mut members: Members<'_>, what: &str, place: Place, kind: Kind) -> Result<Node> {
+    let boost = boost(&mut members)?;
+    unnamed(&mut members)?;
+    members.finish(what)?;
+    Ok(Node { place, kind, boost })
+}
+
 /// Takes the text of a query: a string, a number or a boolean.
 fn query_text(members: &mut Members<'_>, what: &str) -> Result<String> {
     let place = members.place.member("query");
@@ -173,14 +181,7 @@ pub fn match_words(tree: &Tree, place: Place, warnings: &mut Vec<String>) -> Res
     }
     let mut members = Members::of(value, within)?;
     let words = words(&mut members, "match", fields, warnings)?;
-    let boost = boost(&mut members)?;
-    unnamed(&mut members)?;
-    members.finish("match")?;
-    Ok(Node {
-        place,
-        kind: Kind::Words(words),
-        boost,
-    })
+    ended(members, "match", place, Kind::Words(words))
 }
 
 /// `multi_match`.
@@ -212,10 +213,7 @@ pub fn multi_match(tree: &Tree, place: Place, warnings: &mut Vec<String>) -> Res
             )));
         }
     };
-    let boost = boost(&mut members)?;
-    unnamed(&mut members)?;
-    members.finish("multi_match")?;
-    Ok(Node { place, kind, boost })
+    ended(members, "multi_match", place, kind)
 }
 
 fn phrase_text(members: &mut Members<'_>, what: &str) -> Result<String> {
@@ -243,14 +241,12 @@ pub fn match_phrase(tree: &Tree, place: Place) -> Result<Node> {
     }
     let mut members = Members::of(value, within)?;
     let text = phrase_text(&mut members, "match_phrase")?;
-    let boost = boost(&mut members)?;
-    unnamed(&mut members)?;
-    members.finish("match_phrase")?;
-    Ok(Node {
+    ended(
+        members,
+        "match_phrase",
         place,
-        kind: Kind::Phrase { fields, text },
-        boost,
-    })
+        Kind::Phrase { fields, text },
+    )
 }
 
 /// `term`: `{"field": value}` or `{"field": {"value": value}}`.
@@ -348,14 +344,7 @@ pub fn ids(tree: &Tree, place: Place) -> Result<Node> {
         }
     };
     count(ids.len(), &within)?;
-    let boost = boost(&mut members)?;
-    unnamed(&mut members)?;
-    members.finish("ids")?;
-    Ok(Node {
-        place,
-        kind: Kind::Ids(ids),
-        boost,
-    })
+    ended(members, "ids", place, Kind::Ids(ids))
 }
 
 /// `exists`.
@@ -364,14 +353,8 @@ pub fn exists(tree: &Tree, place: Place) -> Result<Node> {
     let field = members
         .text("field")?
         .ok_or_else(|| Refusal::parsing(format!("[exists] needs the member `field` at {place}")))?;
-    let boost = boost(&mut members)?;
-    unnamed(&mut members)?;
-    members.finish("exists")?;
-    Ok(Node {
-        place,
-        kind: Kind::Exists(field.to_owned()),
-        boost,
-    })
+    let kind = Kind::Exists(field.to_owned());
+    ended(members, "exists", place, kind)
 }
 
 fn count(count: usize, place: &Place) -> Result<()> {

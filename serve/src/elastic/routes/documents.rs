@@ -22,14 +22,7 @@ pub async fn get(State(elastic): Asked, ask: Ask) -> Result<Answer> {
     let snapshot = elastic.one(ask.place("index"))?;
     let id = ask.place("id").to_owned();
     let definition = elastic.definition(&snapshot);
-    let work = move |snapshot: &Snapshot| {
-        let found = read(snapshot, &definition, &id)?;
-        let shown = found
-            .as_deref()
-            .and_then(|text| source::shown(text, &sources));
-        let json = answer::found(snapshot.name(), &id, found.is_some(), shown.as_deref());
-        Ok((found.is_some(), json))
-    };
+    let work = move |snapshot: &Snapshot| found(snapshot, &definition, &id, &sources);
     let (found, json) = elastic.work(&snapshot, None, ask.started, work).await?;
     Ok(Answer {
         status: if found { 200 } else { 404 },
@@ -110,19 +103,9 @@ pub async fn several(State(elastic): Asked, ask: Ask) -> Result<Answer> {
             }
         };
         let definition = elastic.definition(&snapshot);
-        let work = move |snapshot: &Snapshot| {
-            let found = read(snapshot, &definition, &id)?;
-            let shown = found
-                .as_deref()
-                .and_then(|text| source::shown(text, &sources));
-            Ok(answer::found(
-                snapshot.name(),
-                &id,
-                found.is_some(),
-                shown.as_deref(),
-            ))
-        };
-        json.extend(elastic.work(&snapshot, None, ask.started, work).await?);
+        let work = move |snapshot: &Snapshot| found(snapshot, &definition, &id, &sources);
+        let (_, item) = elastic.work(&snapshot, None, ask.started, work).await?;
+        json.extend(item);
     }
     json.extend_from_slice(b"]}");
     Ok(Answer::ok(json))
@@ -133,6 +116,21 @@ fn read(snapshot: &Snapshot, definition: &Definition, id: &str) -> Result<Option
     let found = snapshot.find(id).map_err(of_error)?;
     let read = found.map(|document| source::read(snapshot.index(), document, definition.text()));
     read.transpose().map_err(of_error)
+}
+
+/// Whether there is a document of an id, and the answer that says so and shows it.
+fn found(
+    snapshot: &Snapshot,
+    definition: &Definition,
+    id: &str,
+    sources: &Sources,
+) -> Result<(bool, Vec<u8>)> {
+    let text = read(snapshot, definition, id)?;
+    let shown = text
+        .as_deref()
+        .and_then(|text| source::shown(text, sources));
+    let json = answer::found(snapshot.name(), id, text.is_some(), shown.as_deref());
+    Ok((text.is_some(), json))
 }
 
 fn of_params(ask: &Ask) -> Result<Sources> {

@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::handler::Handler;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 
 use super::error::{Refusal, Result};
 use super::find::Reader;
@@ -58,6 +59,13 @@ pub struct Elastic {
 
 type Asked = State<Arc<Elastic>>;
 
+/// A route that reads: clients send its body with `GET` or with `POST`.
+fn read<H: Handler<T, S>, T: 'static, S: Clone + Send + Sync + 'static>(
+    handler: H,
+) -> MethodRouter<S> {
+    get(handler.clone()).post(handler)
+}
+
 /// The routes. `GET /` is not among them, because it is the page of browsers too: see [`root`].
 pub fn routes<S: Clone + Send + Sync + 'static>(elastic: Arc<Elastic>) -> Router<S> {
     let documents = || {
@@ -66,36 +74,27 @@ pub fn routes<S: Clone + Send + Sync + 'static>(elastic: Arc<Elastic>) -> Router
             .post(bulk::put)
             .delete(bulk::delete)
     };
+    let index = get(indexes::get)
+        .put(indexes::create)
+        .delete(indexes::delete);
     Router::new()
         .route("/_cluster/health", get(cluster::health))
         .route("/_cluster/health/{index}", get(cluster::health))
         .route("/_cat/indices", get(cluster::cat))
         .route("/_cat/indices/{index}", get(cluster::cat))
-        .route("/_search", get(search::search).post(search::search))
-        .route("/{index}/_search", get(search::search).post(search::search))
-        .route("/_msearch", get(search::several).post(search::several))
-        .route(
-            "/{index}/_msearch",
-            get(search::several).post(search::several),
-        )
-        .route("/_count", get(search::count).post(search::count))
-        .route("/{index}/_count", get(search::count).post(search::count))
-        .route("/_mget", get(documents::several).post(documents::several))
-        .route(
-            "/{index}/_mget",
-            get(documents::several).post(documents::several),
-        )
+        .route("/_search", read(search::search))
+        .route("/{index}/_search", read(search::search))
+        .route("/_msearch", read(search::several))
+        .route("/{index}/_msearch", read(search::several))
+        .route("/_count", read(search::count))
+        .route("/{index}/_count", read(search::count))
+        .route("/_mget", read(documents::several))
+        .route("/{index}/_mget", read(documents::several))
         .route("/_bulk", post(bulk::bulk).put(bulk::bulk))
         .route("/{index}/_bulk", post(bulk::bulk).put(bulk::bulk))
-        .route("/_refresh", get(indexes::refresh).post(indexes::refresh))
-        .route(
-            "/{index}/_refresh",
-            get(indexes::refresh).post(indexes::refresh),
-        )
-        .route(
-            "/{index}/_flush",
-            get(indexes::refresh).post(indexes::refresh),
-        )
+        .route("/_refresh", read(indexes::refresh))
+        .route("/{index}/_refresh", read(indexes::refresh))
+        .route("/{index}/_flush", read(indexes::refresh))
         .route("/{index}/_forcemerge", post(indexes::merge))
         .route("/_alias", get(indexes::aliases))
         .route("/_alias/{alias}", get(indexes::alias))
@@ -123,12 +122,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(elastic: Arc<Elastic>) -> Router
         )
         .route("/{index}/_source/{id}", get(documents::source))
         .route("/{index}/_delete_by_query", post(remove::by_query))
-        .route(
-            "/{index}",
-            get(indexes::get)
-                .put(indexes::create)
-                .delete(indexes::delete),
-        )
+        .route("/{index}", index)
         .layer(from_fn_with_state(Arc::clone(&elastic), ask::form))
         .with_state(elastic)
 }
