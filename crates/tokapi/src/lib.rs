@@ -113,8 +113,8 @@ pub use tokapi_index::query::{
 #[doc(inline)]
 pub use tokapi_index::{
     AddOptions, Added, Built, Checked, Deletion, Exported, Impacts, ImportOptions, Index,
-    IndexBuilder, IndexInfo, IndexWriter, Keep, LeftOver, Missing, Prepared, Reorder, Reordering,
-    Repeated, Replaced, StoredDocument, StoredValue, Transaction,
+    IndexBuilder, IndexInfo, IndexWriter, Keep, LeftOver, Missing, Reorder, Reordering, Repeated,
+    Replaced, StoredDocument, StoredValue,
 };
 
 /// Measures of the effectiveness of a run, as trec_eval defines them.
