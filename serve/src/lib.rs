@@ -13,7 +13,7 @@
 //! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
 //! | [`served`] | the indexes that are served, each under a name, in one state at a time |
 //! | [`search`] | requests planned, searched, answered and cached |
-//! | [`write`] | changes: operations of requests that wait together become one epoch |
+//! | [`mod@write`] | changes: operations of requests that wait together become one epoch |
 //! | [`service`] | the parts of a server that all routes use |
 //! | [`api`] | the routes of `/v1` |
 //! | [`elastic`] | the subset of Elasticsearch |

@@ -17,7 +17,7 @@
 //! | [`error`], [`tree`], [`reader`] | errors in Elasticsearch's shape; JSON, read strictly |
 //! | [`mapping`] | the fields of an index; a document becomes a text and exact values |
 //! | [`dsl`] | the language of queries |
-//! | [`write`] | writes: the lines of `_bulk` |
+//! | [`mod@write`] | writes: the lines of `_bulk` |
 //! | [`source`] | the documents of hits |
 //! | [`store`] | the indexes that clients create and write |
 //! | [`find`] | plans answered |
