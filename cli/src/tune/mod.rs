@@ -15,7 +15,7 @@ use tokapi::ScratchOptions;
 use tokapi::Storage;
 use tokapi::{Bm25, Error};
 use tokapi::{Output, Target};
-use tokapi_storage::tune::{Growth, Load, Measured, Model, Plan, Shape, Store, fastest};
+use tokapi_storage::tune::{Load, Measured, Model, Plan, Shape, Store, fastest};
 use tokapi_storage::whole::{Staged, StagedFolder};
 
 use crate::input::{self, Sample};
@@ -135,8 +135,8 @@ pub fn run(args: Args, threads: usize) -> Result<(), Error> {
         content: "text",
         parallel_chunks: threads as u64,
         threads: threads as u64,
-        local: INVERTING,
-        global: MERGING,
+        local: Shape::INVERTING,
+        global: Shape::MERGING,
         bytes: sample.bytes.max(bytes),
         sample_bytes: bytes,
         most: (bytes / threads as u64).min(memory_most).min(MOST_BYTES),
@@ -237,15 +237,6 @@ impl Tuned {
         }
     }
 }
-
-const INVERTING: Shape = Shape {
-    growth: Growth::Log,
-    terms: true,
-};
-const MERGING: Shape = Shape {
-    growth: Growth::Constant,
-    terms: true,
-};
 
 /// Measures the predicted optimum and the best of the sizes in turns, so that other load on the machine slows both.
 fn check(

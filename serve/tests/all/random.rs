@@ -55,16 +55,6 @@ const WORDS: [&str; 16] = [
     "mach",
 ];
 
-const FORMULAS: [(&str, Formula); 7] = [
-    ("lucene", Formula::Lucene),
-    ("robertson", Formula::Robertson),
-    ("smoothed", Formula::Smoothed),
-    ("atire", Formula::Atire),
-    ("bm25l", Formula::Bm25L),
-    ("bm25plus", Formula::Bm25Plus),
-    ("tfidf", Formula::TfIdf),
-];
-
 /// A random search of an index that keeps everything.
 pub fn case(random: &mut Random, index: &Index) -> Case {
     let mut json = Map::new();
@@ -111,7 +101,8 @@ pub fn case(random: &mut Random, index: &Index) -> Case {
     }
     let mut bm25 = Bm25::default();
     if random.one_in(2) {
-        let (name, formula) = random.of(&FORMULAS);
+        let formula = random.of(&Formula::ALL);
+        let name = formula.to_string();
         json.insert("formula".into(), name.into());
         bm25 = bm25.formula(formula);
     }

@@ -42,6 +42,19 @@ pub struct Shape {
     pub terms: bool,
 }
 
+impl Shape {
+    /// The inversion of chunks.
+    pub const INVERTING: Shape = Shape {
+        growth: Growth::Log,
+        terms: true,
+    };
+    /// The merge of inverted chunks.
+    pub const MERGING: Shape = Shape {
+        growth: Growth::Constant,
+        terms: true,
+    };
+}
+
 /// The constants of a stage, in seconds for every byte of input.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stage {

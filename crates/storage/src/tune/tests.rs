@@ -5,15 +5,6 @@ use std::time::Duration;
 use super::*;
 use crate::pipeline::StageTimes;
 
-const INVERTING: Shape = Shape {
-    growth: Growth::Log,
-    terms: true,
-};
-const MERGING: Shape = Shape {
-    growth: Growth::Constant,
-    terms: true,
-};
-
 fn known() -> Model {
     let stage = |constant, per_chunk, repeated, growth| Stage {
         constant,
@@ -74,7 +65,7 @@ fn plan(sweep: bool) -> Plan {
 fn fitted(mut noise: impl FnMut() -> f64) -> Model {
     let run = |chunk| Ok(run_of(&known(), 1 << 33, chunk, &mut noise));
     let measured = plan(false).measure(run).unwrap();
-    Model::fit(&measured, 4, INVERTING, MERGING)
+    Model::fit(&measured, 4, Shape::INVERTING, Shape::MERGING)
 }
 
 #[test]

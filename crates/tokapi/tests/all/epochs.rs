@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use tempfile::TempDir;
 
 use crate::files::copy_folder;
 use crate::random::Random;
@@ -24,6 +25,14 @@ fn some(numbers: std::ops::Range<usize>) -> Corpus {
     corpus(numbers.map(|number| (format!("d{number}"), format!("all t{}", number % 7))))
 }
 
+/// An index of some documents, and the folder that has its own.
+fn index_of(numbers: std::ops::Range<usize>) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    IndexBuilder::new(&path).build(some(numbers)).unwrap();
+    (folder, path)
+}
+
 fn hits(index: &Index) -> Vec<Hit> {
     let options = SearchOptions::default().k(10_000);
     index.search(&Query::any(["all", "t3"]), &options).unwrap()
@@ -39,9 +48,7 @@ fn names(path: &Path) -> Vec<String> {
 
 #[test]
 fn a_reader_keeps_its_epoch_and_its_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("index");
-    IndexBuilder::new(&path).build(some(0..50)).unwrap();
+    let (_folder, path) = index_of(0..50);
     let first = Index::open(&path).unwrap();
     assert_eq!(first.epoch(), 1);
     let before = hits(&first);
@@ -85,9 +92,7 @@ fn a_reader_keeps_its_epoch_and_its_files() {
 /// A manifest that is not whole was never committed: the epoch before it is the state of the index.
 #[test]
 fn torn_manifests_are_passed_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("index");
-    IndexBuilder::new(&path).build(some(0..20)).unwrap();
+    let (folder, path) = index_of(0..20);
     let whole = fs::read(path.join("epoch-1.json")).unwrap();
     let text = String::from_utf8(whole.clone()).unwrap();
     let mut random = Random(5);
@@ -134,9 +139,7 @@ fn torn_manifests_are_passed_over() {
 
 #[test]
 fn a_second_writer_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("index");
-    IndexBuilder::new(&path).build(some(0..20)).unwrap();
+    let (_folder, path) = index_of(0..20);
     let mut writer = IndexWriter::open(&path, 1).unwrap();
     assert!(matches!(
         IndexWriter::open(&path, 1),
@@ -157,9 +160,7 @@ fn a_second_writer_is_told() {
 
 #[test]
 fn a_transaction_happens_as_a_whole_or_not_at_all() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("index");
-    IndexBuilder::new(&path).build(some(0..10)).unwrap();
+    let (_folder, path) = index_of(0..10);
     let mut writer = IndexWriter::open(&path, 2).unwrap();
     let options = AddOptions::default();
     let before = names(&path);
@@ -283,9 +284,7 @@ proptest! {
     fn documents_keep_their_sequence_numbers_and_are_found_by_id(
         changes in prop::collection::vec((0..4u8, any::<u64>()), 1..14)
     ) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index");
-        IndexBuilder::new(&path).build(some(0..0)).unwrap();
+        let (_folder, path) = index_of(0..0);
         let mut writer = IndexWriter::open(&path, 2).unwrap();
         // Sequence numbers by id.
         let mut live: BTreeMap<String, u64> = BTreeMap::new();

@@ -21,90 +21,97 @@ pub enum Searched {
     Missing,
 }
 
-/// The part that `fields` stand for.
-pub fn searched(
-    mapping: &Mapping,
-    fields: &Fields,
-    place: &Place,
-    warnings: &mut Vec<String>,
-) -> Result<Searched> {
-    match fields {
-        Fields::One(field) => of_one(mapping, field, place, warnings),
-        Fields::Several(fields) => of_several(mapping, fields, place, warnings),
-        Fields::Default => of_several(mapping, &["*".to_owned()], place, warnings),
-    }
+/// Looks up the fields that a query names.
+pub struct Lookup<'a> {
+    mapping: &'a Mapping,
+    place: &'a Place,
+    warnings: &'a mut Vec<String>,
 }
 
-/// The part that one field stands for.
-pub fn of_one(
-    mapping: &Mapping,
-    field: &str,
-    place: &Place,
-    warnings: &mut Vec<String>,
-) -> Result<Searched> {
-    match mapping.target(field) {
-        Target::Text if mapping.texts().nth(1).is_none() => Ok(Searched::Text { several: false }),
-        Target::Text => Err(one_of_several(mapping, &[field], place)),
-        Target::Exact(field) => Ok(Searched::Exact(field)),
-        Target::Id => Ok(Searched::Ids),
-        Target::Kept => Err(Refusal::illegal(format!(
-            "the field `{field}` at {place} is kept in `_source` and is not searched; search another field"
-        ))),
-        Target::Missing => {
-            warnings.push(missing(mapping, field, place));
-            Ok(Searched::Missing)
+impl<'a> Lookup<'a> {
+    /// A lookup in `mapping` for the query at `place`; a field that is missing is noted in `warnings`.
+    pub fn new(mapping: &'a Mapping, place: &'a Place, warnings: &'a mut Vec<String>) -> Self {
+        Lookup {
+            mapping,
+            place,
+            warnings,
         }
     }
-}
 
-fn of_several(
-    mapping: &Mapping,
-    fields: &[String],
-    place: &Place,
-    warnings: &mut Vec<String>,
-) -> Result<Searched> {
-    let mut texts: Vec<&str> = Vec::new();
-    let mut exact = None;
-    for field in fields {
-        let (name, boost) = field.split_once('^').unwrap_or((field, "1"));
-        if boost.parse::<f64>() != Ok(1.0) {
-            return Err(Refusal::illegal(format!(
-                "the weight of the field `{field}` at {place} is not supported, because the text fields are indexed as one text; leave ^{boost} away"
-            )));
+    /// The part that `fields` stand for.
+    pub fn searched(&mut self, fields: &Fields) -> Result<Searched> {
+        match fields {
+            Fields::One(field) => self.of_one(field),
+            Fields::Several(fields) => self.of_several(fields),
+            Fields::Default => self.of_several(&["*".to_owned()]),
         }
-        if name.contains('*') {
-            let named = mapping.texts().filter(|text| matches(name, text));
-            texts.extend(named);
-            if let Some(other) = mapping.exact().find(|field| matches(name, field)) {
-                let is_text = mapping.target(other) == Target::Text;
-                if !is_text {
-                    warnings.push(format!(
+    }
+
+    /// The part that one field stands for.
+    pub fn of_one(&mut self, field: &str) -> Result<Searched> {
+        let (mapping, place) = (self.mapping, self.place);
+        match mapping.target(field) {
+            Target::Text if mapping.texts().nth(1).is_none() => {
+                Ok(Searched::Text { several: false })
+            }
+            Target::Text => Err(one_of_several(mapping, &[field], place)),
+            Target::Exact(field) => Ok(Searched::Exact(field)),
+            Target::Id => Ok(Searched::Ids),
+            Target::Kept => Err(Refusal::illegal(format!(
+                "the field `{field}` at {place} is kept in `_source` and is not searched; search another field"
+            ))),
+            Target::Missing => {
+                self.warnings.push(missing(mapping, field, place));
+                Ok(Searched::Missing)
+            }
+        }
+    }
+
+    fn of_several(&mut self, fields: &[String]) -> Result<Searched> {
+        let (mapping, place) = (self.mapping, self.place);
+        let mut texts: Vec<&str> = Vec::new();
+        let mut exact = None;
+        for field in fields {
+            let (name, boost) = field.split_once('^').unwrap_or((field, "1"));
+            if boost.parse::<f64>() != Ok(1.0) {
+                return Err(Refusal::illegal(format!(
+                    "the weight of the field `{field}` at {place} is not supported, because the text fields are indexed as one text; leave ^{boost} away"
+                )));
+            }
+            if name.contains('*') {
+                let named = mapping.texts().filter(|text| matches(name, text));
+                texts.extend(named);
+                if let Some(other) = mapping.exact().find(|field| matches(name, field)) {
+                    let is_text = mapping.target(other) == Target::Text;
+                    if !is_text {
+                        self.warnings.push(format!(
                         "`{name}` at {place} stands for the text fields; exact fields such as `{other}` are not searched"
                     ));
+                    }
                 }
+                continue;
             }
-            continue;
+            match mapping.target(name) {
+                Target::Text => texts.extend(mapping.texts().find(|text| *text == name)),
+                Target::Missing => self.warnings.push(missing(mapping, name, place)),
+                Target::Exact(name) => exact = Some(Searched::Exact(name)),
+                Target::Id => exact = Some(Searched::Ids),
+                Target::Kept => return self.of_one(name),
+            }
         }
-        match mapping.target(name) {
-            Target::Text => texts.extend(mapping.texts().find(|text| *text == name)),
-            Target::Missing => warnings.push(missing(mapping, name, place)),
-            Target::Exact(name) => exact = Some(Searched::Exact(name)),
-            Target::Id => exact = Some(Searched::Ids),
-            Target::Kept => return of_one(mapping, name, place, warnings),
+        texts.sort_unstable();
+        texts.dedup();
+        match (texts.len(), exact) {
+            (0, Some(exact)) if fields.len() == 1 => Ok(exact),
+            (0, None) => Ok(Searched::Missing),
+            (_, Some(_)) => Err(Refusal::illegal(format!(
+                "exact and other fields together at {place} are not supported; combine `multi_match` over the text fields and `term` with `bool`"
+            ))),
+            (count, None) if count == mapping.texts().count() => {
+                Ok(Searched::Text { several: count > 1 })
+            }
+            _ => Err(one_of_several(mapping, &texts, place)),
         }
-    }
-    texts.sort_unstable();
-    texts.dedup();
-    match (texts.len(), exact) {
-        (0, Some(exact)) if fields.len() == 1 => Ok(exact),
-        (0, None) => Ok(Searched::Missing),
-        (_, Some(_)) => Err(Refusal::illegal(format!(
-            "exact and other fields together at {place} are not supported; combine `multi_match` over the text fields and `term` with `bool`"
-        ))),
-        (count, None) if count == mapping.texts().count() => {
-            Ok(Searched::Text { several: count > 1 })
-        }
-        _ => Err(one_of_several(mapping, &texts, place)),
     }
 }
 

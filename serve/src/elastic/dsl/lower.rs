@@ -7,7 +7,7 @@
 use tokapi::Query;
 
 use super::condition::{self, Condition, Scored, and, not, or};
-use super::fields::{self, Searched};
+use super::fields::{Lookup, Searched};
 use super::node::{Bool, Kind, Node, Words};
 use super::plan::{Matching, Plan};
 use crate::elastic::error::{Refusal, Result};
@@ -115,7 +115,7 @@ impl Lowering<'_> {
             Kind::Nothing => Ok(Condition::Nothing),
             Kind::Words(words) => self.words(node, words, role, factor),
             Kind::Phrase { fields, text } => {
-                match fields::searched(self.mapping, fields, &node.place, self.warnings)? {
+                match Lookup::new(self.mapping, &node.place, self.warnings).searched(fields)? {
                     Searched::Text { several } => {
                         if several {
                             self.warn_joined(node);
@@ -146,7 +146,7 @@ impl Lowering<'_> {
 
     fn words(&mut self, node: &Node, words: &Words, role: Role, factor: f64) -> Result<Condition> {
         let several =
-            match fields::searched(self.mapping, &words.fields, &node.place, self.warnings)? {
+            match Lookup::new(self.mapping, &node.place, self.warnings).searched(&words.fields)? {
                 Searched::Text { several } => several,
                 other => {
                     return self.elsewhere(node, other, vec![words.text.clone()], role, factor);
@@ -239,7 +239,7 @@ impl Lowering<'_> {
         role: Role,
         factor: f64,
     ) -> Result<Condition> {
-        let searched = fields::of_one(self.mapping, field, &node.place, self.warnings)?;
+        let searched = Lookup::new(self.mapping, &node.place, self.warnings).of_one(field)?;
         let Searched::Text { .. } = searched else {
             if constant {
                 self.constant(node, role, factor)?;
