@@ -1,6 +1,6 @@
 //! The options of the formula.
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tokapi::Bm25;
 use tokapi::Formula;
 
@@ -14,8 +14,8 @@ pub struct Args {
     ///
     /// tf: how often the term occurs in the document. df: the documents with the term, of N in all.
     /// L = 1 - b + b * (length of the document) / avdl.
-    #[arg(long, value_enum, help_heading = None)]
-    formula: Option<FormulaName>,
+    #[arg(long, value_name = "FORMULA", value_parser = formulas(), help_heading = None)]
+    formula: Option<Formula>,
 
     /// How much repetitions of a term add; the larger, the more [default: 1.2]
     #[arg(long, value_name = "NUMBER", value_parser = number::real::<f64>, allow_negative_numbers = true)]
@@ -34,22 +34,40 @@ pub struct Args {
     avdl: Option<f64>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FormulaName {
-    /// ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 L)
-    Lucene,
-    /// ln((N - df + 0.5) / (df + 0.5)) * (k1 + 1) tf / (k1 L + tf)
-    Robertson,
-    /// ln((N + 0.5) / (df + 0.5)) * (k1 + 1) tf / (k1 L + tf)
-    Smoothed,
-    /// ln(N / df) * (k1 + 1) tf / (tf + k1 L)
-    Atire,
-    /// ln((N + 1) / (df + 0.5)) * (k1 + 1)(c + delta) / (k1 + c + delta), c = tf / L
-    Bm25l,
-    /// ln((N + 1) / df) * ((k1 + 1) tf / (k1 L + tf) + delta)
-    Bm25plus,
-    /// ln(N / df) * tf
-    Tfidf,
+/// The formulas and their definitions.
+const FORMULAS: [(Formula, &str); 7] = [
+    (
+        Formula::Lucene,
+        "ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 L)",
+    ),
+    (
+        Formula::Robertson,
+        "ln((N - df + 0.5) / (df + 0.5)) * (k1 + 1) tf / (k1 L + tf)",
+    ),
+    (
+        Formula::Smoothed,
+        "ln((N + 0.5) / (df + 0.5)) * (k1 + 1) tf / (k1 L + tf)",
+    ),
+    (Formula::Atire, "ln(N / df) * (k1 + 1) tf / (tf + k1 L)"),
+    (
+        Formula::Bm25L,
+        "ln((N + 1) / (df + 0.5)) * (k1 + 1)(c + delta) / (k1 + c + delta), c = tf / L",
+    ),
+    (
+        Formula::Bm25Plus,
+        "ln((N + 1) / df) * ((k1 + 1) tf / (k1 L + tf) + delta)",
+    ),
+    (Formula::TfIdf, "ln(N / df) * tf"),
+];
+
+/// The names of formulas on the command line.
+fn formulas() -> impl TypedValueParser<Value = Formula> {
+    let names = FORMULAS.map(|(formula, help)| PossibleValue::new(formula.name()).help(help));
+    PossibleValuesParser::new(names).map(|name| {
+        let named = FORMULAS.iter().find(|(formula, _)| formula.name() == name);
+        // The parser lets only these names pass.
+        named.map_or_else(Formula::default, |(formula, _)| *formula)
+    })
 }
 
 impl Args {
@@ -63,16 +81,7 @@ impl Args {
     pub fn bm25(&self) -> Bm25 {
         let usual = Bm25::default();
         usual
-            .formula(match self.formula {
-                None => usual.formula,
-                Some(FormulaName::Lucene) => Formula::Lucene,
-                Some(FormulaName::Robertson) => Formula::Robertson,
-                Some(FormulaName::Smoothed) => Formula::Smoothed,
-                Some(FormulaName::Atire) => Formula::Atire,
-                Some(FormulaName::Bm25l) => Formula::Bm25L,
-                Some(FormulaName::Bm25plus) => Formula::Bm25Plus,
-                Some(FormulaName::Tfidf) => Formula::TfIdf,
-            })
+            .formula(self.formula.unwrap_or(usual.formula))
             .k1(self.k1.unwrap_or(usual.k1))
             .b(self.b.unwrap_or(usual.b))
             .delta(self.delta)

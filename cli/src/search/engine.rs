@@ -18,28 +18,8 @@ pub enum EngineName {
 }
 
 impl EngineName {
-    /// The scheduler that answers `queries` in order by `options` with a GPU; none if the CPU answers all.
-    #[cfg(not(feature = "cuda"))]
-    pub fn in_order(
-        self,
-        _: &Arc<Index>,
-        _: u32,
-        _: &[Query],
-        _: SearchOptions,
-        _: &SchedulerOptions,
-    ) -> Result<Option<InOrder>, Error> {
-        let why = crate::engine::without_cuda();
-        match self {
-            EngineName::Gpu => return Err(why),
-            EngineName::Auto => log::info!("engine cpu: {why}"),
-            EngineName::Cpu => {}
-        }
-        Ok(None)
-    }
-
     /// The scheduler that answers `queries` in order by `options` with the GPU of number `device`; none if the CPU
     /// answers all.
-    #[cfg(feature = "cuda")]
     pub fn in_order(
         self,
         index: &Arc<Index>,
@@ -48,33 +28,52 @@ impl EngineName {
         search: SearchOptions,
         options: &SchedulerOptions,
     ) -> Result<Option<InOrder>, Error> {
-        use tokapi_device::gpu::GpuIndex;
+        #[cfg(not(feature = "cuda"))]
+        {
+            let _ = (index, device, queries, search, options);
+            self.without_gpu().map(|()| None)
+        }
+        #[cfg(feature = "cuda")]
+        {
+            use tokapi_device::gpu::GpuIndex;
 
-        let may = |query: &&Query| GpuIndex::may_answer(query, &search);
-        let answerable: Vec<&Query> = queries.iter().filter(may).collect();
-        match self {
-            EngineName::Cpu => Ok(None),
-            EngineName::Gpu => {
-                let copies = !answerable.is_empty();
-                copied(index, device, queries, search, options, copies).map(Some)
-            }
-            EngineName::Auto => {
-                let count = sooner_on_gpu(index, &answerable, options.threads)?;
-                if !GpuIndex::pays(index, count, options.threads) {
-                    log::info!("engine cpu: copying lists to a GPU would take longer");
-                    return Ok(None);
+            let may = |query: &&Query| GpuIndex::may_answer(query, &search);
+            let answerable: Vec<&Query> = queries.iter().filter(may).collect();
+            match self {
+                EngineName::Cpu => Ok(None),
+                EngineName::Gpu => {
+                    let copies = !answerable.is_empty();
+                    copied(index, device, queries, search, options, copies).map(Some)
                 }
-                match copied(index, device, queries, search, options, true) {
-                    Err(Error::NoDevice(why) | Error::Device(why) | Error::Limit(why)) => {
-                        crate::summary::note(&format!(
-                            "tokapi: the CPU does all the work: {why}\n"
-                        ));
-                        Ok(None)
+                EngineName::Auto => {
+                    let count = sooner_on_gpu(index, &answerable, options.threads)?;
+                    if !GpuIndex::pays(index, count, options.threads) {
+                        log::info!("engine cpu: copying lists to a GPU would take longer");
+                        return Ok(None);
                     }
-                    in_order => in_order.map(Some),
+                    match copied(index, device, queries, search, options, true) {
+                        Err(Error::NoDevice(why) | Error::Device(why) | Error::Limit(why)) => {
+                            crate::summary::note(&format!(
+                                "tokapi: the CPU does all the work: {why}\n"
+                            ));
+                            Ok(None)
+                        }
+                        in_order => in_order.map(Some),
+                    }
                 }
             }
         }
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn without_gpu(self) -> Result<(), Error> {
+        let why = crate::engine::without_cuda();
+        match self {
+            EngineName::Gpu => return Err(why),
+            EngineName::Auto => log::info!("engine cpu: {why}"),
+            EngineName::Cpu => {}
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use super::asked::Asked;
 use super::parameters::{FormulaParameters, FromUrl, PageSize, Parameters, Url};
 use super::reply::Answer;
 use crate::limits::Limits;
-use crate::model::{PostingAnswer, PostingsAnswer};
+use crate::model::{PostingAnswer, PostingsAnswer, TermCount};
 use crate::problem::{Kind, Problem};
 use crate::served::Snapshot;
 
@@ -99,8 +99,10 @@ impl Page {
         let last = page.last().filter(|_| !is_end);
         Ok(PostingsAnswer {
             state: snapshot.state(),
-            term: self.term,
-            df,
+            of: TermCount {
+                term: self.term,
+                df,
+            },
             formula: self.formula.to_string(),
             postings,
             next: last.copied(),

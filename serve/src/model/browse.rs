@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::state::IndexState;
-use super::term::TermAnswer;
+use super::term::{TermAnswer, TermCount};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -50,10 +50,9 @@ pub struct PostingsAnswer {
     /// The state of the index that was read.
     #[serde(flatten)]
     pub state: IndexState,
-    /// The term.
-    pub term: String,
-    /// The number of documents with it.
-    pub df: u64,
+    /// The term, and the number of documents with it.
+    #[serde(flatten)]
+    pub of: TermCount,
     /// The formula of the weights, with its parameters.
     pub formula: String,
     /// The postings, in the order of the index.

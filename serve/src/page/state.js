@@ -1,45 +1,18 @@
 // The state of the page, which is its address: a query, how to rank, and the open document.
 
+/** A formula of BM25; `delta` is the standard value of that parameter, if it has one. */
+const formula = (label, idf, tf, delta) => ({
+  label, idf, tf, delta, uses: delta === undefined ? ["k1", "b"] : ["k1", "b", "delta"],
+});
+
 /** The formulas, with their parts as text and the parameters that they use. */
 export const FORMULAS = {
-  lucene: {
-    label: "BM25 (Lucene)",
-    idf: "ln(1 + (N − df + ½) / (df + ½))",
-    tf: "tf / (tf + k1 L)",
-    uses: ["k1", "b"],
-  },
-  robertson: {
-    label: "BM25 (Robertson)",
-    idf: "ln((N − df + ½) / (df + ½))",
-    tf: "(k1 + 1) tf / (tf + k1 L)",
-    uses: ["k1", "b"],
-  },
-  smoothed: {
-    label: "BM25 (smoothed idf)",
-    idf: "ln((N + ½) / (df + ½))",
-    tf: "(k1 + 1) tf / (tf + k1 L)",
-    uses: ["k1", "b"],
-  },
-  atire: {
-    label: "BM25 (ATIRE)",
-    idf: "ln(N / df)",
-    tf: "(k1 + 1) tf / (tf + k1 L)",
-    uses: ["k1", "b"],
-  },
-  bm25l: {
-    label: "BM25L",
-    idf: "ln((N + 1) / (df + ½))",
-    tf: "(k1 + 1)(tf / L + δ) / (k1 + tf / L + δ)",
-    uses: ["k1", "b", "delta"],
-    delta: 0.5,
-  },
-  bm25plus: {
-    label: "BM25+",
-    idf: "ln((N + 1) / df)",
-    tf: "(k1 + 1) tf / (tf + k1 L) + δ",
-    uses: ["k1", "b", "delta"],
-    delta: 1,
-  },
+  lucene: formula("BM25 (Lucene)", "ln(1 + (N − df + ½) / (df + ½))", "tf / (tf + k1 L)"),
+  robertson: formula("BM25 (Robertson)", "ln((N − df + ½) / (df + ½))", "(k1 + 1) tf / (tf + k1 L)"),
+  smoothed: formula("BM25 (smoothed idf)", "ln((N + ½) / (df + ½))", "(k1 + 1) tf / (tf + k1 L)"),
+  atire: formula("BM25 (ATIRE)", "ln(N / df)", "(k1 + 1) tf / (tf + k1 L)"),
+  bm25l: formula("BM25L", "ln((N + 1) / (df + ½))", "(k1 + 1)(tf / L + δ) / (k1 + tf / L + δ)", 0.5),
+  bm25plus: formula("BM25+", "ln((N + 1) / df)", "(k1 + 1) tf / (tf + k1 L) + δ", 1),
   tfidf: { label: "tf-idf", idf: "ln(N / df)", tf: "tf", uses: [] },
 };
 

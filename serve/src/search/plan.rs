@@ -281,21 +281,6 @@ fn check_query(limits: &Limits, snapshot: &Snapshot, query: &Query) -> Result<()
         terms,
         limits.query_terms,
     )?;
-    if !query.phrases.is_empty() && !snapshot.index().keep().positions {
-        return Err(Error::NotKept(Kept::Positions).into());
-    }
-    for filter in &query.filters {
-        snapshot.check_field(&filter.field)?;
-        if filter.value.len() > FILTER_BYTES {
-            return Err(Problem::invalid(format!(
-                "a filter has at most {FILTER_BYTES} bytes, and the filter on `{}` has {}: use a shorter value",
-                filter.field,
-                filter.value.len()
-            )));
-        }
-    }
+    snapshot.index().check_query(query)?;
     Ok(())
 }
-
-/// The most bytes of the value of a filter that an index has lists for.
-const FILTER_BYTES: usize = 1024;

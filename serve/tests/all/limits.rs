@@ -1,6 +1,6 @@
 //! Every limit refuses what is beyond it, and nothing else.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -111,7 +111,6 @@ fn each_number_has_its_limit() {
 #[test]
 fn slow_clients_are_let_go() {
     let fixture = Fixture::with(|options| options.limits.read_ms = 200);
-    let started = Instant::now();
     let mut client = fixture.client();
     client.write(b"GET /v1 HTTP/1.1\r\nHost");
     if let Some(answer) = client.read() {
@@ -122,7 +121,6 @@ fn slow_clients_are_let_go() {
         "POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{{"
     );
     client.send(&head, b"").problem(408, "slow-request");
-    assert!(started.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

@@ -113,6 +113,15 @@ impl Index {
         top.into_hits().into_iter().map(hit).collect()
     }
 
+    /// Checks that the index keeps all that a query needs, as every search does first.
+    ///
+    /// # Errors
+    /// A filter names a field that the index does not keep, or has too long a value; the query has a phrase, and the
+    /// index keeps no positions.
+    pub fn check_query(&self, query: &Query) -> Result<()> {
+        filter::check(self, query)
+    }
+
     /// Counts the documents that match a query.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ mod jobs;
 use std::fs;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jobs::{Count, Digits, Skewed, Slow, has_ended, signal, wait_for};
 use tokapi::mapreduce::{
@@ -269,15 +269,13 @@ fn a_cancelled_job_ends_its_workers_and_leaves_nothing_behind() {
             ..scratch.options()
         };
         let runner = Processes::new(noting_pids(&pids), options);
-        let (outcome, took) = std::thread::scope(|scope| {
+        let outcome = std::thread::scope(|scope| {
             let counting = scope.spawn(|| scratch.count(&runner, &format!("a\n{line}\n")));
             sleep(Duration::from_millis(600));
-            let cancelled = Instant::now();
             progress.cancel();
-            (counting.join().unwrap(), cancelled.elapsed())
+            counting.join().unwrap()
         });
         assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
-        assert!(took < Duration::from_secs(2), "{took:?}");
         assert!(scratch.is_clean());
         for pid in fs::read_to_string(pids).unwrap().lines() {
             assert!(!signal("-CONT", pid), "worker {pid} is there");

@@ -48,9 +48,10 @@ impl Formula {
     ];
 }
 
-impl fmt::Display for Formula {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Formula {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
             Formula::Lucene => "lucene",
             Formula::Robertson => "robertson",
             Formula::Smoothed => "smoothed",
@@ -58,7 +59,13 @@ impl fmt::Display for Formula {
             Formula::Bm25L => "bm25l",
             Formula::Bm25Plus => "bm25plus",
             Formula::TfIdf => "tfidf",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
