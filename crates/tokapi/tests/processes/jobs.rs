@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
@@ -38,12 +39,12 @@ pub struct Count {
 impl Count {
     /// Whether this is the first attempt of that name; it leaves a mark with its process.
     fn is_first(&self, name: &str) -> bool {
-        let mark = self.marks.join(name);
-        let first = !mark.exists();
-        if first {
-            fs::write(mark, std::process::id().to_string()).unwrap();
-        }
-        first
+        // Of two attempts at the same time, one is the first.
+        let Ok(mut mark) = fs::File::create_new(self.marks.join(name)) else {
+            return false;
+        };
+        write!(mark, "{}", std::process::id()).unwrap();
+        true
     }
 }
 
