@@ -20,7 +20,9 @@ fn equal_scores_come_in_the_order() {
         printed(&folder, &[&args[..], more].concat());
         assert_eq!(
             folder.names(&format!("{name}/part-1")),
-            ["ids", "lengths", "lists", "postings", "records", "terms"]
+            [
+                "id-table", "ids", "lengths", "lists", "postings", "records", "terms"
+            ]
         );
     };
     index("given", &[]);

@@ -177,7 +177,7 @@ where
     drop(next);
     let codes = LengthCodes::new(least.min(most), most);
     writer.finish(&codes, note)?;
-    ids::write_table(folder, note, &Window::default(), progress)?;
+    ids::write_table(folder, note, &Window::sequential(), progress)?;
     // Fewer than 2^32.
     let mut lengths = Vec::with_capacity(note.documents as usize);
     let mut next = batches();

@@ -18,8 +18,8 @@ use tokapi_storage::varint;
 
 /// Documents of a bucket, on average.
 const BUCKET_DOCUMENTS: u64 = 4;
-/// Bytes of the table that are filled in one pass over the ids: 13 million documents.
-const PASS_BYTES: u64 = 64 << 20;
+/// Bytes of the table that are filled in one pass over the ids: 3.3 million documents.
+const PASS_BYTES: u64 = 16 << 20;
 
 /// The ids of a part.
 pub(crate) struct IdFile {

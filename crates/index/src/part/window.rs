@@ -57,6 +57,11 @@ impl Window {
         Window::of(memory.mapped_bytes())
     }
 
+    /// The window for a file that is read from front to back.
+    pub fn sequential() -> Self {
+        Window::of(16 << 20)
+    }
+
     fn of(most_bytes: u64) -> Self {
         let mapped = MappedFiles::new();
         let others_bytes = mapped.as_ref().map_or(0, MappedFiles::bytes);
