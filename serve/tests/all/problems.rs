@@ -67,7 +67,7 @@ fn wrong_bodies() {
         ("[]", "the body"),
         ("", "the body"),
         ("\"flow\"", "expected an object"),
-        ("{\"filters\": [1]}", "a filter is \"field:value\""),
+        ("{\"filters\": [1]}", "a filter: \"field:value\""),
         (
             "{\"filters\": [{\"field\": \"a\"}]}",
             "missing field `value`",
