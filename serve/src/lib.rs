@@ -15,6 +15,7 @@
 //! | [`search`] | requests planned, searched, answered and cached |
 //! | [`mod@write`] | changes: operations of requests that wait together become one epoch |
 //! | [`service`] | the parts of a server that all routes use |
+//! | [`verbs`] | searches, reads and changes, whatever their form |
 //! | [`api`] | the routes of `/v1` |
 //! | [`elastic`] | the subset of Elasticsearch |
 //! | [`page`] | the page for browsers |
@@ -35,6 +36,7 @@ pub mod search;
 pub mod served;
 mod server;
 pub mod service;
+pub mod verbs;
 pub mod write;
 
 pub use options::Options;

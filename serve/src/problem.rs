@@ -156,6 +156,13 @@ impl Problem {
         }
     }
 
+    /// Logs the cause of a failure, for a problem that is a part of the answer to the request with this id.
+    pub fn log_cause(&self, request: &str) {
+        if let Some(cause) = &self.cause {
+            tracing::error!(request, %cause, "a part of the request failed");
+        }
+    }
+
     /// The kind.
     pub fn kind(&self) -> Kind {
         self.kind

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::limits::Limits;
 use crate::problem::Problem;
-use crate::search::{Deadline, Engine};
-use crate::served::{Catalog, Snapshot};
+use crate::search::Engine;
+use crate::served::Catalog;
 use crate::write::Writers;
 
 /// The parts of a server that all routes use.
@@ -58,21 +58,6 @@ impl Service {
     /// From now on the server is not ready, and clients close their connections.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
-    }
-
-    /// Reads a snapshot in the queue of searches; gives the answer as JSON.
-    ///
-    /// # Errors
-    /// The queue is full; the deadline passed; those of `read`.
-    pub async fn read<A: Serialize>(
-        &self,
-        snapshot: Arc<Snapshot>,
-        deadline: Deadline,
-        read: impl FnOnce(&Snapshot) -> Result<A, Problem> + Send + 'static,
-    ) -> Result<Bytes, Problem> {
-        let index = Arc::clone(snapshot.index());
-        let work = move || to_json(&read(&snapshot)?);
-        self.engine.work(index, deadline, work).await
     }
 
     /// Logs a search if it was slow.

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::extract::{Place, RequestId};
 use super::reply::{Answer, json};
 use crate::problem::Problem;
-use crate::search::Deadline;
 use crate::served::Snapshot;
-use crate::service::Shared;
+use crate::service::{Shared, to_json};
+use crate::verbs::Call;
 
 /// The path of an index.
 #[derive(Deserialize)]
@@ -58,8 +58,8 @@ impl InIndex for (String, String) {
 
 /// A request to an index, whatever its state.
 pub struct Aimed<P = IndexPath> {
-    /// The parts that all routes use.
-    pub service: Shared,
+    /// The request.
+    pub call: Call,
     /// The variable parts of the path.
     pub place: P,
 }
@@ -68,58 +68,53 @@ impl<P: InIndex> FromRequestParts<Shared> for Aimed<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, service: &Shared) -> Result<Self, Problem> {
+        let started = Instant::now();
         let Place(place) = Place::from_request_parts(parts, service).await?;
-        let service = Arc::clone(service);
-        Ok(Aimed { service, place })
+        let RequestId(id) = RequestId::from_request_parts(parts, service).await?;
+        let call = Call {
+            service: Arc::clone(service),
+            started,
+            id,
+        };
+        Ok(Aimed { call, place })
     }
 }
 
 /// A request that reads one state of an index.
 pub struct Asked<P = IndexPath> {
-    /// The parts that all routes use.
-    pub service: Shared,
+    /// The request.
+    pub call: Call,
     /// The variable parts of the path.
     pub place: P,
     /// The state of the index.
     pub snapshot: Arc<Snapshot>,
-    /// When the request arrived.
-    pub started: Instant,
-    /// The id of the request.
-    pub id: RequestId,
 }
 
 impl<P: InIndex> FromRequestParts<Shared> for Asked<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, service: &Shared) -> Result<Self, Problem> {
-        let started = Instant::now();
-        let Aimed { service, place } = Aimed::<P>::from_request_parts(parts, service).await?;
+        let Aimed { call, place } = Aimed::<P>::from_request_parts(parts, service).await?;
+        let snapshot = service.catalog.snapshot(place.index())?;
         Ok(Asked {
-            snapshot: service.catalog.snapshot(place.index())?,
-            id: RequestId::from_request_parts(parts, &service).await?,
-            service,
+            call,
             place,
-            started,
+            snapshot,
         })
     }
 }
 
 impl<P: InIndex + 'static> Asked<P> {
-    /// Reads the index in the queue of searches, for at most `timeout_ms`; the answer as JSON.
+    /// Reads the index in the queue of searches; the answer as JSON.
     ///
     /// # Errors
     /// The queue is full; the time is over; those of `read`.
     pub async fn read<A: Serialize>(
         self,
-        timeout_ms: Option<u64>,
         read: impl FnOnce(&Snapshot, P) -> Result<A, Problem> + Send + 'static,
     ) -> Answer {
-        let deadline = Deadline::after(&self.service.limits, self.started, timeout_ms)?;
         let place = self.place;
-        let read = move |snapshot: &Snapshot| read(snapshot, place);
-        self.service
-            .read(self.snapshot, deadline, read)
-            .await
-            .map(json)
+        let read = move |snapshot: &Snapshot| to_json(&read(snapshot, place)?);
+        self.call.read(self.snapshot, None, read).await.map(json)
     }
 }

@@ -14,11 +14,10 @@ use super::asked::{Aimed, IndexPath};
 use super::extract::Key;
 use super::parameters::Url;
 use super::reply::Answer;
-use super::writes::{blocking, document_of, result_of, writer};
+use crate::limits::Limits;
 use crate::model::{BulkAnswer, BulkLine};
 use crate::problem::{Kind, Problem};
-use crate::service::Service;
-use crate::write::{Operation, Write, Writer};
+use crate::verbs::{Batch, Changes, blocking};
 
 /// Bytes of lines that are applied together, at least.
 const BATCH_BYTES: usize = 4 << 20;
@@ -40,7 +39,7 @@ const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 pub async fn bulk(
     Url(()): Url<()>,
     Key(key): Key,
-    Aimed { service, place }: Aimed,
+    Aimed { call, place }: Aimed,
     request: Request<Body>,
 ) -> Answer {
     let IndexPath { index } = place;
@@ -53,13 +52,12 @@ pub async fn bulk(
             "a bulk request has lines of JSON: send them with the header content-type: application/x-ndjson",
         ));
     }
-    let writer = writer(&service, &index).await?;
+    let changes = Changes::of(&call, index).await?;
     let (answers, from) = mpsc::channel::<Bytes>(WAITING);
     let body = request.into_body().into_data_stream();
     let bulk = Bulk {
-        service,
-        index,
-        writer,
+        limits: call.service.limits.clone(),
+        changes: Arc::new(changes),
         key,
         answers,
         line: 0,
@@ -77,9 +75,8 @@ pub async fn bulk(
 
 /// A bulk request under way.
 struct Bulk {
-    service: Arc<Service>,
-    index: String,
-    writer: Arc<Writer>,
+    limits: Limits,
+    changes: Arc<Changes>,
     key: Option<String>,
     answers: mpsc::Sender<Bytes>,
     /// Lines and batches so far.
@@ -106,14 +103,13 @@ impl Bulk {
             }
         };
         if let Some(problem) = fault {
-            self.line += 1;
-            self.send(&[self.faulty(None, problem)]).await;
+            self.send_fault(problem).await;
         }
     }
 
     /// Reads the next piece of the body; false at its end.
     async fn read(&self, body: &mut BodyDataStream, rest: &mut BytesMut) -> Result<bool, Problem> {
-        let limits = &self.service.limits;
+        let limits = &self.limits;
         let longest = Duration::from_millis(limits.read_ms);
         let Ok(piece) = tokio::time::timeout(longest, body.next()).await else {
             return Err(Problem::new(
@@ -146,45 +142,33 @@ impl Bulk {
 
     /// Applies lines as one change, and sends their answers; false if the client has gone.
     async fn apply(&mut self, lines: Bytes) -> bool {
-        let (service, index, first) = (Arc::clone(&self.service), self.index.clone(), self.line);
-        let parsed = blocking(move || parse(&service, &index, &lines, first)).await;
-        let (operations, mut answers) = match parsed {
-            Ok(parsed) => parsed,
+        let (changes, before) = (Arc::clone(&self.changes), self.line);
+        let limit = self.limits.body_bytes;
+        let parse = move || {
+            let mut batch = changes.batch(before)?;
+            parse(&lines, limit, &mut batch);
+            Ok(batch)
+        };
+        let batch = match blocking(parse).await {
+            Ok(batch) => batch,
             Err(problem) => {
-                self.line += 1;
-                self.send(&[self.faulty(None, problem)]).await;
+                self.send_fault(problem).await;
                 return false;
             }
         };
-        self.line += answers.len() as u64;
         self.batch += 1;
         let key = self.key.as_ref().map(|key| format!("{key}#{}", self.batch));
-        if !operations.is_empty() {
-            let write = Write {
-                operations,
-                key,
-                ..Write::default()
-            };
-            let applied = self.writer.write(write).await;
-            let mut outcomes = applied
-                .as_ref()
-                .map_or(&[][..], |applied| &applied.outcomes)
-                .iter();
-            for answer in answers.iter_mut().filter(|answer| answer.problem.is_none()) {
-                match &applied {
-                    Ok(applied) => {
-                        answer.epoch = Some(applied.epoch);
-                        answer.result = outcomes.next().map(|&outcome| result_of(outcome));
-                    }
-                    Err(problem) => answer.problem = Some(problem.clone()),
-                }
-            }
-        }
+        let answers = self.changes.apply(batch, key).await;
+        self.line += answers.len() as u64;
         self.send(&answers).await
     }
 
-    fn faulty(&self, id: Option<String>, problem: Problem) -> BulkAnswer {
-        answer(self.line, id, Some(problem))
+    /// Sends the fault of the next line.
+    async fn send_fault(&mut self, problem: Problem) {
+        self.line += 1;
+        let mut answer = BulkAnswer::new(self.line);
+        answer.problem = Some(problem);
+        self.send(&[answer]).await;
     }
 
     /// Sends answers; false if the client has gone.
@@ -199,16 +183,6 @@ impl Bulk {
     }
 }
 
-fn answer(line: u64, id: Option<String>, problem: Option<Problem>) -> BulkAnswer {
-    BulkAnswer {
-        line,
-        id,
-        epoch: None,
-        result: None,
-        problem,
-    }
-}
-
 /// Takes whole lines of at least [`BATCH_BYTES`], if there are as many.
 fn whole_lines(rest: &mut BytesMut) -> Option<Bytes> {
     let from = BATCH_BYTES - 1;
@@ -216,44 +190,18 @@ fn whole_lines(rest: &mut BytesMut) -> Option<Bytes> {
     Some(rest.split_to(from + end + 1).freeze())
 }
 
-/// The operations of lines, and an answer for each line; `first` lines came before them.
-fn parse(
-    service: &Service,
-    index: &str,
-    lines: &[u8],
-    first: u64,
-) -> Result<(Vec<Operation>, Vec<BulkAnswer>), Problem> {
-    let snapshot = service.catalog.snapshot(index)?;
+/// Parses lines of at most `limit` bytes.
+fn parse(lines: &[u8], limit: usize, batch: &mut Batch) {
     let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
-    let (mut operations, mut answers) = (Vec::new(), Vec::new());
-    for (number, line) in (first + 1..).zip(lines.split(|&byte| byte == b'\n')) {
-        let limit = service.limits.body_bytes;
-        let parsed = match line.len() <= limit {
+    for line in lines.split(|&byte| byte == b'\n') {
+        let parsed: Result<BulkLine, serde_json::Error> = match line.len() <= limit {
             true => serde_json::from_slice(line),
             false => Err(serde::de::Error::custom(format!(
                 "it has {} bytes, and the limit of this server is {limit}",
                 line.len()
             ))),
         };
-        let operation = match parsed {
-            Ok(BulkLine::Put(new)) => {
-                document_of(&snapshot, new.id, new.text, new.fields).map(Operation::Put)
-            }
-            Ok(BulkLine::Create(new)) => {
-                document_of(&snapshot, new.id, new.text, new.fields).map(Operation::Create)
-            }
-            Ok(BulkLine::Delete(document)) => Ok(Operation::Delete(document.id)),
-            Err(error) => Err(Problem::invalid(format!("line {number}: {error}"))),
-        };
-        let (id, problem) = match operation {
-            Ok(operation) => {
-                let id = operation.id().to_owned();
-                operations.push(operation);
-                (Some(id), None)
-            }
-            Err(problem) => (None, Some(problem)),
-        };
-        answers.push(answer(number, id, problem));
+        let number = batch.next_line();
+        batch.push(parsed.map_err(|error| Problem::invalid(format!("line {number}: {error}"))));
     }
-    Ok((operations, answers))
 }

@@ -4,11 +4,13 @@ use utoipa::IntoParams;
 
 use super::asked::Asked;
 use super::extract::Json;
-use super::parameters::{FormulaParameters, FromUrl, Parameters, Url};
+use super::parameters::{FromUrl, Parameters, Url};
 use super::reply::Answer;
 use super::{count, search};
 use crate::limits::Limits;
-use crate::model::{CountAnswer, CountRequest, FilterRequest, Mode, SearchAnswer, SearchRequest};
+use crate::model::{
+    CountAnswer, CountRequest, FilterRequest, Mode, SearchAnswer, SearchRequest, Weighting,
+};
 use crate::problem::Problem;
 
 /// Search an index by a URL
@@ -16,7 +18,7 @@ use crate::problem::Problem;
     get,
     path = "/v1/indexes/{index}/search",
     operation_id = "search_by_url",
-    params(QueryParameters, FormulaParameters, HitParameters),
+    params(QueryParameters, Weighting, HitParameters),
     responses((status = 200, description = "The best documents", body = SearchAnswer))
 )]
 pub async fn search(asked: Asked, Url(request): Url<SearchRequest>) -> Answer {
@@ -134,7 +136,7 @@ impl FromUrl for HitParameters {
 impl FromUrl for SearchRequest {
     fn take(from: &mut Parameters<'_>, limits: &Limits) -> Result<Self, Problem> {
         let query = QueryParameters::take(from, limits)?;
-        let formula = FormulaParameters::take(from, limits)?;
+        let formula = Weighting::take(from, limits)?;
         let hits = HitParameters::take(from, limits)?;
         Ok(SearchRequest {
             query: query.q,

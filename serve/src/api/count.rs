@@ -2,10 +2,10 @@
 
 use super::asked::Asked;
 use super::extract::Json;
-use super::reply::Answer;
+use super::reply::{Answer, json};
 use crate::model::{CountAnswer, CountRequest};
-use crate::search::plan_count;
-use crate::served::Snapshot;
+use crate::service::to_json;
+use crate::verbs;
 
 /// Count the documents that match
 #[utoipa::path(
@@ -15,15 +15,6 @@ use crate::served::Snapshot;
     responses((status = 200, description = "The number of documents", body = CountAnswer))
 )]
 pub async fn count(asked: Asked, Json(request): Json<CountRequest>) -> Answer {
-    let query = plan_count(&asked.service.limits, &asked.snapshot, &request)?;
-    let started = asked.started;
-    let count = move |snapshot: &Snapshot, _| {
-        Ok(CountAnswer {
-            state: snapshot.state(),
-            count: snapshot.index().count(&query)?,
-            // Fewer than 2^64 microseconds.
-            took_us: started.elapsed().as_micros() as u64,
-        })
-    };
-    asked.read(request.timeout_ms, count).await
+    let answer = verbs::count(&asked.call, asked.snapshot, &request).await?;
+    to_json(&answer).map(json)
 }

@@ -12,7 +12,6 @@ mod parameters;
 mod postings;
 mod reply;
 mod search;
-mod statistics;
 mod terms;
 mod values;
 mod writes;
@@ -66,10 +65,7 @@ pub fn routes() -> Router<Arc<Service>> {
             "/v1/indexes/{index}/terms/{term}/postings",
             get(postings::postings),
         )
-        .route(
-            "/v1/indexes/{index}/statistics",
-            get(statistics::statistics),
-        )
+        .route("/v1/indexes/{index}/statistics", get(index::statistics))
         .route(
             "/v1/indexes/{index}/fields/{field}/values",
             get(values::values),

@@ -9,9 +9,7 @@ use utoipa::openapi::{Object, RefOr, Required, Type};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
 use super::reply::json;
-use super::{
-    bulk, by_url, count, documents, index, postings, search, statistics, terms, values, writes,
-};
+use super::{bulk, by_url, count, documents, index, postings, search, terms, values, writes};
 use crate::problem::Problem;
 
 #[derive(OpenApi)]
@@ -36,7 +34,7 @@ use crate::problem::Problem;
         documents::vector,
         terms::terms,
         postings::postings,
-        statistics::statistics,
+        index::statistics,
         values::values,
         writes::put_document,
         writes::delete_document,

@@ -12,13 +12,11 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 use tokapi::Bm25;
 use utoipa::IntoParams;
 
-use crate::limits::{Limits, at_most};
-use crate::model::FormulaName;
+use crate::limits::Limits;
+use crate::model::Weighting;
 use crate::problem::Problem;
 use crate::service::Shared;
-
-/// Terms, postings or values of a page unless a limit is given.
-const PAGE: usize = 100;
+use crate::verbs::page_size;
 
 /// The parameters of a URL, all of which are known.
 pub struct Url<T>(pub T);
@@ -67,33 +65,14 @@ pub struct PageSize {
 
 impl FromUrl for PageSize {
     fn take(from: &mut Parameters<'_>, limits: &Limits) -> Result<Self, Problem> {
-        let limit = from.value("limit")?.unwrap_or(PAGE);
-        at_most("limit", limit, limits.page)?;
+        let limit = page_size(limits, from.value("limit")?)?;
         Ok(PageSize { limit })
     }
 }
 
-/// A formula and its parameters.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct FormulaParameters {
-    /// The formula of weights and scores
-    pub formula: Option<FormulaName>,
-    /// How much repetitions of a term add
-    #[param(default = 1.2)]
-    pub k1: Option<f64>,
-    /// How much the length of a document counts
-    #[param(default = 0.75)]
-    pub b: Option<f64>,
-    /// The parameter delta of bm25l and bm25plus
-    pub delta: Option<f64>,
-    /// The average length of a document
-    pub avdl: Option<f64>,
-}
-
-impl FromUrl for FormulaParameters {
+impl FromUrl for Weighting {
     fn take(from: &mut Parameters<'_>, _: &Limits) -> Result<Self, Problem> {
-        Ok(FormulaParameters {
+        Ok(Weighting {
             formula: from.name("formula")?,
             k1: from.value("k1")?,
             b: from.value("b")?,
@@ -106,14 +85,7 @@ impl FromUrl for FormulaParameters {
 /// The formula, its parameters checked.
 impl FromUrl for Bm25 {
     fn take(from: &mut Parameters<'_>, limits: &Limits) -> Result<Self, Problem> {
-        let given = FormulaParameters::take(from, limits)?;
-        let usual = Bm25::default();
-        let bm25 = usual
-            .formula(given.formula.map_or(usual.formula, Into::into))
-            .k1(given.k1.unwrap_or(usual.k1))
-            .b(given.b.unwrap_or(usual.b))
-            .delta(given.delta)
-            .avdl(given.avdl);
+        let bm25 = Bm25::from(Weighting::take(from, limits)?);
         bm25.check()?;
         Ok(bm25)
     }

@@ -8,7 +8,7 @@ use super::reply::Answer;
 use crate::limits::Limits;
 use crate::model::TermsAnswer;
 use crate::problem::Problem;
-use crate::served::Snapshot;
+use crate::verbs;
 
 /// The terms to list.
 #[derive(IntoParams)]
@@ -38,15 +38,13 @@ impl FromUrl for Listed {
     responses((status = 200, description = "Terms in ascending order", body = TermsAnswer))
 )]
 pub async fn terms(Url((listed, page)): Url<(Listed, PageSize)>, asked: Asked) -> Answer {
-    let read = move |snapshot: &Snapshot, _| {
-        let Listed { prefix, after } = listed;
-        let (terms, is_end) = snapshot.terms(&prefix, after.as_deref(), page.limit)?;
-        let last = terms.last().filter(|_| !is_end);
-        Ok(TermsAnswer {
-            state: snapshot.state(),
-            next: last.map(|last| last.term.clone()),
-            terms,
-        })
+    let read = move |snapshot: &_, _| {
+        verbs::terms(
+            snapshot,
+            &listed.prefix,
+            listed.after.as_deref(),
+            page.limit,
+        )
     };
-    asked.read(None, read).await
+    asked.read(read).await
 }

@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::parameters::{PageSize, Url};
 use super::reply::Answer;
 use crate::model::ValuesAnswer;
-use crate::served::Snapshot;
+use crate::verbs;
 
 /// List the values of a field, the most frequent first
 #[utoipa::path(
@@ -14,15 +14,6 @@ use crate::served::Snapshot;
     responses((status = 200, description = "Values and the number of documents with each", body = ValuesAnswer))
 )]
 pub async fn values(Url(page): Url<PageSize>, asked: Asked<(String, String)>) -> Answer {
-    asked.snapshot.check_field(&asked.place.1)?;
-    let read = move |snapshot: &Snapshot, (_, field): (String, String)| {
-        let column = snapshot.column(&field)?;
-        Ok(ValuesAnswer {
-            state: snapshot.state(),
-            values: column.count(0..snapshot.index().numbered(), page.limit),
-            distinct: column.distinct(),
-            field,
-        })
-    };
-    asked.read(None, read).await
+    let read = move |snapshot: &_, (_, field)| verbs::values(snapshot, field, page.limit);
+    asked.read(read).await
 }

@@ -20,7 +20,7 @@ pub use index::{IndexAnswer, IndexesAnswer, ServerAnswer};
 pub use object::Object;
 pub use search::{
     AnswerOrProblem, FormulaName, HitAnswer, Mode, SearchAnswer, SearchRequest, SearchesAnswer,
-    SearchesRequest,
+    SearchesRequest, Weighting,
 };
 pub use state::{EpochAnswer, IndexState};
 pub use term::{TermAnswer, TermCount, TermsAnswer};

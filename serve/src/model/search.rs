@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tokapi::Formula;
-use utoipa::ToSchema;
+use tokapi::{Bm25, Formula};
+use utoipa::{IntoParams, ToSchema};
 
 use super::browse::ValueCount;
 use super::filter::FilterRequest;
@@ -56,6 +56,36 @@ impl From<FormulaName> for Formula {
             FormulaName::Bm25plus => Formula::Bm25Plus,
             FormulaName::Tfidf => Formula::TfIdf,
         }
+    }
+}
+
+/// A formula and its parameters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Weighting {
+    /// The formula of weights and scores
+    pub formula: Option<FormulaName>,
+    /// How much repetitions of a term add
+    #[param(default = 1.2)]
+    pub k1: Option<f64>,
+    /// How much the length of a document counts
+    #[param(default = 0.75)]
+    pub b: Option<f64>,
+    /// The parameter delta of bm25l and bm25plus
+    pub delta: Option<f64>,
+    /// The average length of a document
+    pub avdl: Option<f64>,
+}
+
+impl From<Weighting> for Bm25 {
+    fn from(given: Weighting) -> Self {
+        let usual = Bm25::default();
+        usual
+            .formula(given.formula.map_or(usual.formula, Into::into))
+            .k1(given.k1.unwrap_or(usual.k1))
+            .b(given.b.unwrap_or(usual.b))
+            .delta(given.delta)
+            .avdl(given.avdl)
     }
 }
 

@@ -98,6 +98,19 @@ pub struct BulkAnswer {
     pub problem: Option<crate::problem::Problem>,
 }
 
+impl BulkAnswer {
+    /// The answer to a line, without a result.
+    pub fn new(line: u64) -> Self {
+        BulkAnswer {
+            line,
+            id: None,
+            epoch: None,
+            result: None,
+            problem: None,
+        }
+    }
+}
+
 /// A new index.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]

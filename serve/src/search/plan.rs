@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokapi::{Bm25, Error, Filter, Kept, Occur, Query, SearchOptions};
+use tokapi::{Error, Filter, Kept, Occur, Query, SearchOptions};
 use tokapi_device::cooperate::Search;
 
 use super::cursor::parse_cursor;
 use super::deadline::Deadline;
 use crate::limits::{Limits, at_most};
-use crate::model::{CountRequest, FilterRequest, Mode, SearchRequest};
+use crate::model::{CountRequest, FilterRequest, Mode, SearchRequest, Weighting};
 use crate::problem::Problem;
 use crate::served::Snapshot;
 
@@ -194,9 +194,16 @@ pub fn plan(
             "k is 0: give 1 or more, or use the route `count`",
         ));
     }
+    let weighting = Weighting {
+        formula: request.formula,
+        k1: request.k1,
+        b: request.b,
+        delta: request.delta,
+        avdl: request.avdl,
+    };
     let options = SearchOptions::default()
         .k(request.k)
-        .bm25(bm25(&request))
+        .bm25(weighting.into())
         .after(request.after.as_deref().map(parse_cursor).transpose()?);
     let shown = Shown {
         snippet_characters: request.snippets.then_some(request.snippet_characters),
@@ -229,16 +236,6 @@ pub fn plan_count(
     )?;
     check_query(limits, snapshot, &query)?;
     Ok(query)
-}
-
-fn bm25(request: &SearchRequest) -> Bm25 {
-    let usual = Bm25::default();
-    usual
-        .formula(request.formula.map_or(usual.formula, Into::into))
-        .k1(request.k1.unwrap_or(usual.k1))
-        .b(request.b.unwrap_or(usual.b))
-        .delta(request.delta)
-        .avdl(request.avdl)
 }
 
 fn parse(

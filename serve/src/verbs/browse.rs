@@ -1,0 +1,77 @@
+//! Counts, terms, and values of fields.
+
+use std::sync::Arc;
+
+use super::call::Call;
+use crate::limits::{Limits, at_most};
+use crate::model::{CountAnswer, CountRequest, TermsAnswer, ValuesAnswer};
+use crate::problem::Problem;
+use crate::search::plan_count;
+use crate::served::Snapshot;
+
+/// Terms, postings or values of a page unless a limit is given.
+const PAGE: usize = 100;
+
+/// The size of a page.
+///
+/// # Errors
+/// It is beyond the limit.
+pub fn page_size(limits: &Limits, given: Option<usize>) -> Result<usize, Problem> {
+    let limit = given.unwrap_or(PAGE);
+    at_most("limit", limit, limits.page)?;
+    Ok(limit)
+}
+
+/// Counts the documents that match.
+///
+/// # Errors
+/// As [`Call::search`].
+pub async fn count(
+    call: &Call,
+    snapshot: Arc<Snapshot>,
+    request: &CountRequest,
+) -> Result<CountAnswer, Problem> {
+    let query = plan_count(&call.service.limits, &snapshot, request)?;
+    let state = snapshot.state();
+    let count = move |snapshot: &Snapshot| Ok(snapshot.index().count(&query)?);
+    let count = call.read(snapshot, request.timeout_ms, count).await?;
+    Ok(CountAnswer {
+        took_us: call.took_us(),
+        state,
+        count,
+    })
+}
+
+/// At most `limit` terms that begin with `prefix` and come after `after`, ascending.
+///
+/// # Errors
+/// The index is damaged.
+pub fn terms(
+    snapshot: &Snapshot,
+    prefix: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<TermsAnswer, Problem> {
+    let (terms, is_end) = snapshot.terms(prefix, after, limit)?;
+    let last = terms.last().filter(|_| !is_end);
+    Ok(TermsAnswer {
+        state: snapshot.state(),
+        next: last.map(|last| last.term.clone()),
+        terms,
+    })
+}
+
+/// At most `limit` values of a field, the most frequent first.
+///
+/// # Errors
+/// The index does not keep the field; it is damaged.
+pub fn values(snapshot: &Snapshot, field: String, limit: usize) -> Result<ValuesAnswer, Problem> {
+    snapshot.check_field(&field)?;
+    let column = snapshot.column(&field)?;
+    Ok(ValuesAnswer {
+        state: snapshot.state(),
+        values: column.count(0..snapshot.index().numbered(), limit),
+        distinct: column.distinct(),
+        field,
+    })
+}

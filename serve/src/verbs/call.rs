@@ -1,0 +1,110 @@
+//! A request under way: searches, and other reads of one state of an index.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+
+use crate::limits::at_most;
+use crate::model::{SearchAnswer, SearchRequest};
+use crate::problem::Problem;
+use crate::search::{Deadline, plan};
+use crate::served::Snapshot;
+use crate::service::Shared;
+
+/// A request under way.
+#[derive(Clone)]
+pub struct Call {
+    /// The parts that all requests use.
+    pub service: Shared,
+    /// When the request arrived.
+    pub started: Instant,
+    /// The id of the request.
+    pub id: Arc<str>,
+}
+
+/// A form of the answers to searches.
+pub struct Form {
+    /// The name, for the cache.
+    pub name: &'static [u8],
+    /// An answer without its time, as bytes.
+    pub write: fn(SearchAnswer) -> Bytes,
+}
+
+/// The answer to a search in some form, and its time.
+pub struct Timed {
+    /// The microseconds from the request to the answer.
+    pub took_us: u64,
+    /// The answer without its time.
+    pub answer: Bytes,
+}
+
+impl Call {
+    /// Answers a search of one state of an index.
+    ///
+    /// # Errors
+    /// The request is invalid or exceeds a limit; the queue is full; the deadline passed.
+    pub async fn search(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        request: SearchRequest,
+        form: &Form,
+    ) -> Result<Timed, Problem> {
+        let service = &self.service;
+        let (text, k) = (request.query.clone(), request.k);
+        let planned = plan(&service.limits, Arc::clone(snapshot), request, self.started)?;
+        let answer = service.engine.cached(planned, form.name, form.write).await;
+        service.log_if_slow(snapshot.name(), &text, k, self.started, &self.id);
+        Ok(Timed {
+            took_us: self.took_us(),
+            answer: answer?,
+        })
+    }
+
+    /// Answers several searches at the same time: an answer or a problem for each.
+    ///
+    /// # Errors
+    /// They are too many, or find too many documents.
+    pub async fn searches(
+        &self,
+        searches: Vec<(Arc<Snapshot>, SearchRequest)>,
+        form: &Form,
+    ) -> Result<Vec<Result<Timed, Problem>>, Problem> {
+        let limits = &self.service.limits;
+        at_most("the number of searches", searches.len(), limits.batch)?;
+        let ks = searches.iter().map(|(_, search)| search.k);
+        let k = ks.fold(0, usize::saturating_add);
+        at_most("the sum of all k", k, limits.batch_k)?;
+        let searches = searches.into_iter();
+        let answers =
+            searches.map(async |(snapshot, request)| self.search(&snapshot, request, form).await);
+        let answers = join_all(answers).await;
+        for problem in answers.iter().filter_map(|answer| answer.as_ref().err()) {
+            problem.log_cause(&self.id);
+        }
+        Ok(answers)
+    }
+
+    /// Reads a state of an index in the queue of searches, for at most `timeout_ms`.
+    ///
+    /// # Errors
+    /// The queue is full; the time is over; those of `read`.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        snapshot: Arc<Snapshot>,
+        timeout_ms: Option<u64>,
+        read: impl FnOnce(&Snapshot) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let deadline = Deadline::after(&self.service.limits, self.started, timeout_ms)?;
+        let index = Arc::clone(snapshot.index());
+        let work = move || read(&snapshot);
+        self.service.engine.work(index, deadline, work).await
+    }
+
+    /// The microseconds since the request arrived.
+    pub fn took_us(&self) -> u64 {
+        // Fewer than 2^64.
+        self.started.elapsed().as_micros() as u64
+    }
+}
