@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use tokapi::{Analyzer, AnalyzerOptions, Corpus, CorpusOptions, StopWords};
 use tokapi::{Error, Index, IndexBuilder};
-use tokapi_serve::Options;
 use tokapi_serve::options::{EngineName, LogFormat};
 use tokapi_serve::served::name_of;
+use tokapi_serve::{Listener, Options};
 use tokapi_storage::apart::{epoch_of, is_index};
 use tokapi_storage::whole::StagedFolder;
 use tokapi_text::analyze::STEMMERS;
@@ -41,6 +41,16 @@ pub struct Args {
     /// The address and port to listen on; port 0 takes any free one [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
+
+    /// The file with the certificate of the server, as PEM; clients then use https
+    ///
+    /// Certificates of issuers follow in the same file. The files are read again when they change, and at SIGHUP.
+    #[arg(long, value_name = "FILE")]
+    tls_certificate: Option<PathBuf>,
+
+    /// The file with the private key of the certificate, as PEM
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
 
     /// The TOML file of settings
     #[arg(long, value_name = "FILE")]
@@ -182,7 +192,7 @@ pub fn run(args: &Args, threads: Option<usize>) -> Result<(), Error> {
         ));
     }
     // Before the work of temporary indexes.
-    options.check()?;
+    let listener = Listener::bind(&options)?;
     let mut temporary = Vec::new();
     for (name, path) in documents {
         let built = args.temporary.build(&path, threads)?;
@@ -190,9 +200,12 @@ pub fn run(args: &Args, threads: Option<usize>) -> Result<(), Error> {
         options.indexes.insert(name, index);
         temporary.push(built);
     }
-    let served = tokapi_serve::run(&options, |server| {
+    let served = tokapi_serve::run(listener, &options, |server| {
         let stopper = server.stopper();
         signals::instead(move || stopper.stop());
+        if let Some(certificate) = server.certificate() {
+            signals::at_hangup(move || certificate.reload());
+        }
         print(format!("{}\n", server.url()).as_bytes())
     });
     // They are removed only now.
@@ -217,8 +230,14 @@ impl Args {
         options.access_log |= self.access_log;
         options.write |= self.write;
         options.elastic.product |= self.elastic_product;
-        if self.data.is_some() {
-            options.data.clone_from(&self.data);
+        for (setting, flag) in [
+            (&mut options.data, &self.data),
+            (&mut options.tls.certificate, &self.tls_certificate),
+            (&mut options.tls.key, &self.tls_key),
+        ] {
+            if flag.is_some() {
+                setting.clone_from(flag);
+            }
         }
         let engine = self.engine.map(|engine| match engine {
             ServeEngine::Auto => EngineName::Auto,

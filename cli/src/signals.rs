@@ -22,6 +22,12 @@ pub fn end_in_order() {
     }
     let wait = move || {
         while let Ok(signal) = waited_for.wait() {
+            let at_hangup = AT_HANGUP.lock().unwrap_or_else(PoisonError::into_inner);
+            if let (Signal::SIGHUP, Some(at_hangup)) = (signal, &*at_hangup) {
+                at_hangup();
+                continue;
+            }
+            drop(at_hangup);
             let instead = INSTEAD
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -47,6 +53,14 @@ static INSTEAD: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 /// From now on, the first signal calls `stop`, and only the second ends the program.
 pub fn instead(stop: impl FnOnce() + Send + 'static) {
     *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
+}
+
+/// The work of every SIGHUP, in place of the end of the program.
+static AT_HANGUP: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
+
+/// From now on, SIGHUP calls `again`, and does not end the program.
+pub fn at_hangup(again: impl Fn() + Send + 'static) {
+    *AT_HANGUP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(again));
 }
 
 /// Whether the program was started with this signal ignored, as `nohup` does.

@@ -7,19 +7,21 @@ use axum::Router;
 use futures_util::FutureExt;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use crate::operate::Metrics;
+use crate::operate::{Metrics, plain};
 use crate::service::Service;
+use crate::tls::{Begun, Certificate};
 
 /// The times that connections are given.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// For the head of a request.
+    /// For the handshake, and for the head of a request.
     pub head: Duration,
     /// At the end, until no new connection is accepted.
     pub delay: Duration,
@@ -35,6 +37,8 @@ pub struct Accept {
     pub service: Arc<Service>,
     /// The metrics.
     pub metrics: Arc<Metrics>,
+    /// The certificate, if connections are encrypted.
+    pub certificate: Option<Arc<Certificate>>,
     /// The times that connections are given.
     pub times: Times,
     /// The most open connections.
@@ -102,19 +106,56 @@ impl Accept {
     ) {
         // Answers are written at once; a system without this option is slower.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(self.router.clone());
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.times.head)
-            .serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection);
         let metrics = Arc::clone(&self.metrics);
+        let certificate = self.certificate.clone();
+        let connection = Connection {
+            router: self.router.clone(),
+            head: self.times.head,
+            watcher: graceful.watcher(),
+        };
         metrics.connections.inc();
         tokio::spawn(async move {
-            // The client has gone, or has sent something that is not HTTP and was told so.
-            let _ = connection.await;
+            match certificate {
+                None => connection.serve(stream).await,
+                Some(certificate) => {
+                    let begun = timeout(connection.head, certificate.begin(stream)).await;
+                    match begun {
+                        Ok(Ok(Begun::Tls(stream))) => connection.serve(stream).await,
+                        Ok(Ok(Begun::Plain(stream))) => connection.refuse(stream).await,
+                        // The client has gone, is too slow, or has been told the fault by TLS.
+                        Ok(Err(_)) | Err(_) => {
+                            metrics.failed_handshakes.inc();
+                        }
+                    }
+                }
+            }
             metrics.connections.dec();
             drop(permit);
         });
+    }
+}
+
+/// A connection that was accepted.
+struct Connection {
+    router: Router,
+    head: Duration,
+    watcher: Watcher,
+}
+
+impl Connection {
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
+        let service = TowerToHyperService::new(self.router);
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.head)
+            .serve_connection(TokioIo::new(stream), service);
+        // The client has gone, or has sent something that is not HTTP and was told so.
+        let _ = self.watcher.watch(connection).await;
+    }
+
+    /// Answers a client that does not speak TLS.
+    async fn refuse(mut self, stream: TcpStream) {
+        self.router = plain();
+        self.serve(stream).await;
     }
 }

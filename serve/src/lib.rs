@@ -20,6 +20,7 @@
 //! | [`elastic`] | the subset of Elasticsearch |
 //! | [`page`] | the page for browsers |
 //! | `operate` | health, metrics, logs |
+//! | [`tls`], `listen` | the certificate; the address |
 //! | `gpu`, `accept`, `server` | an index on a GPU, connections, the server as a whole |
 
 mod accept;
@@ -27,6 +28,7 @@ pub mod api;
 pub mod elastic;
 mod gpu;
 pub mod limits;
+mod listen;
 pub mod model;
 mod operate;
 pub mod options;
@@ -36,8 +38,10 @@ pub mod search;
 pub mod served;
 mod server;
 pub mod service;
+pub mod tls;
 pub mod verbs;
 pub mod write;
 
+pub use listen::Listener;
 pub use options::Options;
 pub use server::{Server, Stopper, check, run};

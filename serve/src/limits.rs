@@ -33,7 +33,7 @@ pub struct Limits {
     pub timeout_ms: u64,
     /// The largest `timeout_ms`.
     pub longest_timeout_ms: u64,
-    /// Milliseconds for a client to send the head of a request, and again for its body.
+    /// Milliseconds for a TLS handshake, for a client to send the head of a request, and again for its body.
     pub read_ms: u64,
     /// Connections that are open at the same time.
     pub connections: usize,

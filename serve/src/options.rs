@@ -86,6 +86,8 @@ pub struct Options {
     /// Names of this server besides those of this machine, for a proxy that passes the name on. They count only if it
     /// listens on a loopback address; otherwise it may have any name.
     pub hosts: Vec<String>,
+    /// The certificate; without one, connections are not encrypted.
+    pub tls: TlsSettings,
     /// The tokens of clients; without any, everybody may do everything.
     pub tokens: Vec<TokenSettings>,
     /// The subset of Elasticsearch.
@@ -128,6 +130,29 @@ pub struct TokenSettings {
     pub sha256: String,
     /// The effects that it permits.
     pub scopes: Vec<Scope>,
+}
+
+/// The certificate of the server, in files that may change while it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct TlsSettings {
+    /// The file with the certificate and those of its issuers, as PEM.
+    pub certificate: Option<PathBuf>,
+    /// The file with the private key, as PEM.
+    pub key: Option<PathBuf>,
+    /// Milliseconds between two looks at the files.
+    pub reload_ms: u64,
+}
+
+impl Default for TlsSettings {
+    fn default() -> Self {
+        TlsSettings {
+            certificate: None,
+            key: None,
+            reload_ms: 10_000,
+        }
+    }
 }
 
 /// Settings for clients of Elasticsearch.
@@ -173,6 +198,7 @@ impl Default for Options {
             drain_delay_ms: 1000,
             drain_ms: 30_000,
             hosts: Vec::new(),
+            tls: TlsSettings::default(),
             tokens: Vec::new(),
             elastic: ElasticSettings::default(),
             limits: Limits::default(),
@@ -288,7 +314,7 @@ fn invalid(place: &str, error: &toml::de::Error) -> Error {
 
 /// A setting of the environment as a table: `limits_k` is `k` of `limits`.
 fn table_of(setting: &str, value: toml::Value) -> toml::Table {
-    for table in ["limits", "elastic"] {
+    for table in ["limits", "elastic", "tls"] {
         let inner = setting.strip_prefix(table);
         if let Some(name) = inner.and_then(|rest| rest.strip_prefix('_')) {
             let inner = toml::Table::from_iter([(name.to_owned(), value)]);
@@ -339,6 +365,7 @@ mod tests {
             ("TOKAPI_SERVE_LIMITS_K", "9"),
             ("TOKAPI_SERVE_LISTEN", "[::1]:80"),
             ("TOKAPI_SERVE_ACCESS_LOG", "true"),
+            ("TOKAPI_SERVE_TLS_KEY", "/etc/tls/key.pem"),
             ("OTHER", "x"),
         ];
         let options = load(file, &environment).unwrap();
@@ -348,6 +375,7 @@ mod tests {
         );
         assert_eq!(options.listen.to_string(), "[::1]:80");
         assert!(options.access_log);
+        assert_eq!(options.tls.key.as_deref(), Some(Path::new("/etc/tls/key.pem")));
         assert_eq!(options.log, LogFormat::Json);
         assert_eq!(options.indexes["a"], Path::new("/a"));
         assert_eq!(load("", &[]).unwrap(), Options::default());

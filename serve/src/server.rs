@@ -15,12 +15,14 @@ use tokapi_storage::tune::Store;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
 
 use crate::accept::{Accept, Times};
 use crate::api;
 use crate::elastic::store::ReadOnly;
 use crate::elastic::{self, Elastic, ElasticOptions, Writing};
 use crate::gpu;
+use crate::listen::Listener;
 use crate::operate::{self, Access, Metrics, Observer, Origins, observe, permit, same_site};
 use crate::options::{EngineName, Options};
 use crate::page;
@@ -28,6 +30,7 @@ use crate::problem::{Kind, Problem};
 use crate::search::{Engine, EngineOptions};
 use crate::served::{Catalog, Snapshot, name_of};
 use crate::service::Service;
+use crate::tls::Certificate;
 use crate::write::{WriterOptions, Writers, WritersOptions, indexes_in};
 
 /// A server that listens.
@@ -54,6 +57,7 @@ use crate::write::{WriterOptions, Writers, WritersOptions, indexes_in};
 /// ```
 pub struct Server {
     address: SocketAddr,
+    certificate: Option<Arc<Certificate>>,
     service: Arc<Service>,
     stop: Stopper,
     accepting: JoinHandle<()>,
@@ -77,17 +81,22 @@ impl Server {
     /// # Errors
     /// An index cannot be opened; the address is in use; the GPU that is asked for cannot be used.
     pub fn start(options: &Options) -> Result<Self> {
+        Server::start_on(Listener::bind(options)?, options)
+    }
+
+    /// Opens the indexes, and answers at an address that is taken.
+    ///
+    /// # Errors
+    /// An index cannot be opened; the GPU that is asked for cannot be used.
+    pub fn start_on(listener: Listener, options: &Options) -> Result<Self> {
         let service = Arc::new(service(options)?);
-        let listener = std::net::TcpListener::bind(options.listen);
-        let listener = listener.map_err(|error| {
-            Error::Usage(format!(
-                "cannot listen on {}: {error}; choose another address with --listen",
-                options.listen
-            ))
-        })?;
         let limit = |error| Error::Limit(format!("cannot start the server: {error}"));
-        listener.set_nonblocking(true).map_err(limit)?;
-        let address = listener.local_addr().map_err(limit)?;
+        let address = listener.address()?;
+        let Listener {
+            socket,
+            certificate,
+        } = listener;
+        socket.set_nonblocking(true).map_err(limit)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(options.runtime_threads())
             .thread_name("tokapi-http")
@@ -96,18 +105,25 @@ impl Server {
             .map_err(limit)?;
         let listener = {
             let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(limit)?
+            tokio::net::TcpListener::from_std(socket).map_err(limit)?
         };
         let metrics = Arc::new(Metrics::default());
         let access = Arc::new(Access::new(&options.tokens)?);
         if options.tokens.is_empty() && !address.ip().is_loopback() {
             tracing::warn!(%address, "other machines reach this server, and it wants no tokens");
         }
+        if let Some(certificate) = &certificate {
+            certificate.warn_if_key_is_open();
+            runtime.spawn(keep_current(Arc::clone(certificate)));
+        } else if !options.tokens.is_empty() && !address.ip().is_loopback() {
+            tracing::warn!(%address, "clients send their tokens without encryption: set tls, or put a proxy with TLS before this server");
+        }
         let (stop, stopped) = watch::channel(false);
         let accept = Accept {
             router: router(&service, &metrics, access, options),
             service: Arc::clone(&service),
             metrics,
+            certificate: certificate.clone(),
             times: Times {
                 head: Duration::from_millis(options.limits.read_ms),
                 delay: Duration::from_millis(options.drain_delay_ms),
@@ -118,6 +134,7 @@ impl Server {
         let accepting = runtime.spawn(accept.run(listener, stopped));
         Ok(Server {
             address,
+            certificate,
             service,
             stop: Stopper(Arc::new(stop)),
             accepting,
@@ -139,7 +156,15 @@ impl Server {
                 SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
             });
         }
-        format!("http://{address}/")
+        match self.certificate {
+            Some(_) => format!("https://{address}/"),
+            None => format!("http://{address}/"),
+        }
+    }
+
+    /// The certificate, if connections are encrypted.
+    pub fn certificate(&self) -> Option<Arc<Certificate>> {
+        self.certificate.clone()
     }
 
     /// The parts of the server.
@@ -170,6 +195,7 @@ impl Server {
 /// An index cannot be opened; two have the same name; the GPU that is asked for cannot be used.
 pub fn check(options: &Options) -> Result<()> {
     catalog(options)?;
+    Certificate::of(&options.tls)?;
     Access::new(&options.tokens)?;
     match options.engine {
         EngineName::Gpu => gpu::check(),
@@ -180,12 +206,28 @@ pub fn check(options: &Options) -> Result<()> {
 /// Starts a server, passes it to `started`, and waits until it has ended.
 ///
 /// # Errors
-/// As [`Server::start`]; an error of `started`, and then the server does not go on.
-pub fn run(options: &Options, started: impl FnOnce(&Server) -> Result<()>) -> Result<()> {
+/// As [`Server::start_on`]; an error of `started`, and then the server does not go on.
+pub fn run(
+    listener: Listener,
+    options: &Options,
+    started: impl FnOnce(&Server) -> Result<()>,
+) -> Result<()> {
     operate::start_log(options.log);
-    let server = Server::start(options)?;
+    let server = Server::start_on(listener, options)?;
     started(&server)?;
     server.wait()
+}
+
+/// Reads the certificate again when its files change.
+async fn keep_current(certificate: Arc<Certificate>) {
+    let mut ticks = tokio::time::interval(certificate.every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let certificate = Arc::clone(&certificate);
+        // An error means that the server ends.
+        let _ = tokio::task::spawn_blocking(move || certificate.reload()).await;
+    }
 }
 
 fn catalog(options: &Options) -> Result<Catalog> {
@@ -250,6 +292,7 @@ fn router(
     let elastic = Arc::new(elastic_of(service, options));
     let origins = Arc::new(Origins {
         is_local: options.listen.ip().is_loopback(),
+        is_tls: options.tls.certificate.is_some(),
         hosts: options.hosts.clone(),
     });
     let home = {

@@ -61,6 +61,7 @@ impl Server {
         let mut url = String::new();
         out.read_line(&mut url).unwrap();
         let address = url.strip_prefix("http://");
+        let address = address.or(url.strip_prefix("https://"));
         let address = address.and_then(|rest| rest.strip_suffix("/\n"));
         match address {
             Some(address) => server.address = address.to_owned(),
@@ -169,6 +170,54 @@ fn an_index_is_served_until_a_signal() {
         assert_eq!(server.wait().code(), Some(0), "{signal}");
         let log = server.rest_of_log();
         assert!(log.contains("all requests were answered"), "{log}");
+    }
+}
+
+/// Puts a certificate of this machine and its key into the folder.
+fn put_certificate(folder: &Folder) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    folder.put("tls.pem", made.cert.pem());
+    folder.put("tls.key", made.signing_key.serialize_pem());
+}
+
+#[test]
+fn sighup_reads_the_certificate_again() {
+    let folder = folder();
+    put_certificate(&folder);
+    let args = "index --tls-certificate tls.pem --tls-key tls.key";
+    let run = serve(&folder, &format!("{args} --check")).output().unwrap();
+    assert!(run.status.success(), "{run:?}");
+    let mut command = serve(&folder, args);
+    // Only at the signal.
+    command.env("TOKAPI_SERVE_TLS_RELOAD_MS", "3600000");
+    let mut server = Server::start(command);
+    // Without TLS it is told so.
+    let (status, answer) = server.get("/live");
+    assert!(status == 400 && answer.contains("https://"), "{answer}");
+    folder.put("tls.pem", "nothing");
+    server.signal(Signal::SIGHUP);
+    server.log_until("the new certificate is not used");
+    put_certificate(&folder);
+    server.signal(Signal::SIGHUP);
+    server.log_until("the certificate was read again");
+    let (status, log) = server.end();
+    assert_eq!(status.code(), Some(0));
+    assert!(log.contains("all requests were answered"), "{log}");
+}
+
+#[test]
+fn a_private_key_that_all_can_read_is_a_warning() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    put_certificate(&folder);
+    for (mode, warns) in [(0o604, true), (0o640, false)] {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.path("tls.key"), permissions).unwrap();
+        let mut command = serve(&folder, "index");
+        command.env("TOKAPI_SERVE_TLS_CERTIFICATE", "tls.pem");
+        command.env("TOKAPI_SERVE_TLS_KEY", "tls.key");
+        let (_, log) = Server::start(command).end();
+        assert_eq!(log.contains("can read the private key"), warns, "{log}");
     }
 }
 
@@ -314,11 +363,17 @@ fn wrong_uses_are_one_line() {
     let address = busy.local_addr().unwrap().to_string();
     let listen = format!("index --listen {address}");
     refused(&folder, &listen, 2, &[&address, "--listen"]);
+    // Before a temporary index is built: the note of it would be a second line.
     let listen = format!("docs.jsonl --listen {address}");
-    // The temporary index is removed.
-    for args in [&listen, ""] {
-        let run = serve(&folder, args).output().unwrap();
-        assert_eq!(run.status.code(), Some(2), "{run:?}");
-        assert_eq!(folder.written(), [""; 0]);
-    }
+    refused(&folder, &listen, 2, &[&address, "--listen"]);
+    let tls = "docs.jsonl --tls-certificate nothing.pem --tls-key nothing.key";
+    refused(&folder, tls, 1, &["nothing.pem"]);
+    refused(
+        &folder,
+        "index --tls-key nothing.key",
+        2,
+        &["without tls.certificate"],
+    );
+    let run = serve(&folder, "").output().unwrap();
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
 }

@@ -74,6 +74,8 @@ pub struct Metrics {
     times: Times,
     /// Connections that are open.
     pub connections: Gauge,
+    /// Connections whose TLS handshake failed or took too long.
+    pub failed_handshakes: Counter,
 }
 
 /// The upper bounds of times in seconds: from 50 us, each twice the one before, up to 13 s.
@@ -103,11 +105,18 @@ impl Default for Metrics {
             "Connections that are open",
             connections.clone(),
         );
+        let failed_handshakes = Counter::default();
+        registry.register(
+            "tls_handshakes_failed",
+            "Connections whose TLS handshake failed or took too long",
+            failed_handshakes.clone(),
+        );
         Metrics {
             registry,
             requests,
             times,
             connections,
+            failed_handshakes,
         }
     }
 }

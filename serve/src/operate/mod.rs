@@ -6,6 +6,7 @@ mod log;
 mod metrics;
 mod observe;
 mod origin;
+mod plain;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub use log::start_log;
 pub use metrics::Metrics;
 pub use observe::{Observer, observe};
 pub use origin::{Origins, same_site};
+pub use plain::plain;
 
 /// The routes `/live`, `/ready` and `/metrics`.
 pub fn routes(metrics: Arc<Metrics>) -> Router<Arc<Service>> {

@@ -17,6 +17,8 @@ use crate::problem::{Kind, Problem};
 pub struct Origins {
     /// Whether it listens for this machine only: then it has only the names of this machine.
     pub is_local: bool,
+    /// Whether connections are encrypted: then so is its own page. Otherwise a proxy may have encrypted them.
+    pub is_tls: bool,
     /// Further names.
     pub hosts: Vec<String>,
 }
@@ -43,11 +45,11 @@ impl Origins {
                 ),
             ));
         }
-        // `Origin: null` is that of files and of some redirections.
-        let origin = header(header::ORIGIN).map(|origin| {
-            let (_, host) = origin.split_once("://").unwrap_or(("", origin));
-            host
-        });
+        // `null` is the origin of files and of some redirections.
+        let is_own = |origin: &str| {
+            let (scheme, name) = origin.split_once("://").unwrap_or(("", origin));
+            name == host && (scheme == "https" || !self.is_tls)
+        };
         let is_foreign = header(header::HeaderName::from_static("sec-fetch-site"))
             .map(|site| !["same-origin", "none"].contains(&site))
             // Navigation by a link is harmless: it only reads, and the other site does not see the answer.
@@ -55,7 +57,7 @@ impl Origins {
                 is_foreign
                     && header(header::HeaderName::from_static("sec-fetch-mode")) != Some("navigate")
             });
-        match is_foreign.unwrap_or(false) || origin.is_some_and(|origin| origin != host) {
+        match is_foreign.unwrap_or(false) || !header(header::ORIGIN).is_none_or(is_own) {
             false => Ok(()),
             true => Err(Problem::new(
                 Kind::Forbidden,
@@ -101,15 +103,20 @@ mod tests {
 
     #[test]
     fn pages_of_other_sites_are_refused() {
-        let passes = |is_local: bool, headers: &[(&str, &str)]| {
-            let hosts = vec!["search.example".to_owned()];
-            let origins = Origins { is_local, hosts };
+        let passes_tls = |is_local: bool, is_tls: bool, headers: &[(&str, &str)]| {
+            let origins = Origins {
+                is_local,
+                is_tls,
+                hosts: vec!["search.example".to_owned()],
+            };
             let mut request = Request::builder().method("POST").uri("/v1");
             for (name, value) in headers {
                 request = request.header(*name, *value);
             }
             origins.check(&request.body(Body::empty()).unwrap()).is_ok()
         };
+        let passes =
+            |is_local: bool, headers: &[(&str, &str)]| passes_tls(is_local, false, headers);
         for host in [
             "localhost:7878",
             "127.0.0.1:7878",
@@ -123,6 +130,13 @@ mod tests {
                 passes(true, &[("host", host), ("origin", &origin)]),
                 "{host}"
             );
+            // A proxy may have encrypted the request.
+            let encrypted = format!("https://{host}");
+            let encrypted = [("host", host), ("origin", &encrypted)];
+            assert!(passes(true, &encrypted), "{host}");
+            assert!(passes_tls(true, true, &encrypted), "{host}");
+            let plain = [("host", host), ("origin", &*origin)];
+            assert!(!passes_tls(true, true, &plain), "{host}");
             assert!(!passes(
                 true,
                 &[("host", host), ("origin", "https://evil.example")]

@@ -7,8 +7,13 @@ use serde_json::Value;
 
 /// A connection to the server.
 pub struct Client {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Box<dyn Stream>>,
 }
+
+/// The bytes of a connection, encrypted or not.
+pub trait Stream: Read + Write + Send {}
+
+impl<S: Read + Write + Send> Stream for S {}
 
 /// An answer of the server.
 #[derive(Debug)]
@@ -60,8 +65,13 @@ impl Client {
     pub fn new(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
+        Client::over(stream)
+    }
+
+    /// A client over a connection of any kind.
+    pub fn over(stream: impl Stream + 'static) -> Self {
         Client {
-            stream: BufReader::new(stream),
+            stream: BufReader::new(Box::new(stream)),
         }
     }
 

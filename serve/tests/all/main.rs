@@ -12,4 +12,5 @@ mod pages;
 mod problems;
 mod random;
 mod searches;
+mod tls;
 mod writes;

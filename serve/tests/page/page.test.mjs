@@ -1,4 +1,5 @@
-// The page in Chromium. PAGE_URL is a server of the indexes `sample` (sample.mjs) and `bare` (the same, nothing kept).
+// The page in Chromium. PAGE_URL is a server of the indexes `sample` (sample.mjs) and `bare` (the same, nothing kept);
+// PAGE_TLS_URL is one of `sample` with TLS, whose certificate nobody has signed.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -19,6 +20,7 @@ before(async () => {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
     viewport: { width: 1366, height: 860 },
+    ignoreHTTPSErrors: true,
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
       "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -36,7 +38,7 @@ after(async () => {
  * A test with a page. It fails on an error in the console, a violation of the content security policy, and a request
  * to another origin. `refused` is the number of requests that the server is expected to refuse.
  */
-function visit(name, address, body, { refused = 0, size, media } = {}) {
+function visit(name, address, body, { refused = 0, size, media, at = base } = {}) {
   test(name, async () => {
     const page = await context.newPage();
     const [faults, failed] = [[], []];
@@ -47,7 +49,7 @@ function visit(name, address, body, { refused = 0, size, media } = {}) {
     page.on("pageerror", (error) => faults.push(error.stack));
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(base) && !url.startsWith("data:")) faults.push(`a request to ${url}`);
+      if (!url.startsWith(at) && !url.startsWith("data:")) faults.push(`a request to ${url}`);
     });
     await page.exposeFunction("reportViolation", (what) => faults.push(`CSP: ${what}`));
     await page.addInitScript(() =>
@@ -57,7 +59,7 @@ function visit(name, address, body, { refused = 0, size, media } = {}) {
     );
     if (size) await page.setViewportSize(size);
     if (media) await page.emulateMedia(media);
-    await page.goto(base + address);
+    await page.goto(at + address);
     await page.waitForFunction(() => document.querySelector("#index").options.length > 0);
     await body(page);
     assert.deepEqual(faults, []);
@@ -431,3 +433,8 @@ visit("nothing jumps while results change", `${SAMPLE}&q=wing`, async (page) => 
   await page.waitForTimeout(400);
   assert.ok((await page.evaluate(() => globalThis.shift)) < 0.1);
 });
+
+visit("over TLS", SAMPLE, async (page) => {
+  await search(page, "wing");
+  assert.ok((await ids(page)).length > 0);
+}, { at: process.env.PAGE_TLS_URL });
