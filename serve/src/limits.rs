@@ -37,6 +37,10 @@ pub struct Limits {
     pub read_ms: u64,
     /// Connections that are open at the same time.
     pub connections: usize,
+    /// Requests a second of all clients together, on average; without it, any number.
+    pub rate: Option<f64>,
+    /// Requests of all clients together at once; without it, those of a second.
+    pub burst: Option<u32>,
 }
 
 impl Default for Limits {
@@ -56,6 +60,8 @@ impl Default for Limits {
             longest_timeout_ms: 60_000,
             read_ms: 30_000,
             connections: 10_000,
+            rate: None,
+            burst: None,
         }
     }
 }

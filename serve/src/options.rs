@@ -121,7 +121,7 @@ impl Scope {
 }
 
 /// A token of clients.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenSettings {
     /// A name for the operator.
@@ -130,6 +130,12 @@ pub struct TokenSettings {
     pub sha256: String,
     /// The effects that it permits.
     pub scopes: Vec<Scope>,
+    /// Requests a second, on average; without it, any number.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// Requests at once; without it, those of a second.
+    #[serde(default)]
+    pub burst: Option<u32>,
 }
 
 /// The certificate of the server, in files that may change while it runs.
@@ -375,7 +381,10 @@ mod tests {
         );
         assert_eq!(options.listen.to_string(), "[::1]:80");
         assert!(options.access_log);
-        assert_eq!(options.tls.key.as_deref(), Some(Path::new("/etc/tls/key.pem")));
+        assert_eq!(
+            options.tls.key.as_deref(),
+            Some(Path::new("/etc/tls/key.pem"))
+        );
         assert_eq!(options.log, LogFormat::Json);
         assert_eq!(options.indexes["a"], Path::new("/a"));
         assert_eq!(load("", &[]).unwrap(), Options::default());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -47,6 +48,8 @@ pub enum Kind {
     UnsupportedMediaType,
     /// Too many searches wait.
     Overloaded,
+    /// The client, or all clients together, send too many requests.
+    RateExceeded,
     /// The server failed.
     Internal,
     /// The server is not ready, or ends.
@@ -70,7 +73,7 @@ impl Kind {
             Kind::Conflict => StatusCode::CONFLICT,
             Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Kind::Overloaded => StatusCode::TOO_MANY_REQUESTS,
+            Kind::Overloaded | Kind::RateExceeded => StatusCode::TOO_MANY_REQUESTS,
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
@@ -95,6 +98,7 @@ impl Kind {
             Kind::BodyTooLarge => "body-too-large",
             Kind::UnsupportedMediaType => "unsupported-media-type",
             Kind::Overloaded => "overloaded",
+            Kind::RateExceeded => "rate-exceeded",
             Kind::Internal => "internal",
             Kind::Unavailable => "unavailable",
             Kind::Timeout => "timeout",
@@ -119,6 +123,9 @@ pub struct Problem {
     pub detail: String,
     #[serde(skip)]
     kind: Kind,
+    /// Seconds after which a retry may succeed.
+    #[serde(skip)]
+    retry_after: Option<u64>,
     /// The cause of a failure of the server, for its log only: it may have paths of this machine.
     #[serde(skip)]
     cause: Option<Arc<str>>,
@@ -137,7 +144,18 @@ impl Problem {
             status: kind.status().as_u16(),
             detail: detail.into(),
             kind,
+            retry_after: matches!(kind, Kind::Overloaded | Kind::Unavailable).then_some(1),
             cause: None,
+        }
+    }
+
+    /// A problem of too many requests, of which one may be sent after `wait`.
+    pub fn too_many(what: impl std::fmt::Display, wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let detail = format!("{what}: retry after {seconds} s");
+        Problem {
+            retry_after: Some(seconds),
+            ..Problem::new(Kind::RateExceeded, detail)
         }
     }
 
@@ -204,8 +222,8 @@ impl IntoResponse for Problem {
         }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
-        if matches!(self.kind, Kind::Overloaded | Kind::Unavailable) {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }

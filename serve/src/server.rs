@@ -108,7 +108,7 @@ impl Server {
             tokio::net::TcpListener::from_std(socket).map_err(limit)?
         };
         let metrics = Arc::new(Metrics::default());
-        let access = Arc::new(Access::new(&options.tokens)?);
+        let access = Arc::new(Access::new(&options.tokens, &options.limits, &metrics)?);
         if options.tokens.is_empty() && !address.ip().is_loopback() {
             tracing::warn!(%address, "other machines reach this server, and it wants no tokens");
         }
@@ -196,7 +196,7 @@ impl Server {
 pub fn check(options: &Options) -> Result<()> {
     catalog(options)?;
     Certificate::of(&options.tls)?;
-    Access::new(&options.tokens)?;
+    Access::new(&options.tokens, &options.limits, &Metrics::default())?;
     match options.engine {
         EngineName::Gpu => gpu::check(),
         _ => Ok(()),

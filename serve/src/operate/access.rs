@@ -1,56 +1,119 @@
-//! Tokens: who may search, change documents, or administer.
+//! Tokens: who may search, change documents, or administer, and how often.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, State};
 use axum::http::{HeaderValue, Method, Request, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use prometheus_client::metrics::counter::Counter;
 use sha2::{Digest, Sha256};
 use tokapi::{Error, Result};
 
+use super::metrics::Metrics;
+use super::rate::Rate;
+use crate::limits::Limits;
 use crate::options::{Scope, TokenSettings};
 use crate::problem::{Kind, Problem};
 
-/// The tokens of a server. Without any, everybody may do everything.
+/// The tokens of a server, and its rates. Without tokens, everybody may do everything.
 pub struct Access {
     tokens: Vec<Token>,
+    /// Of all requests together.
+    pace: Pace,
+    /// The beginning of the clock of rates.
+    started: Instant,
 }
 
 struct Token {
     hash: [u8; 32],
     scopes: Vec<Scope>,
+    pace: Pace,
+}
+
+/// The rate of some requests, if it is limited.
+struct Pace {
+    rate: Option<Rate>,
+    /// Requests beyond it.
+    refused: Counter,
+}
+
+impl Pace {
+    fn check(&self, whose: &str, started: Instant) -> Result<(), Problem> {
+        let Some(rate) = &self.rate else {
+            return Ok(());
+        };
+        rate.pass(started.elapsed()).map_err(|wait| {
+            self.refused.inc();
+            Problem::too_many(whose, wait)
+        })
+    }
 }
 
 impl Access {
-    /// The tokens of the settings.
+    /// The tokens and rates of the settings.
     ///
     /// # Errors
-    /// A hash is no SHA-256; a token has no scope.
-    pub fn new(settings: &[TokenSettings]) -> Result<Self> {
+    /// A hash is no SHA-256; a token has no scope; a rate leaves room for no request.
+    pub fn new(settings: &[TokenSettings], limits: &Limits, metrics: &Metrics) -> Result<Self> {
         let token = |token: &TokenSettings| {
             let wrong = |what: &str| Error::Usage(format!("the token `{}`: {what}", token.name));
             let hash = of_hex(&token.sha256).ok_or_else(|| {
                 wrong("sha256 is not 64 hexadecimal digits: write the output of `printf %s TOKEN | sha256sum`")
             })?;
-            match token.scopes.is_empty() {
-                true => Err(wrong("it has no scope: give it search, write or admin")),
-                false => Ok(Token {
-                    hash,
-                    scopes: token.scopes.clone(),
-                }),
+            if token.scopes.is_empty() {
+                return Err(wrong("it has no scope: give it search, write or admin"));
             }
+            let rate = Rate::of(token.rate, token.burst);
+            Ok(Token {
+                hash,
+                scopes: token.scopes.clone(),
+                pace: Pace {
+                    rate: rate.map_err(|error| wrong(&error.to_string()))?,
+                    refused: metrics.over_rate(Some(&token.name)),
+                },
+            })
         };
-        let tokens = settings.iter().map(token).collect::<Result<_>>()?;
-        Ok(Access { tokens })
+        let of_all = Rate::of(limits.rate, limits.burst)
+            .map_err(|error| Error::Usage(format!("limits.{error}")))?;
+        Ok(Access {
+            tokens: settings.iter().map(token).collect::<Result<_>>()?,
+            pace: Pace {
+                rate: of_all,
+                refused: metrics.over_rate(None),
+            },
+            started: Instant::now(),
+        })
     }
 
-    /// Checks that a request has a token with a scope.
+    /// Checks that a request may be answered: it has a token with a scope, and is not one too many.
     fn check(&self, request: &Request<Body>, scope: Scope) -> Result<Granted, Problem> {
-        if self.tokens.is_empty() {
-            return Ok(Granted(vec![Scope::Search, Scope::Write, Scope::Admin]));
+        let scopes = match self.tokens.is_empty() {
+            true => &[Scope::Search, Scope::Write, Scope::Admin],
+            false => {
+                let token = self.token_of(request)?;
+                let what = "the token has sent more requests than its rate permits";
+                token.pace.check(what, self.started)?;
+                &*token.scopes
+            }
+        };
+        let what = "the server has got more requests than its rate permits";
+        self.pace.check(what, self.started)?;
+        match scopes.contains(&scope) {
+            true => Ok(Granted(scopes.to_vec())),
+            false => Err(Problem::new(
+                Kind::Forbidden,
+                format!(
+                    "the token has not the scope {}: ask the operator of this server for another one",
+                    scope.name()
+                ),
+            )),
         }
+    }
+
+    fn token_of(&self, request: &Request<Body>) -> Result<&Token, Problem> {
         let given = request.headers().get(header::AUTHORIZATION);
         let given = given.and_then(|given| given.to_str().ok());
         let token = given.and_then(|given| {
@@ -69,23 +132,15 @@ impl Access {
         let mut found = None;
         for token in &self.tokens {
             if is_equal(&token.hash, &hash) {
-                found = Some(&token.scopes);
+                found = Some(token);
             }
         }
-        match found {
-            None => Err(Problem::new(
+        found.ok_or_else(|| {
+            Problem::new(
                 Kind::Unauthorized,
                 "the token is not one of this server: ask its operator for one",
-            )),
-            Some(scopes) if !scopes.contains(&scope) => Err(Problem::new(
-                Kind::Forbidden,
-                format!(
-                    "the token has not the scope {}: ask the operator of this server for another one",
-                    scope.name()
-                ),
-            )),
-            Some(scopes) => Ok(Granted(scopes.clone())),
-        }
+            )
+        })
     }
 }
 
@@ -207,9 +262,26 @@ mod tests {
             name: "reader".to_owned(),
             sha256: sha256.to_owned(),
             scopes: scopes.to_vec(),
+            rate: None,
+            burst: None,
         };
+        let new = |token: TokenSettings, limits: &Limits| {
+            Access::new(&[token], limits, &Metrics::default())
+                .err()
+                .map(|error| error.to_string())
+        };
+        let usual = Limits::default();
         let all = "a".repeat(64);
-        assert!(Access::new(&[token(&all, &[Scope::Search])]).is_ok());
+        let good = token(&all, &[Scope::Search]);
+        assert_eq!(new(good.clone(), &usual), None);
+        let rate = Some(-1.0);
+        let limits = Limits {
+            rate,
+            ..Limits::default()
+        };
+        let error = new(good.clone(), &limits).unwrap();
+        assert!(error.starts_with("limits.rate is -1"), "{error}");
+        let fast = TokenSettings { rate, ..good };
         for (wrong, part) in [
             (token("abc", &[Scope::Search]), "64 hexadecimal digits"),
             (
@@ -221,8 +293,9 @@ mod tests {
                 "64 hexadecimal digits",
             ),
             (token(&all, &[]), "no scope"),
+            (fast, "rate is -1"),
         ] {
-            let error = Access::new(&[wrong]).err().unwrap().to_string();
+            let error = new(wrong, &usual).unwrap();
             assert!(
                 error.contains("`reader`") && error.contains(part),
                 "{error}"

@@ -60,6 +60,12 @@ struct OfRoute {
     route: Route,
 }
 
+/// Requests with a token, by its name in the settings; all requests have an empty name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfToken {
+    token: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfIndex {
     index: String,
@@ -72,6 +78,7 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<OfRequest, Counter>,
     times: Times,
+    over_rate: Family<OfToken, Counter>,
     /// Connections that are open.
     pub connections: Gauge,
     /// Connections whose TLS handshake failed or took too long.
@@ -105,6 +112,12 @@ impl Default for Metrics {
             "Connections that are open",
             connections.clone(),
         );
+        let over_rate = Family::default();
+        registry.register(
+            "http_requests_over_rate",
+            "Requests refused: beyond the rate of a token, or of the server",
+            over_rate.clone(),
+        );
         let failed_handshakes = Counter::default();
         registry.register(
             "tls_handshakes_failed",
@@ -115,6 +128,7 @@ impl Default for Metrics {
             registry,
             requests,
             times,
+            over_rate,
             connections,
             failed_handshakes,
         }
@@ -135,6 +149,14 @@ impl Metrics {
         self.times
             .get_or_create(&of_route)
             .observe(took.as_secs_f64());
+    }
+
+    /// The counter of requests beyond the rate of a token; without a name, beyond that of the server.
+    pub fn over_rate(&self, token: Option<&str>) -> Counter {
+        let of_token = OfToken {
+            token: token.unwrap_or_default().to_owned(),
+        };
+        self.over_rate.get_or_create(&of_token).clone()
     }
 }
 

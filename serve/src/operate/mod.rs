@@ -7,6 +7,7 @@ mod metrics;
 mod observe;
 mod origin;
 mod plain;
+mod rate;
 
 use std::sync::Arc;
 

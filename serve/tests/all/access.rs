@@ -10,6 +10,8 @@ fn token(name: &str, sha256: &str, scope: Scope) -> TokenSettings {
         name: name.to_owned(),
         sha256: sha256.to_owned(),
         scopes: vec![scope],
+        rate: None,
+        burst: None,
     }
 }
 
@@ -70,6 +72,64 @@ fn a_request_needs_a_token_with_its_scope() {
     ask("GET", "/nowhere/at/all", "").problem(401, "unauthorized");
     ask("POST", "/full/_search", "").problem(401, "unauthorized");
 }
+
+#[test]
+fn a_token_has_a_rate() {
+    let fixture = Fixture::with(|options| {
+        let mut reader = token("reader", READ, Scope::Search);
+        // One request in eleven days.
+        (reader.rate, reader.burst) = (Some(1e-6), Some(2));
+        let free = token("free", CHANGE, Scope::Search);
+        options.tokens = vec![reader, free, token("operator", RULE, Scope::Admin)];
+    });
+    let mut client = fixture.client();
+    let mut ask = |path: &str, token: &str| {
+        let bearer = format!("Bearer {token}");
+        client.send_with("GET", path, &[("authorization", &bearer)], b"")
+    };
+    let search = "/v1/indexes/full/search?q=flow";
+    assert_eq!(ask(search, "read me").status, 200);
+    // Requests without the scope count; those that need no token do not.
+    ask("/metrics", "read me").problem(403, "forbidden");
+    assert_eq!(ask("/live", "read me").status, 200);
+    for _ in 0..3 {
+        let answer = ask(search, "read me");
+        let detail = answer.problem(429, "rate-exceeded");
+        let seconds = answer.header("retry-after").unwrap();
+        assert!(seconds.parse::<u64>().unwrap() > 900_000, "{seconds}");
+        assert!(
+            detail.ends_with(&format!("retry after {seconds} s")),
+            "{detail}"
+        );
+    }
+    for _ in 0..50 {
+        assert_eq!(ask(search, "change me").status, 200);
+    }
+    ask(search, "nobody").problem(401, "unauthorized");
+    let metrics = ask("/metrics", "rule me");
+    let line = "tokapi_http_requests_over_rate_total{token=\"reader\"} 3";
+    assert!(
+        metrics.text().lines().any(|found| found == line),
+        "{}",
+        metrics.text()
+    );
+}
+
+#[test]
+fn a_server_without_tokens_has_a_rate() {
+    let fixture = Fixture::with(|options| {
+        (options.limits.rate, options.limits.burst) = (Some(1e-6), Some(3));
+    });
+    let mut client = fixture.client();
+    for _ in 0..3 {
+        assert_eq!(client.get("/v1").status, 200);
+    }
+    client.get("/v1").problem(429, "rate-exceeded");
+    for path in ["/", "/live", "/app.js"] {
+        assert_eq!(client.get(path).status, 200, "{path}");
+    }
+}
+
 const READ: &str = "3f22095641508576e91dc7c6c7f7e08a093985d53ea998043c6619ad240dc92c";
 const CHANGE: &str = "64ba009cceac4ab8b3c877ae1b6b010e8fc5a15ab567238e3a6107cd4dfe147d";
 const RULE: &str = "d514ac99cdbf6611846f1d0a44e4ed12251ec6f3db6ca3f4c821808148c402a6";
