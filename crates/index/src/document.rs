@@ -37,11 +37,8 @@ pub struct StoredValue {
 impl StoredValue {
     /// The value in its type, if the index records it. Indexes of former versions store strings only.
     pub fn value(&self) -> Value {
-        match (self.kind, self.text.parse()) {
-            (ValueType::Number, Ok(number)) => Value::Number(number),
-            (ValueType::Boolean, _) => Value::Boolean(self.text == "true"),
-            _ => Value::Text(self.text.clone()),
-        }
+        let value = Value::of_text(self.kind, &self.text);
+        value.unwrap_or_else(|| Value::Text(self.text.clone()))
     }
 }
 

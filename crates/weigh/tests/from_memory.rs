@@ -13,11 +13,15 @@ use tokapi_weigh::output::{Output, Target};
 const FIELDS: [&str; 3] = ["lang", "year", "open"];
 
 fn documents() -> impl Iterator<Item = Document> + Send + Clone {
-    (0..500).map(|n| {
+    (0..500_u64).map(|n| {
         let text = format!("term{} word{} the Straße end{n}", n % 7, n % 31);
         let mut document = Document::new(format!("id{n}"), text);
         if n % 3 > 0 {
-            document = document.field("year", 1900.5 + f64::from(n));
+            document = document.field("year", 1900.5 + n as f64);
+        }
+        if n % 5 == 0 {
+            // No number of 64 bits with a point has this value.
+            document = document.field("year", u64::MAX - n);
         }
         document = document.field("lang", "de").field("other", "x");
         if n % 2 == 0 {
@@ -36,6 +40,7 @@ fn jsonl() -> String {
                 .map(|(_, value)| match value {
                     Value::Text(text) => text.as_str().into(),
                     Value::Number(number) => (*number).into(),
+                    Value::Integer(number) => u64::try_from(*number).unwrap().into(),
                     Value::Boolean(value) => (*value).into(),
                     _ => serde_json::Value::Null,
                 })

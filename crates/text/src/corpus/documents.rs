@@ -51,6 +51,8 @@ pub enum Value {
     Text(String),
     /// A number.
     Number(f64),
+    /// A whole number, with all its digits.
+    Integer(i128),
     /// A boolean.
     Boolean(bool),
 }
@@ -73,6 +75,18 @@ impl From<f64> for Value {
     }
 }
 
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Value::Integer(number.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Value::Integer(number.into())
+    }
+}
+
 impl From<bool> for Value {
     fn from(value: bool) -> Self {
         Value::Boolean(value)
@@ -86,8 +100,23 @@ impl Value {
             Value::Text(text) => (ValueType::Text, Cow::Borrowed(text)),
             // Negative zero is zero.
             Value::Number(number) => (ValueType::Number, Cow::Owned((number + 0.0).to_string())),
+            Value::Integer(number) => (ValueType::Number, Cow::Owned(number.to_string())),
             Value::Boolean(value) => (ValueType::Boolean, Cow::Owned(value.to_string())),
         }
+    }
+
+    /// The value of a type that has this text; none if no value has. A number is an [`Value::Integer`] if a
+    /// [`Value::Number`] would have another text.
+    #[doc(hidden)]
+    pub fn of_text(kind: ValueType, text: &str) -> Option<Self> {
+        Some(match kind {
+            ValueType::Text => Value::Text(text.to_owned()),
+            ValueType::Boolean => Value::Boolean(text.parse().ok()?),
+            ValueType::Number => match Value::Number(text.parse().ok()?) {
+                number if number.typed().1 == text => number,
+                number => text.parse().map_or(number, Value::Integer),
+            },
+        })
     }
 }
 
@@ -137,12 +166,9 @@ impl Document {
         type Line = (String, String, Vec<(String, u8, String)>);
         let (id, text, fields): Line = serde_json::from_str(line).ok()?;
         let field = |(name, kind, text): (String, u8, String)| {
-            let value = match kind {
-                kind if kind == ValueType::Number as u8 => Value::Number(text.parse().ok()?),
-                kind if kind == ValueType::Boolean as u8 => Value::Boolean(text.parse().ok()?),
-                _ => Value::Text(text),
-            };
-            Some((name, value))
+            let kinds = [ValueType::Text, ValueType::Number, ValueType::Boolean];
+            let kind = kinds.into_iter().find(|known| *known as u8 == kind)?;
+            Some((name, Value::of_text(kind, &text)?))
         };
         Some(Document {
             id,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokapi::{Analyzer, AnalyzerOptions, Cut, Document, Index, Keep, StopWords, Value};
+use tokapi_text::corpus::ValueType;
 
 use super::ask::{of_error, of_problem};
 use crate::elastic::error::{Refusal, Result};
@@ -194,10 +195,10 @@ fn document(operation: &Operation, prepared: Prepared) -> Document {
     let document = Document::new(operation.id.clone(), parsed.text).field(SOURCE, source);
     parsed.values.into_iter().fold(document, |document, value| {
         let number = match value.kind {
-            Kind::Number => value.text.parse::<f64>().ok(),
+            Kind::Number => Value::of_text(ValueType::Number, &value.text),
             _ => None,
         };
-        let kept = number.map_or_else(|| Value::from(value.text), Value::from);
+        let kept = number.unwrap_or_else(|| value.text.into());
         document.field(value.field, kept)
     })
 }

@@ -117,6 +117,29 @@ fn sets_of_documents() {
 }
 
 #[test]
+fn numbers_are_equal_by_value_and_to_the_last_digit() {
+    let client = Client::new();
+    let document =
+        r#"{"price": 10.0, "id": 9007199254740993, "big": 18446744073709551615, "small": 1e-3}"#;
+    assert_eq!(client.send("PUT", "/shop/_doc/1", document).status, 201);
+    for (field, value, count) in [
+        ("price", "10", 1),
+        ("price", "10.0", 1),
+        ("price", "\"1e1\"", 1),
+        ("price", "10.5", 0),
+        ("id", "9007199254740993", 1),
+        ("id", "9007199254740992", 0),
+        ("big", "18446744073709551615", 1),
+        ("big", "18446744073709551614", 0),
+        ("small", "0.001", 1),
+    ] {
+        let query = format!(r#"{{"query": {{"term": {{"{field}": {value}}}}}}}"#);
+        let counted = client.send("POST", "/shop/_count", &query).json();
+        assert_eq!(counted["count"], count, "{query}");
+    }
+}
+
+#[test]
 fn the_least_score_and_totals() {
     let client = Client::with_books();
     let all = client.search(r#"{"query": {"match": {"content": "wing"}}}"#);
