@@ -1,18 +1,22 @@
 //! What every request gets: an id, headers of security, a metric, a line in the log.
 
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, State};
 use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 
 use super::metrics::{Metrics, Route};
 use crate::api::RequestId;
-use crate::problem::Cause;
+use crate::problem::{Cause, Problem};
 use crate::service::Service;
 
 /// Observes all requests.
@@ -76,7 +80,7 @@ pub async fn observe(
     let route = Route(path);
     let method = request.method().clone();
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
-    let mut response = next.run(request).await;
+    let mut response = unwound(next.run(request)).await;
     let status = response.status();
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
@@ -100,4 +104,59 @@ pub async fn observe(
         tracing::info!(request = &*id, %method, route, status = status_code, took_us, "request");
     }
     response
+}
+
+/// The answer of a request; that of a failure if it panics. The state that requests share is behind locks that survive
+/// a panic.
+async fn unwound(answer: impl Future<Output = Response>) -> Response {
+    let mut answer = pin!(answer);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| {
+            let problem = Problem::internal("the request made its thread panic");
+            Poll::Ready(problem.into_response())
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::get;
+    use hyper::service::Service as _;
+    use hyper_util::service::TowerToHyperService;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::search::{Engine, EngineOptions};
+    use crate::served::Catalog;
+    use crate::write::{WriterOptions, Writers, WritersOptions};
+
+    #[test]
+    fn a_panic_is_a_problem() {
+        let engine = Engine::new(&EngineOptions::default(), None, None).unwrap();
+        let writers = Writers::new(WritersOptions {
+            enabled: false,
+            data: None,
+            writer: WriterOptions::new(1),
+        });
+        let catalog = Catalog::default();
+        let service = Service::new(catalog, engine, Limits::default(), None, writers);
+        let metrics = Arc::<Metrics>::default();
+        let observer = Observer::new(Arc::new(service), metrics, false);
+        let fails = || async { panic!("on purpose") as &'static str };
+        let routes: Router = Router::new().route("/fails", get(fails));
+        let routes = routes.layer(from_fn_with_state(Arc::new(observer), observe));
+        let routes = TowerToHyperService::new(routes);
+        let request = Request::builder().uri("/fails").body(Body::empty());
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let answer = routes.call(request.unwrap());
+        let response = runtime.unwrap().block_on(answer).unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let kind = &response.headers()[header::CONTENT_TYPE];
+        assert_eq!(kind, "application/problem+json");
+        assert!(response.headers().contains_key(ID));
+    }
 }
