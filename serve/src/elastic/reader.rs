@@ -154,6 +154,36 @@ pub fn wrong(place: &Place, found: &Tree, expected: &str) -> Refusal {
     ))
 }
 
+/// The names of members, for an error.
+pub fn names(members: &[(String, Tree)]) -> String {
+    let names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+/// Checks the levels of objects and lists in a value.
+///
+/// # Errors
+/// They are more than `most`.
+pub fn check_depth(tree: &Tree, most: usize, place: &Place) -> Result<()> {
+    fn fits(tree: &Tree, most: usize) -> bool {
+        match tree {
+            Tree::List(_) | Tree::Object(_) if most == 0 => false,
+            Tree::List(items) => items.iter().all(|item| fits(item, most - 1)),
+            Tree::Object(members) => members.iter().all(|(_, value)| fits(value, most - 1)),
+            _ => true,
+        }
+    }
+    match fits(tree, most) {
+        true => Ok(()),
+        false => Err(Refusal::illegal(format!(
+            "{place} has more than {most} levels of objects and lists; nest fewer"
+        ))),
+    }
+}
+
 /// A text, or a list of texts.
 pub fn texts(tree: &Tree, place: &Place) -> Result<Vec<String>> {
     let one = |tree: &Tree, place: &Place| match tree {

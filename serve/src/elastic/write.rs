@@ -2,7 +2,7 @@
 
 use super::error::{Refusal, Result};
 use super::mapping::{Mapping, Parsed};
-use super::reader::{Members, Place};
+use super::reader::{Members, Place, names, wrong};
 use super::source::SOURCE;
 use super::tree::Tree;
 
@@ -120,14 +120,15 @@ impl Operation {
     /// # Errors
     /// It is no JSON object; a value does not fit its field. Then the mapping is as before.
     pub fn prepare(&self, mapping: &mut Mapping) -> Result<Prepared> {
-        let tree = Tree::parse(self.source.as_bytes())
-            .map_err(|refusal| Refusal::new(400, "document_parsing_exception", refusal.reason))?;
+        let fault = |reason| Refusal::new(400, "document_parsing_exception", reason);
+        if self.source.is_empty() {
+            return Err(fault("the document is missing; send a JSON object".into()));
+        }
+        let tree = Tree::parse(self.source.as_bytes()).map_err(|refusal| fault(refusal.reason))?;
         if tree.get(SOURCE).is_some() {
-            return Err(Refusal::new(
-                400,
-                "document_parsing_exception",
-                format!("the field `{SOURCE}` is reserved; name it otherwise"),
-            ));
+            return Err(fault(format!(
+                "the field `{SOURCE}` is reserved; name it otherwise"
+            )));
         }
         Ok(Prepared {
             parsed: mapping.read(&tree)?,
@@ -199,11 +200,14 @@ impl Head {
         })?;
         let (name, value) = match &tree {
             Tree::Object(members) if members.len() == 1 => (&*members[0].0, &members[0].1),
-            _ => {
+            Tree::Object(members) => {
                 return Err(Refusal::illegal(format!(
-                    "the action at {place} must be an object with one member: index, create or delete"
+                    "the action at {place} must have one member, index, create or delete, and has {}: {}",
+                    members.len(),
+                    names(members)
                 )));
             }
+            other => return Err(wrong(place, other, "an object with an action")),
         };
         let action = match name {
             "index" => Some(Action::Index),
@@ -373,8 +377,7 @@ mod tests {
             .unwrap();
         assert_eq!(prepared.parsed.text, "A wing");
         for bad in ["", "[]", "{", r#"{"year": "x"}"#, r#"{"_source": 1}"#] {
-            let result = of(bad).prepare(&mut mapping);
-            assert!(bad.is_empty() || result.is_err(), "{bad}");
+            assert!(of(bad).prepare(&mut mapping).is_err(), "{bad}");
         }
     }
 }

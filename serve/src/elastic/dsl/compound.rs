@@ -4,7 +4,7 @@ use super::leaf;
 use super::node::{Bool, Kind, Node};
 use super::simple;
 use crate::elastic::error::{Refusal, Result};
-use crate::elastic::reader::{Members, Place, wrong};
+use crate::elastic::reader::{Members, Place, names, wrong};
 use crate::elastic::tree::Tree;
 
 /// Levels of queries inside queries.
@@ -84,8 +84,9 @@ pub fn query(tree: &Tree, place: Place, budget: &mut Budget) -> Result<Node> {
         Tree::Object(members) if members.len() == 1 => (&*members[0].0, &members[0].1),
         Tree::Object(members) => {
             return Err(Refusal::parsing(format!(
-                "{place} must be an object with one member, the name of the query, and has {}; combine queries with `bool`",
-                members.len()
+                "{place} must be an object with one member, the name of the query, and has {}: {}; combine queries with `bool`",
+                members.len(),
+                names(members)
             )));
         }
         other => return Err(wrong(&place, other, "an object with the name of a query")),

@@ -2,7 +2,7 @@
 
 use super::node::{Fields, Kind, Minimum, Node, Words};
 use crate::elastic::error::{Refusal, Result};
-use crate::elastic::reader::{Members, Place, texts, wrong};
+use crate::elastic::reader::{Members, Place, names, texts, wrong};
 use crate::elastic::tree::Tree;
 
 /// Bytes of the text of a query.
@@ -14,14 +14,11 @@ const MOST_VALUES: usize = 1 << 16;
 fn one_field<'a>(tree: &'a Tree, place: &Place, what: &str) -> Result<(&'a str, &'a Tree)> {
     match tree {
         Tree::Object(members) if members.len() == 1 => Ok((&members[0].0, &members[0].1)),
-        Tree::Object(members) => {
-            let names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
-            Err(Refusal::parsing(format!(
-                "[{what}] takes one field, and {place} has {}: {}; write a `bool` query with one [{what}] a field",
-                members.len(),
-                names.join(", ")
-            )))
-        }
+        Tree::Object(members) => Err(Refusal::parsing(format!(
+            "[{what}] takes one field, and {place} has {}: {}; write a `bool` query with one [{what}] a field",
+            members.len(),
+            names(members)
+        ))),
         other => Err(wrong(place, other, "an object with one field")),
     }
 }
@@ -295,9 +292,11 @@ pub fn terms(tree: &Tree, place: Place) -> Result<Node> {
     let (field, list) = match members.rest()[..] {
         [(field, list)] => (field, list),
         ref others => {
+            let names: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
             return Err(Refusal::parsing(format!(
-                "[terms] takes one field, and {place} has {}",
-                others.len()
+                "[terms] takes one field, and {place} has {}: {}; write a `bool` query with one [terms] a field",
+                others.len(),
+                names.join(", ")
             )));
         }
     };
@@ -333,7 +332,8 @@ pub fn ids(tree: &Tree, place: Place) -> Result<Node> {
         Some(Tree::List(items)) => {
             let items = items.iter().enumerate().map(|(at, item)| match item {
                 Tree::Number(number) => Ok(number.to_string()),
-                other => texts(other, &within.item(at)).map(|mut texts| texts.remove(0)),
+                Tree::Text(id) => Ok(id.clone()),
+                other => Err(wrong(&within.item(at), other, "a string")),
             });
             items.collect::<Result<Vec<String>>>()?
         }

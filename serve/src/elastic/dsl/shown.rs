@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::elastic::error::{Refusal, Result};
-use crate::elastic::reader::{Members, Place, texts, wrong};
+use crate::elastic::mapping::{Mapping, Target};
+use crate::elastic::reader::{Members, Place, names, texts, wrong};
 use crate::elastic::tree::Tree;
 
 /// Characters of a fragment, if the request does not say.
@@ -138,12 +139,27 @@ impl Highlight {
             html,
         }))
     }
+
+    /// Notes the fields that no document has.
+    pub fn check(&self, mapping: &Mapping, warnings: &mut Vec<String>) {
+        let fields = self.fields.keys().filter(|name| !name.contains('*'));
+        for name in fields.filter(|name| mapping.target(name) == Target::Missing) {
+            warnings.push(format!(
+                "no document has the field `{name}` at `highlight.fields`"
+            ));
+        }
+    }
 }
 
 /// The one field of an object.
 fn one<'a>(item: &'a Tree, place: &Place) -> Result<&'a (String, Tree)> {
     match item {
         Tree::Object(fields) if fields.len() == 1 => Ok(&fields[0]),
+        Tree::Object(fields) => Err(Refusal::parsing(format!(
+            "an item of {place} has {} fields: {}; give each field an item",
+            fields.len(),
+            names(fields)
+        ))),
         other => Err(wrong(place, other, "an object with one field")),
     }
 }

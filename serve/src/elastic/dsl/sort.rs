@@ -1,7 +1,7 @@
 //! The order of hits, and the place in it where a page begins.
 
 use crate::elastic::error::{Refusal, Result};
-use crate::elastic::reader::Place;
+use crate::elastic::reader::{Place, names, wrong};
 use crate::elastic::tree::Tree;
 
 /// The order of hits.
@@ -103,23 +103,21 @@ fn key(tree: &Tree, place: &Place) -> Result<Key> {
                     [(member, Tree::Text(order))] if member == "order" => Some(&**order),
                     _ => {
                         return Err(Refusal::illegal(format!(
-                            "{place} has more than `order`; leave the rest away"
+                            "{place} takes `order`, and has {}; leave the rest away",
+                            names(members)
                         )));
                     }
                 },
-                other => {
-                    return Err(Refusal::parsing(format!(
-                        "{place} must be `asc` or `desc`, and is {}",
-                        other.kind()
-                    )));
-                }
+                other => return Err(wrong(place, other, "`asc` or `desc`")),
             };
             checked(name, order, place)
         }
-        other => Err(Refusal::parsing(format!(
-            "{place} must be the name of a field, and is {}",
-            other.kind()
+        Tree::Object(members) => Err(Refusal::parsing(format!(
+            "{place} must have one field, and has {}: {}; give each field an item of the list",
+            members.len(),
+            names(members)
         ))),
+        other => Err(wrong(place, other, "the name of a field")),
     }
 }
 

@@ -1,12 +1,10 @@
 //! The fields of a document: its text, and its exact values. Fields that the mapping does not have are added.
 
 use super::field::{Field, Kind};
-use super::{Dynamic, Mapping};
+use super::{Dynamic, Mapping, inside};
 use crate::elastic::error::{Refusal, Result};
 use crate::elastic::tree::Tree;
 
-/// Levels of objects in a document.
-const MOST_LEVELS: usize = 20;
 /// Numbers in a list that is a vector, if the mapping does not have the field.
 const VECTOR: usize = 128;
 /// Bytes between two texts.
@@ -47,7 +45,7 @@ impl Mapping {
             )));
         };
         let mut parsed = Parsed::default();
-        let read = self.object(members, "", 0, &mut parsed);
+        let read = self.object(members, "", &mut parsed);
         if let Err(refusal) = read {
             for name in &parsed.new_fields {
                 self.fields.remove(name);
@@ -61,27 +59,16 @@ impl Mapping {
         &mut self,
         members: &[(String, Tree)],
         prefix: &str,
-        level: usize,
         parsed: &mut Parsed,
     ) -> Result<()> {
-        if level == MOST_LEVELS {
-            return Err(fault(format!(
-                "objects stand in one another at more than {MOST_LEVELS} levels, at `{prefix}`; nest fewer"
-            )));
-        }
         for (name, value) in members {
-            if name.is_empty() || name.split('.').any(str::is_empty) {
-                let place = prefix.trim_end_matches('.');
-                return Err(fault(format!(
-                    "a field in `{place}` has an empty name; name it"
-                )));
-            }
-            self.value(&format!("{prefix}{name}"), value, level, parsed)?;
+            let path = inside(prefix, name).map_err(fault)?;
+            self.value(&path, value, parsed)?;
         }
         Ok(())
     }
 
-    fn value(&mut self, path: &str, value: &Tree, level: usize, parsed: &mut Parsed) -> Result<()> {
+    fn value(&mut self, path: &str, value: &Tree, parsed: &mut Parsed) -> Result<()> {
         match (self.fields.get(path).map(|field| field.kind), value) {
             (_, Tree::Null) | (Some(Kind::Kept), _) => Ok(()),
             (None, Tree::List(items)) if is_vector(items) => {
@@ -89,11 +76,9 @@ impl Mapping {
             }
             (_, Tree::List(items)) => {
                 let mut items = items.iter();
-                items.try_for_each(|item| self.value(path, item, level, parsed))
+                items.try_for_each(|item| self.value(path, item, parsed))
             }
-            (None, Tree::Object(members)) => {
-                self.object(members, &format!("{path}."), level + 1, parsed)
-            }
+            (None, Tree::Object(members)) => self.object(members, &format!("{path}."), parsed),
             (Some(kind), value) => {
                 let field = &self.fields[path];
                 let text = of_kind(kind, value).ok_or_else(|| unfit(path, field, value))?;
@@ -122,7 +107,7 @@ impl Mapping {
                 let field = self.field_for(path, value);
                 self.discover(path, || field, parsed)?;
                 match self.fields.contains_key(path) {
-                    true => self.value(path, value, level, parsed),
+                    true => self.value(path, value, parsed),
                     false => Ok(()),
                 }
             }
@@ -307,6 +292,7 @@ mod tests {
             r#"{"t": {"x": 1}}"#,
             r#"{"": 1}"#,
             r#"{"a..b": 1}"#,
+            r#"{"a": {".b": 1}}"#,
             "[]",
         ] {
             assert!(read(&mut mapping, bad).is_err(), "{bad}");
@@ -314,6 +300,25 @@ mod tests {
         assert!(read(&mut mapping, r#"{"new": 1, "n": "one"}"#).is_err());
         assert_eq!(mapping.kind("new"), None);
         read(&mut mapping, r#"{"n": " 2", "b": "false"}"#).unwrap();
+    }
+
+    /// A name of many parts would become as many objects in the definition, and overflow the stack.
+    #[test]
+    fn names_have_a_depth_and_a_length() {
+        let mut mapping = Mapping::default();
+        let of = |parts: usize| format!("{{\"{}\": 1}}", vec!["a"; parts].join("."));
+        for parts in [21, 100_000] {
+            let refusal = read(&mut mapping, &of(parts)).unwrap_err();
+            assert!(refusal.reason.len() < 700, "{}", refusal.reason);
+        }
+        let in_objects = format!("{}1{}", "{\"a\": ".repeat(21), "}".repeat(21));
+        let reason = read(&mut mapping, &in_objects).unwrap_err().reason;
+        assert!(reason.contains("more than 20 levels"), "{reason}");
+        let long = format!("{{\"{}\": {{\"b\": 1}}}}", "a".repeat(511));
+        let reason = read(&mut mapping, &long).unwrap_err().reason;
+        assert!(reason.contains("513 bytes; the limit is 512"), "{reason}");
+        assert_eq!(mapping, Mapping::default());
+        assert!(read(&mut mapping, &of(20)).is_ok());
     }
 
     #[test]

@@ -58,6 +58,31 @@ const TYPES: [(&str, Kind); 18] = [
     ("rank_features", Kind::Kept),
 ];
 
+/// The members of fields that are kept and not searched.
+const KEPT_MEMBERS: [&str; 21] = [
+    "enabled",
+    "dynamic",
+    "properties",
+    "subobjects",
+    "dims",
+    "dimension",
+    "index",
+    "similarity",
+    "index_options",
+    "element_type",
+    "method",
+    "space_type",
+    "data_type",
+    "mode",
+    "compression_level",
+    "model_id",
+    "positive_score_impact",
+    "doc_values",
+    "store",
+    "fields",
+    "meta",
+];
+
 impl Kind {
     /// The kind of a type; none if the type is not supported.
     pub fn of(kind: &str) -> Option<Kind> {
@@ -100,6 +125,11 @@ impl Field {
                     "{place} of the type {name} is kept in `_source`, and is not searched"
                 ));
             }
+            // They say how it would be searched.
+            for name in KEPT_MEMBERS {
+                members.take(name);
+            }
+            members.finish("mapping")?;
             return Ok(field);
         }
         if let Some(parts) = members.take("fields") {
@@ -126,26 +156,39 @@ impl Field {
         members.only("null_value", &[], "a null has no value")?;
         members.only("copy_to", &[], "all text fields are searched together")?;
         members.only("normalizer", &[], "values are matched as they are written")?;
+        let analyzer = members.text("analyzer")?;
+        for name in ["search_analyzer", "search_quote_analyzer"] {
+            let same = [analyzer.unwrap_or("standard")];
+            members.only(name, &same, "queries and texts have one analyzer")?;
+        }
+        let advice = "the number of times that a text has a word counts in scores: leave it out";
+        let options: &[&str] = match kind {
+            Kind::Text => &["freqs", "positions", "offsets"],
+            _ => &["docs", "freqs", "positions", "offsets"],
+        };
+        members.only("index_options", options, advice)?;
+        for (name, usual) in [("coerce", true), ("ignore_malformed", false)] {
+            if members.boolean(name)?.is_some_and(|given| given != usual) {
+                warnings.push(format!(
+                    "{} is not applied: numbers may be strings, and a document with a value that does not fit is refused",
+                    place.member(name)
+                ));
+            }
+        }
+        // The settings read the similarity, documents `ignore_above`; the others are forms of storage.
         for name in [
-            "analyzer",
-            "search_analyzer",
             "similarity",
             "ignore_above",
             "doc_values",
             "store",
             "format",
             "fielddata",
-            "index_options",
             "term_vector",
-            "coerce",
-            "ignore_malformed",
             "eager_global_ordinals",
             "position_increment_gap",
-            "search_quote_analyzer",
             "split_queries_on_whitespace",
             "meta",
         ] {
-            // They name analyzers and formulas, which the settings read, or forms of storage.
             members.take(name);
         }
         members.finish("mapping")?;

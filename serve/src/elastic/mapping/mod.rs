@@ -17,6 +17,13 @@ use serde_json::{Map, json};
 
 /// Fields of an index.
 pub const MOST_FIELDS: usize = 1000;
+/// Objects that a field stands in, itself included: the parts of its dotted name.
+const MOST_LEVELS: usize = 20;
+/// Bytes of the dotted name of a field.
+const MOST_NAME_BYTES: usize = 512;
+/// Levels of objects and lists in a definition. It is kept as JSON, and dotted names become objects there, so that the
+/// limit of the parser, 128, is not reached.
+const MOST_DEPTH: usize = 50;
 
 /// The fields of an index by their dotted names.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -177,5 +184,30 @@ impl Mapping {
     fn declares_text(&self) -> bool {
         let mut fields = self.fields.values();
         fields.any(|field| field.declared && field.kind == Kind::Text)
+    }
+}
+
+/// The dotted name of the field `name` of an object; `prefix` is the name of the object with a dot behind it, or empty.
+/// An error is the reason.
+fn inside(prefix: &str, name: &str) -> Result<String, String> {
+    if name.is_empty() || name.split('.').any(str::is_empty) {
+        let object = prefix.trim_end_matches('.');
+        return Err(format!(
+            "a field in `{object}` has an empty name; name it, without a dot at an end or two in a row"
+        ));
+    }
+    let bytes = prefix.len() + name.len();
+    if bytes > MOST_NAME_BYTES {
+        let start: String = prefix.chars().chain(name.chars()).take(40).collect();
+        return Err(format!(
+            "the name of a field, which begins with `{start}`, has {bytes} bytes; the limit is {MOST_NAME_BYTES}"
+        ));
+    }
+    let path = format!("{prefix}{name}");
+    match path.split('.').count() > MOST_LEVELS {
+        true => Err(format!(
+            "the field `{path}` stands in more than {MOST_LEVELS} levels of objects; nest fewer"
+        )),
+        false => Ok(path),
     }
 }

@@ -2,13 +2,10 @@
 
 use super::field::{Field, Kind};
 use super::template::Template;
-use super::{Dynamic, MOST_FIELDS, Mapping};
+use super::{Dynamic, MOST_DEPTH, MOST_FIELDS, Mapping, inside};
 use crate::elastic::error::{Refusal, Result};
-use crate::elastic::reader::{Members, Place, wrong};
+use crate::elastic::reader::{Members, Place, check_depth, wrong};
 use crate::elastic::tree::Tree;
-
-/// Levels of objects in objects.
-const MOST_LEVELS: usize = 20;
 
 impl Mapping {
     /// Parses a mapping such as `{"properties": {"title": {"type": "text"}}}`. Notes in `warnings` what is kept and has
@@ -22,6 +19,7 @@ impl Mapping {
     /// Adds the definitions of `tree`. A field keeps its type.
     pub fn merge(&mut self, tree: &Tree, warnings: &mut Vec<String>) -> Result<()> {
         let place = Place::default().member("mappings");
+        check_depth(tree, MOST_DEPTH, &place)?;
         let mut members = Members::of(tree, place.clone())?;
         if let Some(dynamic) = members.take("dynamic") {
             self.dynamic = match dynamic.as_value().as_deref() {
@@ -64,7 +62,7 @@ impl Mapping {
             source.finish("_source")?;
         }
         if let Some(properties) = members.take("properties") {
-            self.properties(properties, "", 0, &place.member("properties"), warnings)?;
+            self.properties(properties, "", &place.member("properties"), warnings)?;
         }
         members.finish("mappings")
     }
@@ -73,37 +71,22 @@ impl Mapping {
         &mut self,
         tree: &Tree,
         prefix: &str,
-        level: usize,
         place: &Place,
         warnings: &mut Vec<String>,
     ) -> Result<()> {
-        if level == MOST_LEVELS {
-            return Err(Refusal::illegal(format!(
-                "objects stand in one another at more than {MOST_LEVELS} levels, at {place}; nest fewer"
-            )));
-        }
         let Tree::Object(members) = tree else {
             return Err(wrong(place, tree, "an object"));
         };
         for (name, definition) in members {
+            let path = inside(prefix, name)
+                .map_err(|reason| Refusal::new(400, "mapper_parsing_exception", reason))?;
             let place = place.member(name);
-            if name.is_empty() || name.split('.').any(str::is_empty) {
-                let reason = format!("a field at {place} has an empty name; name it");
-                return Err(Refusal::new(400, "mapper_parsing_exception", reason));
-            }
-            let path = format!("{prefix}{name}");
             if let Some(inner) = object(definition, &place)? {
                 if self.fields.contains_key(&path) {
                     return Err(conflict(&path, "an object"));
                 }
                 let prefix = format!("{path}.");
-                self.properties(
-                    inner,
-                    &prefix,
-                    level + 1,
-                    &place.member("properties"),
-                    warnings,
-                )?;
+                self.properties(inner, &prefix, &place.member("properties"), warnings)?;
                 continue;
             }
             self.add(&path, Field::parse(definition, &place, warnings)?)?;

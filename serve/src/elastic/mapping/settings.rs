@@ -1,11 +1,12 @@
 //! The settings of an index that change something here: the formula's parameters and the analyzer.
 
 use serde_json::{Map, Value};
+use tokapi::Bm25;
 
-use super::Mapping;
 use super::field::Kind;
+use super::{MOST_DEPTH, Mapping, inside};
 use crate::elastic::error::{Refusal, Result};
-use crate::elastic::reader::{Members, Place};
+use crate::elastic::reader::{Members, Place, check_depth};
 use crate::elastic::tree::Tree;
 
 /// The settings of an index that change something here.
@@ -90,7 +91,9 @@ impl Settings {
         let mut analyzer = None;
         for (name, value) in all {
             let top = name.split('.').next().unwrap_or_default();
+            let is_empty = *value == Tree::Object(Vec::new());
             match top {
+                "similarity" | "analysis" if is_empty => continue,
                 "similarity" => similarities.push((name.clone(), value)),
                 top if WITHOUT_EFFECT.contains(&top) => {}
                 "analysis" if name == "analysis.analyzer.default.type" => {
@@ -110,42 +113,59 @@ impl Settings {
             insert(&mut source, &name, value.to_json());
         }
         settings.source = source.into();
-        settings.similarity(&similarities, mapping)?;
+        settings.similarity(&similarities, mapping, warnings)?;
         settings.analyzer(mapping, analyzer, warnings)?;
         Ok(settings)
     }
 
     /// Takes the formula that the text fields name.
-    fn similarity(&mut self, given: &[(String, &Tree)], mapping: &Mapping) -> Result<()> {
-        let name = one_of(mapping, "similarity")?;
-        let name = match name.as_deref() {
+    fn similarity(
+        &mut self,
+        given: &[(String, &Tree)],
+        mapping: &Mapping,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let used = one_of(mapping, "similarity")?;
+        let used = match used.as_deref() {
             None | Some("BM25") => "default",
             Some(name) => name,
         };
-        let prefix = format!("similarity.{name}.");
-        let mut is_known = name == "default";
+        let mut is_known = used == "default";
         for (setting, value) in given {
-            let Some(member) = setting.strip_prefix(&prefix) else {
-                continue;
+            let number = || value.as_value().and_then(|value| value.parse::<f64>().ok());
+            let parts: Vec<&str> = setting.split('.').collect();
+            let wrong = || {
+                Err(Refusal::illegal(format!(
+                    "the setting `{setting}` is not supported; use the type BM25 with the numbers k1 and b"
+                )))
             };
-            is_known = true;
-            let number = value.as_value().and_then(|value| value.parse::<f64>().ok());
-            match (member, number) {
-                ("type", _) if value.as_value().as_deref() == Some("BM25") => {}
-                ("k1", Some(k1)) => self.k1 = Some(k1),
-                ("b", Some(b)) => self.b = Some(b),
-                ("discount_overlaps", _) => {}
-                _ => {
-                    return Err(Refusal::illegal(format!(
-                        "the setting `{setting}` is not supported; use the type BM25 with the numbers k1 and b"
-                    )));
-                }
+            let [_, name, member] = parts[..] else {
+                return wrong();
+            };
+            let parameter = match (member, number()) {
+                ("type", _) if value.as_value().as_deref() == Some("BM25") => None,
+                ("discount_overlaps", _) => None,
+                ("k1", Some(k1)) => Some((&mut self.k1, k1)),
+                ("b", Some(b)) => Some((&mut self.b, b)),
+                _ => return wrong(),
+            };
+            is_known |= name == used;
+            match parameter {
+                Some((parameter, number)) if name == used => *parameter = Some(number),
+                _ if name == used => {}
+                _ => warnings.push(format!("no text field has the similarity `{name}`")),
             }
         }
+        let usual = Bm25::default();
+        let bm25 = usual
+            .k1(self.k1.unwrap_or(usual.k1))
+            .b(self.b.unwrap_or(usual.b));
+        bm25.check()
+            .map_err(|error| Refusal::illegal(error.to_string()))?;
         match is_known {
             true => Ok(()),
             false => Err(Refusal::illegal(format!(
-                "unknown similarity [{name}] in the mapping; define it in the settings, as `similarity.{name}.type`"
+                "unknown similarity [{used}] in the mapping; define it in the settings, as `similarity.{used}.type`"
             ))),
         }
     }
@@ -211,19 +231,22 @@ fn one_of(mapping: &Mapping, member: &str) -> Result<Option<String>> {
 
 /// The settings by their dotted names, without the prefix `index.`.
 fn flatten<'a>(tree: &'a Tree, place: &Place, all: &mut Vec<(String, &'a Tree)>) -> Result<()> {
+    check_depth(tree, MOST_DEPTH, place)?;
     let mut members = Members::of(tree, place.clone())?;
-    let mut left: Vec<(String, &Tree)> = members
-        .rest()
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
+    let named = |prefix: &str, name: &str| inside(prefix, name).map_err(Refusal::illegal);
+    let mut left = Vec::new();
+    for (name, value) in members.rest() {
+        left.push((named("", name)?, value));
+    }
     left.reverse();
     // The depth of JSON is limited.
     while let Some((name, value)) = left.pop() {
         match value {
-            Tree::Object(members) => {
-                let inner = members.iter().rev();
-                left.extend(inner.map(|(member, value)| (format!("{name}.{member}"), value)));
+            Tree::Object(members) if !members.is_empty() || name == "index" => {
+                let prefix = format!("{name}.");
+                for (member, value) in members.iter().rev() {
+                    left.push((named(&prefix, member)?, value));
+                }
             }
             value => {
                 let name = name.strip_prefix("index.").unwrap_or(&name).to_owned();
@@ -260,8 +283,26 @@ mod tests {
                 .reason
                 .contains("unknown similarity [custom_bm25]")
         );
-        let other = r#"{"similarity": {"custom_bm25": {"type": "DFR"}}}"#;
-        assert!(of(mapping, other).is_err());
+        for other in [
+            r#"{"similarity": {"custom_bm25": {"type": "DFR"}}}"#,
+            r#"{"similarity": {"custom_bm25": {"type": "BM25", "k1": -1}}}"#,
+            r#"{"similarity": {"custom_bm25": {"type": "BM25", "b": "NaN"}}}"#,
+            r#"{"similarity": {"custom_bm25": {"type": "BM25", "x": 1}}}"#,
+        ] {
+            assert!(of(mapping, other).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn names_have_a_depth() {
+        for parts in [20, 300_000] {
+            let name = vec!["a"; parts].join(".");
+            let settings = format!(r#"{{"similarity.default.{name}": 1}}"#);
+            assert!(of("{}", &settings).unwrap_err().reason.len() < 700);
+        }
+        let deep = format!(r#"{{"codec": {}1{}}}"#, "[".repeat(60), "]".repeat(60));
+        let reason = of("{}", &deep).unwrap_err().reason;
+        assert!(reason.contains("more than 50 levels"), "{reason}");
     }
 
     #[test]
@@ -287,6 +328,7 @@ mod tests {
                 .contains("give all the same")
         );
         assert!(of("{}", r#"{"analysis": {"analyzer": {}, "x": 1}}"#).is_err());
+        assert!(of("{}", r#"{"index": {"similarity": {}, "analysis": {}}}"#).is_ok());
         assert!(
             of("{}", r#"{"nonsense": 1}"#)
                 .unwrap_err()

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::field::{Field, Kind};
 use crate::elastic::error::{Refusal, Result};
-use crate::elastic::reader::{Members, Place, wrong};
+use crate::elastic::reader::{Members, Place, names, wrong};
 use crate::elastic::tree::Tree;
 
 /// A dynamic template.
@@ -24,6 +24,13 @@ impl Template {
     pub fn parse(tree: &Tree, place: &Place, warnings: &mut Vec<String>) -> Result<Self> {
         let (name, value) = match tree {
             Tree::Object(members) if members.len() == 1 => (&members[0].0, &members[0].1),
+            Tree::Object(members) => {
+                return Err(Refusal::parsing(format!(
+                    "{place} must have one member, the name of a template, and has {}: {}",
+                    members.len(),
+                    names(members)
+                )));
+            }
             other => return Err(wrong(place, other, "an object with the name of a template")),
         };
         let mut members = Members::of(value, place.member(name))?;

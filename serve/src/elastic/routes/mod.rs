@@ -223,8 +223,8 @@ impl Elastic {
     ) -> Result<T> {
         let milliseconds = timeout.map(|timeout| {
             let longest = self.service.limits.longest_timeout_ms;
-            // At most the limit.
-            (timeout.as_millis() as u64).clamp(1, longest)
+            let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+            milliseconds.clamp(1, longest)
         });
         let deadline = crate::search::Deadline::after(&self.service.limits, started, milliseconds);
         let deadline = deadline.map_err(of_problem)?;

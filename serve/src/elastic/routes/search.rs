@@ -40,6 +40,9 @@ async fn one(
                 snapshot.name()
             )));
         }
+        if let Some(highlight) = &body.highlight {
+            highlight.check(&definition.mapping, &mut warnings);
+        }
         let cut = |text: &str| index.analyzer().terms(text).collect();
         let scores = body.size > 0 && body.sort.by_score();
         let plan = dsl::lower(

@@ -14,7 +14,7 @@ fn queries_are_refused_by_name() {
         (r#"{}"#, "the name of the query, and has 0"),
         (
             r#"{"match_all": {}, "match_none": {}}"#,
-            "and has 2; combine queries with `bool`",
+            "and has 2: match_all, match_none; combine queries with `bool`",
         ),
         (r#"[]"#, "and is a list"),
         (
@@ -75,7 +75,7 @@ fn queries_are_refused_by_name() {
         ),
         (
             r#"{"multi_match": {"query": "a", "fields": ["content^3"]}}"#,
-            "leave ^3 away",
+            "leave out ^3",
         ),
         (
             r#"{"multi_match": {"query": "a", "fields": ["content", "tag"]}}"#,
@@ -98,6 +98,11 @@ fn queries_are_refused_by_name() {
             r#"{"ids": {"type": "x", "values": []}}"#,
             "[ids] does not support [type]",
         ),
+        (
+            r#"{"ids": {"values": [["a"]]}}"#,
+            "`query.ids.values[0]` must be a string, and is a list",
+        ),
+        (r#"{"ids": {"values": [[]]}}"#, "and is a list"),
         (r#"{"exists": {"field": "tag"}}"#, "[exists]"),
         (r#"{"exists": {"field": "metadata"}}"#, "[exists]"),
         (
@@ -142,7 +147,7 @@ fn queries_are_refused_by_name() {
         ),
         (
             r#"{"query_string": {"query": "a - b"}}"#,
-            "a sign stands before no word",
+            "has no word behind it",
         ),
         (
             r#"{"simple_query_string": {"query": "a -b"}}"#,
@@ -217,10 +222,10 @@ fn members_of_the_body_are_refused_by_name() {
         (r#"{"_source": {"include": 1}}"#, "`_source.include`"),
         (
             r#"{"query": {"match_all": {}}, "query": {}}"#,
-            "stands twice",
+            "given twice",
         ),
         (r#"[]"#, "the body must be an object"),
-        (r#"{"query": "#, "the body is not JSON"),
+        (r#"{"query": "#, "the body is not valid JSON"),
     ] {
         let parsed = Tree::parse(body.as_bytes()).and_then(|tree| SearchBody::parse(&tree, &[]));
         let refusal = parsed.expect_err(body);
@@ -247,7 +252,7 @@ fn depth_and_numbers_have_limits() {
     assert!(planned(&deep(29), &one_text(), true).is_ok());
     let refusal = planned(&deep(30), &one_text(), true).unwrap_err();
     assert!(
-        refusal.reason.contains("more than 30 levels"),
+        refusal.reason.contains("more than 30 levels deep"),
         "{}",
         refusal.reason
     );

@@ -1,6 +1,7 @@
 //! Requests as clients send them, and the answers.
 
 mod reads;
+mod unknown;
 mod writes;
 
 use std::sync::Arc;
