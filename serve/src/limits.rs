@@ -79,3 +79,14 @@ pub fn at_most(what: &str, value: usize, limit: usize) -> Result<(), Problem> {
         )),
     }
 }
+
+/// Checks that `value`, named `what`, is not 0.
+///
+/// # Errors
+/// It is.
+pub fn at_least_1(what: &str, value: usize) -> Result<(), Problem> {
+    match value {
+        0 => Err(Problem::invalid(format!("{what} is 0: give 1 or more"))),
+        _ => Ok(()),
+    }
+}

@@ -1,6 +1,5 @@
 //! Errors for clients, as `application/problem+json` (RFC 9457): the fault, its place, and what to do.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tokapi::Error;
-use utoipa::openapi::{Content, Ref, RefOr, Response as Described, ResponseBuilder};
-use utoipa::{IntoResponses, ToSchema};
+use utoipa::ToSchema;
 
 /// The content type of problems.
 const PROBLEM_JSON: &str = "application/problem+json";
@@ -111,7 +109,10 @@ impl Kind {
 pub struct Problem {
     /// The kind of the problem, as a URI: `urn:tokapi:problem:unknown-index` and so on.
     #[serde(rename = "type")]
-    #[schema(example = "urn:tokapi:problem:unknown-index")]
+    #[schema(
+        pattern = "^urn:tokapi:problem:[a-z-]+$",
+        example = "urn:tokapi:problem:unknown-index"
+    )]
     uri: String,
     /// The kind of the problem, in words.
     #[schema(example = "unknown index")]
@@ -226,16 +227,5 @@ impl IntoResponse for Problem {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
-    }
-}
-
-/// The answer to every request that fails, for the OpenAPI document.
-impl IntoResponses for Problem {
-    fn responses() -> BTreeMap<String, RefOr<Described>> {
-        let content = Content::new(Some(Ref::from_schema_name("Problem")));
-        let response = ResponseBuilder::new()
-            .description("A problem")
-            .content(PROBLEM_JSON, content);
-        [("default".to_owned(), response.build().into())].into()
     }
 }

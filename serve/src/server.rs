@@ -252,7 +252,7 @@ fn catalog(options: &Options) -> Result<Catalog> {
     Ok(catalog)
 }
 
-fn service(options: &Options) -> Result<Service> {
+pub(crate) fn service(options: &Options) -> Result<Service> {
     let catalog = catalog(options)?;
     let threads = options.search_threads();
     let accelerator = gpu::accelerator(options, &catalog)?;
@@ -282,7 +282,7 @@ fn service(options: &Options) -> Result<Service> {
 }
 
 /// All routes.
-fn router(
+pub(crate) fn router(
     service: &Arc<Service>,
     metrics: &Arc<Metrics>,
     access: Arc<Access>,
@@ -299,8 +299,9 @@ fn router(
         let elastic = Arc::clone(&elastic);
         move |headers: HeaderMap| home(elastic, headers)
     };
+    let described = api::Described::new(&options.limits, !options.tokens.is_empty());
     Router::new()
-        .merge(api::routes())
+        .merge(api::routes(described))
         .merge(operate::routes(Arc::clone(metrics)))
         .merge(page::routes())
         .merge(elastic::routes(elastic))

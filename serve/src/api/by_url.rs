@@ -41,19 +41,20 @@ pub async fn count(asked: Asked, Url(request): Url<CountRequest>) -> Answer {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct QueryParameters {
-    /// The query
-    #[param(value_type = Option<String>)]
+    /// The query: words, +word, -word, "a phrase", -"a phrase"
+    #[param(value_type = Option<String>, example = "boundary layer")]
     pub q: String,
-    /// The words that a document must have
+    /// The words that a document must have; or unless given
     #[param(value_type = Option<Mode>)]
     pub mode: Mode,
-    /// Whether + - and " are operators
-    #[param(value_type = Option<bool>)]
+    /// Whether + - and " are operators; otherwise they are text
+    #[param(value_type = Option<bool>, default = true)]
     pub operators: bool,
     /// field:value or -field:value; several times for several
-    #[param(value_type = Option<Vec<String>>)]
+    #[param(value_type = Option<Vec<String>>, example = json!(["lang:en"]))]
     pub filter: Vec<FilterRequest>,
     /// The most milliseconds to wait
+    #[param(minimum = 1)]
     pub timeout_ms: Option<u64>,
 }
 
@@ -88,27 +89,27 @@ impl FromUrl for CountRequest {
 #[into_params(parameter_in = Query)]
 pub struct HitParameters {
     /// The number of documents to find
-    #[param(value_type = Option<usize>)]
+    #[param(value_type = Option<usize>, minimum = 1, default = 10)]
     k: usize,
     /// `next` of the page before
     after: Option<String>,
-    /// Whether hits have snippets
-    #[param(value_type = Option<bool>)]
+    /// Whether hits have snippets, if the index keeps texts
+    #[param(value_type = Option<bool>, default = true)]
     snippets: bool,
-    /// The length of a snippet
-    #[param(value_type = Option<usize>)]
+    /// The length of a snippet in characters
+    #[param(value_type = Option<usize>, minimum = 1, default = 200)]
     snippet_characters: usize,
     /// A field of hits; several times for several
     #[param(value_type = Option<Vec<String>>)]
     field: Vec<String>,
     /// Whether hits have the whole text
-    #[param(value_type = Option<bool>)]
+    #[param(value_type = Option<bool>, default = false)]
     text: bool,
     /// Whether hits have the parts of their scores
-    #[param(value_type = Option<bool>)]
+    #[param(value_type = Option<bool>, default = false)]
     explain: bool,
     /// Whether the answer has the number of all matches
-    #[param(value_type = Option<bool>)]
+    #[param(value_type = Option<bool>, default = false)]
     count: bool,
     /// A field whose values are counted; several times for several
     #[param(value_type = Option<Vec<String>>)]

@@ -55,6 +55,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Place<T
 #[into_params(parameter_in = Header, names("idempotency-key"))]
 pub struct Key(
     /// A name of the request: repeated, it is answered as before
+    #[param(value_type = String, required = false, pattern = "^[!-~]{1,256}$", example = "order-17")]
     pub Option<String>,
 );
 
@@ -65,10 +66,13 @@ impl<S: Sync> FromRequestParts<S> for Key {
         let Some(key) = parts.headers.get(KEY) else {
             return Ok(Key(None));
         };
-        match key.to_str() {
-            Ok(key) if (1..=256).contains(&key.len()) => Ok(Key(Some(key.to_owned()))),
-            _ => Err(Problem::invalid(format!(
-                "the header {KEY} has 1 to 256 visible characters of ASCII: send another name"
+        let is_name = |key: &&str| {
+            (1..=256).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        match key.to_str().ok().filter(is_name) {
+            Some(key) => Ok(Key(Some(key.to_owned()))),
+            None => Err(Problem::invalid(format!(
+                "the header {KEY} must have 1 to 256 visible characters of ASCII, without spaces: send another name"
             ))),
         }
     }

@@ -18,17 +18,17 @@ mod writes;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 
 use crate::service::Service;
 
 pub use extract::{RequestId, read_body, read_json};
-pub use openapi::document;
+pub use openapi::{Described, document};
 pub use reply::json;
 
-/// The routes of `/v1`.
-pub fn routes() -> Router<Arc<Service>> {
+/// The routes of `/v1`, which `described` describes.
+pub fn routes(described: Described) -> Router<Arc<Service>> {
     Router::new()
         .route("/v1", get(index::server))
         .route("/v1/openapi.json", get(openapi::openapi))
@@ -70,4 +70,5 @@ pub fn routes() -> Router<Arc<Service>> {
             "/v1/indexes/{index}/fields/{field}/values",
             get(values::values),
         )
+        .layer(Extension(described))
 }

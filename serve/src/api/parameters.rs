@@ -59,7 +59,7 @@ impl<A: FromUrl, B: FromUrl> FromUrl for (A, B) {
 #[into_params(parameter_in = Query)]
 pub struct PageSize {
     /// The most terms, postings or values of the answer; 100 unless given
-    #[param(value_type = Option<usize>)]
+    #[param(value_type = Option<usize>, minimum = 1, default = 100)]
     pub limit: usize,
 }
 

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 #[serde(untagged)]
 pub enum FilterRequest {
     /// `field:value` or `-field:value`.
+    #[schema(example = "lang:en")]
     Text(String),
     /// The parts.
     Parts(FilterParts),
@@ -21,8 +22,10 @@ pub enum FilterRequest {
 #[serde(deny_unknown_fields)]
 pub struct FilterParts {
     /// The field, one of those that the index keeps.
+    #[schema(example = "lang")]
     pub field: String,
-    /// The value, matched exactly.
+    /// The value, matched exactly; at most 1024 bytes.
+    #[schema(example = "en")]
     pub value: String,
     /// Whether documents with the value are excluded.
     #[serde(default)]

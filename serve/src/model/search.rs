@@ -63,17 +63,19 @@ impl From<FormulaName> for Formula {
 #[derive(Debug, Clone, Copy, Default, PartialEq, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Weighting {
-    /// The formula of weights and scores
+    /// The formula of weights and scores; lucene unless given
     pub formula: Option<FormulaName>,
     /// How much repetitions of a term add
-    #[param(default = 1.2)]
+    #[param(minimum = 0, maximum = 1e9, default = 1.2)]
     pub k1: Option<f64>,
     /// How much the length of a document counts
-    #[param(default = 0.75)]
+    #[param(minimum = 0, maximum = 1, default = 0.75)]
     pub b: Option<f64>,
-    /// The parameter delta of bm25l and bm25plus
+    /// The parameter delta of bm25l (0.5 unless given) and bm25plus (1)
+    #[param(minimum = 0, maximum = 1e9)]
     pub delta: Option<f64>,
-    /// The average length of a document
+    /// The average length of a document; that of the collection unless given
+    #[param(minimum = 1e-9, maximum = 1e9)]
     pub avdl: Option<f64>,
 }
 
@@ -107,12 +109,16 @@ pub struct SearchRequest {
     #[schema(default = "lucene")]
     pub formula: Option<FormulaName>,
     /// How much repetitions of a term add; 1.2 unless given.
+    #[schema(minimum = 0, maximum = 1e9, default = 1.2)]
     pub k1: Option<f64>,
     /// How much the length of a document counts, from 0 to 1; 0.75 unless given.
+    #[schema(minimum = 0, maximum = 1, default = 0.75)]
     pub b: Option<f64>,
     /// The parameter delta of `bm25l` (0.5 unless given) and `bm25plus` (1).
+    #[schema(minimum = 0, maximum = 1e9)]
     pub delta: Option<f64>,
     /// The average length of a document; that of the collection unless given.
+    #[schema(minimum = 1e-9, maximum = 1e9)]
     pub avdl: Option<f64>,
     /// The number of documents to find.
     #[schema(minimum = 1, default = 10)]
@@ -123,7 +129,7 @@ pub struct SearchRequest {
     #[schema(default = true)]
     pub snippets: bool,
     /// The length of a snippet in characters.
-    #[schema(default = 200)]
+    #[schema(minimum = 1, default = 200)]
     pub snippet_characters: usize,
     /// The fields of a hit; all that the index keeps unless given.
     pub fields: Option<Vec<String>>,
@@ -170,8 +176,7 @@ impl Default for SearchRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct SearchAnswer {
     /// The microseconds from the request to the answer.
-    ///
-    /// The first member, and left out when a cached answer is kept: each answer gets its own.
+    // The first member, and left out when a cached answer is kept: each answer gets its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required, value_type = u64)]
     pub took_us: Option<u64>,

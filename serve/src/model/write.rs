@@ -4,15 +4,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::object::{fields, object};
+
 /// A document without its id.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentRequest {
     /// The text that is searched.
+    #[schema(example = "The boundary layer of a wing")]
     pub text: String,
     /// The values of fields: a string, a number, a boolean, or a list of these. The index must keep the fields.
-    #[serde(default)]
-    #[schema(value_type = Object)]
+    #[serde(default, deserialize_with = "fields")]
+    #[schema(value_type = Object, example = json!({"lang": "en", "topic": ["wings", "flow"]}))]
     pub fields: Map<String, Value>,
 }
 
@@ -20,13 +23,15 @@ pub struct DocumentRequest {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewDocument {
-    /// The id.
+    /// The id; at most 512 bytes.
+    #[schema(min_length = 1, example = "1")]
     pub id: String,
     /// The text that is searched.
+    #[schema(example = "The boundary layer of a wing")]
     pub text: String,
     /// The values of fields: a string, a number, a boolean, or a list of these. The index must keep the fields.
-    #[serde(default)]
-    #[schema(value_type = Object)]
+    #[serde(default, deserialize_with = "fields")]
+    #[schema(value_type = Object, example = json!({"lang": "en", "topic": ["wings", "flow"]}))]
     pub fields: Map<String, Value>,
 }
 
@@ -35,10 +40,13 @@ pub struct NewDocument {
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum BulkLine {
     /// Adds a document, or replaces the one with its id.
+    #[serde(deserialize_with = "object")]
     Put(NewDocument),
     /// Adds a document, unless one has its id.
+    #[serde(deserialize_with = "object")]
     Create(NewDocument),
     /// Deletes a document.
+    #[serde(deserialize_with = "object")]
     Delete(DocumentId),
 }
 
@@ -47,6 +55,7 @@ pub enum BulkLine {
 #[serde(deny_unknown_fields)]
 pub struct DocumentId {
     /// The id.
+    #[schema(min_length = 1, example = "1")]
     pub id: String,
 }
 
@@ -115,13 +124,15 @@ impl BulkAnswer {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IndexRequest {
-    /// Where terms begin and end: unicode, plain, python or whitespace.
+    /// Where terms begin and end. `unicode`: words with their marks, in lower case and composed to NFC; `plain`: runs of
+    /// ASCII letters, digits and other characters beyond ASCII; `python`: runs that `\w+` matches in Python;
+    /// `whitespace`: runs without white space.
     #[schema(default = "unicode")]
     pub analyzer: Option<String>,
     /// `english` drops the 33 stop words of Lucene.
     #[schema(default = "none")]
     pub stop_words: Option<String>,
-    /// The language of the Snowball stemmer.
+    /// The language of the Snowball stemmer; none unless given.
     pub stemmer: Option<String>,
     /// Whether it keeps texts, for snippets.
     #[schema(default = true)]
@@ -129,6 +140,7 @@ pub struct IndexRequest {
     /// Whether it keeps positions, for phrases.
     #[schema(default = true)]
     pub positions: Option<bool>,
-    /// The fields that it keeps, for filters and display.
+    /// The fields that it keeps, for filters and display. Each has a name and is named once.
+    #[schema(example = json!(["lang", "year"]))]
     pub fields: Vec<String>,
 }

@@ -4,6 +4,10 @@ use tokapi::Rank;
 
 use crate::problem::Problem;
 
+/// The places as a regular expression: the scores are finite.
+pub const CURSORS: &str =
+    "^([0-689a-e][0-9a-f]{7}|[7f]([0-9a-e][0-9a-f]{6}|f[0-7][0-9a-f]{5}))-[0-9a-f]{1,16}$";
+
 /// A place in a ranking as text: the bits of the score and the sequence number, in hexadecimal digits.
 pub fn print_cursor(rank: Rank) -> String {
     format!("{:08x}-{:x}", rank.score.to_bits(), rank.sequence)
@@ -16,13 +20,14 @@ pub fn print_cursor(rank: Rank) -> String {
 pub fn parse_cursor(text: &str) -> Result<Rank, Problem> {
     let parse = || {
         let (score, sequence) = text.split_once('-')?;
-        let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if score.len() != 8 || !is_hex(score) || !is_hex(sequence) {
+        // As it is printed: in lower case.
+        let is_hex = |text: &str| text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if score.len() != 8 || sequence.len() > 16 || !is_hex(score) || !is_hex(sequence) {
             return None;
         }
         let score = f32::from_bits(u32::from_str_radix(score, 16).ok()?);
         let sequence = u64::from_str_radix(sequence, 16).ok()?;
-        (!score.is_nan()).then_some(Rank { score, sequence })
+        score.is_finite().then_some(Rank { score, sequence })
     };
     parse().ok_or_else(|| {
         Problem::invalid(format!(
@@ -49,6 +54,9 @@ mod tests {
             "-",
             "1-2",
             "7fc00000-1",
+            "ff800000-1",
+            "3F800000-1",
+            "00000000-00000000000000001",
             "+0000000-1",
             "00000000-",
             "00000000-1g",

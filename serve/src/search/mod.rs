@@ -10,7 +10,7 @@ mod values;
 
 pub use answer::{answer, explain_terms};
 pub use cache::CacheUse;
-pub use cursor::{parse_cursor, print_cursor};
+pub use cursor::{CURSORS, parse_cursor, print_cursor};
 pub use deadline::Deadline;
 pub use engine::{Engine, EngineOptions, Load};
 pub use plan::{Planned, Shown, plan, plan_count};

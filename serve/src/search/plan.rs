@@ -11,7 +11,7 @@ use tokapi_device::cooperate::Search;
 
 use super::cursor::parse_cursor;
 use super::deadline::Deadline;
-use crate::limits::{Limits, at_most};
+use crate::limits::{Limits, at_least_1, at_most};
 use crate::model::{CountRequest, FilterRequest, Mode, SearchRequest, Weighting};
 use crate::problem::Problem;
 use crate::served::Snapshot;
@@ -66,14 +66,18 @@ impl Planned {
         options.bm25.check()?;
         snapshot.check_formula(&options.bm25)?;
         if let Some(characters) = shown.snippet_characters {
+            at_least_1("snippet_characters", characters)?;
             at_most("snippet_characters", characters, limits.snippet_characters)?;
         }
         if shown.text && !snapshot.index().keep().text {
             return Err(Error::NotKept(Kept::Texts).into());
         }
         at_most("the number of facets", shown.facets.len(), limits.facets)?;
-        for field in shown.fields.iter().flatten().chain(&shown.facets) {
+        for field in shown.fields.iter().flatten() {
             snapshot.check_field(field)?;
+        }
+        for field in &shown.facets {
+            snapshot.check_values(field)?;
         }
         Ok(Planned {
             search: Arc::new(Search {
@@ -189,11 +193,7 @@ pub fn plan(
         request.operators,
         &request.filters,
     )?;
-    if request.k == 0 {
-        return Err(Problem::invalid(
-            "k is 0: give 1 or more, or use the route `count`",
-        ));
-    }
+    at_least_1("k", request.k)?;
     let weighting = Weighting {
         formula: request.formula,
         k1: request.k1,

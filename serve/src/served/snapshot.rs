@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tokapi::{Bm25, Error, Index, IndexInfo, Result};
+use tokapi::{Bm25, Error, Index, IndexInfo, Result, StoredDocument};
 
 use super::columns::Column;
 use super::terms::terms_by_walking;
@@ -139,14 +139,27 @@ impl Snapshot {
     ///
     /// # Errors
     /// It does not.
-    pub fn check_field(&self, field: &str) -> Result<usize> {
+    pub fn check_field(&self, field: &str) -> Result<()> {
         let fields = &self.index.keep().fields;
-        let place = fields.iter().position(|known| known == field);
-        place.ok_or_else(|| {
-            Error::NotKept(tokapi::Kept::Field {
+        match fields.iter().any(|known| known == field) {
+            true => Ok(()),
+            false => Err(Error::NotKept(tokapi::Kept::Field {
                 name: field.to_owned(),
                 known: fields.clone(),
-            })
-        })
+            })),
+        }
+    }
+
+    /// Checks that the values of a field can be counted.
+    ///
+    /// # Errors
+    /// The index does not keep the field, or for display only.
+    pub fn check_values(&self, field: &str) -> Result<()> {
+        if field == StoredDocument::SOURCE_FIELD {
+            return Err(Error::Usage(format!(
+                "`{field}` is kept for display only; count the values of another field"
+            )));
+        }
+        self.check_field(field)
     }
 }

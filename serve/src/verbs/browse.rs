@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::call::Call;
-use crate::limits::{Limits, at_most};
+use crate::limits::{Limits, at_least_1, at_most};
 use crate::model::{CountAnswer, CountRequest, TermsAnswer, ValuesAnswer};
 use crate::problem::Problem;
 use crate::search::plan_count;
@@ -15,9 +15,10 @@ const PAGE: usize = 100;
 /// The size of a page.
 ///
 /// # Errors
-/// It is beyond the limit.
+/// It is 0, or beyond the limit.
 pub fn page_size(limits: &Limits, given: Option<usize>) -> Result<usize, Problem> {
     let limit = given.unwrap_or(PAGE);
+    at_least_1("limit", limit)?;
     at_most("limit", limit, limits.page)?;
     Ok(limit)
 }
@@ -66,7 +67,7 @@ pub fn terms(
 /// # Errors
 /// The index does not keep the field; it is damaged.
 pub fn values(snapshot: &Snapshot, field: String, limit: usize) -> Result<ValuesAnswer, Problem> {
-    snapshot.check_field(&field)?;
+    snapshot.check_values(&field)?;
     let column = snapshot.column(&field)?;
     Ok(ValuesAnswer {
         state: snapshot.state(),

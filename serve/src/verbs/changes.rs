@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use serde_json::Value as Json;
-use tokapi::{Document, Value};
+use serde::de::IgnoredAny;
+use serde_json::{Number, Value as Json};
+use tokapi::{Document, StoredDocument, Value};
 
 use super::call::Call;
 use super::documents::unknown;
-use crate::model::{BulkAnswer, BulkLine, EpochAnswer, NewDocument, WriteAnswer, WriteResult};
+use crate::model::{
+    BulkAnswer, BulkLine, EpochAnswer, NewDocument, Object, WriteAnswer, WriteResult,
+};
 use crate::problem::{Kind, Problem};
 use crate::served::Snapshot;
 use crate::write::{Applied, MOST_ID_BYTES, Operation, Outcome, Write, Writer};
@@ -216,15 +219,17 @@ fn document_of(snapshot: &Snapshot, new: NewDocument) -> Result<Document, Proble
             Json::Array(values) => values,
             value => vec![value],
         };
+        if name == StoredDocument::SOURCE_FIELD && !values.iter().all(is_object) {
+            return Err(Problem::invalid(format!(
+                "the field `{name}` is shown to clients of Elasticsearch as it is: give it an object of JSON, as a string"
+            )));
+        }
         for value in values {
             let value = match value {
                 Json::Null => continue,
                 Json::String(text) => Value::Text(text),
                 Json::Bool(value) => Value::Boolean(value),
-                Json::Number(number) => match number.as_f64() {
-                    Some(number) => Value::Number(number),
-                    None => Value::Text(number.to_string()),
-                },
+                Json::Number(number) => number_of(&number),
                 Json::Array(_) | Json::Object(_) => {
                     return Err(Problem::invalid(format!(
                         "the field `{}` has a list or an object as a value: give it strings, numbers or booleans",
@@ -236,4 +241,18 @@ fn document_of(snapshot: &Snapshot, new: NewDocument) -> Result<Document, Proble
         }
     }
     Ok(document)
+}
+
+/// A number, with all its digits if it is whole.
+fn number_of(number: &Number) -> Value {
+    let whole = number.as_i64().map(Value::from);
+    let whole = whole.or_else(|| number.as_u64().map(Value::from));
+    // Numbers of JSON are no larger than the largest of 64 bits with a point.
+    whole.unwrap_or_else(|| number.as_f64().unwrap_or_default().into())
+}
+
+/// Whether a value is a string with an object of JSON.
+fn is_object(value: &Json) -> bool {
+    let text = value.as_str().unwrap_or_default();
+    serde_json::from_str::<Object<IgnoredAny>>(text).is_ok()
 }

@@ -1,15 +1,20 @@
 //! The OpenAPI document of `/v1`.
 
-use std::sync::OnceLock;
+mod precise;
+mod problems;
 
+use axum::Extension;
 use axum::response::Response;
 use bytes::Bytes;
+use serde_json::Value;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::{Object, RefOr, Required, Type};
-use utoipa::{IntoResponses, Modify, OpenApi};
+use utoipa::openapi::{Object, ObjectBuilder, RefOr, Required, Type};
+use utoipa::{Modify, OpenApi};
 
+use super::parameters::Url;
 use super::reply::json;
 use super::{bulk, by_url, count, documents, index, postings, search, terms, values, writes};
+use crate::limits::Limits;
 use crate::problem::Problem;
 
 #[derive(OpenApi)]
@@ -43,7 +48,9 @@ use crate::problem::Problem;
         writes::create_index,
         writes::remove_index,
     ),
+    components(schemas(Problem)),
     modifiers(&Common),
+    servers((url = "/", description = "This server")),
     tags(
         (name = "server", description = "The server"),
         (name = "indexes", description = "The indexes"),
@@ -54,7 +61,7 @@ use crate::problem::Problem;
 )]
 struct Document;
 
-/// The parts that operations have in common: their tags, the parameters of their paths, and their problems.
+/// The parts that operations have in common: their tags and the parameters of their paths.
 struct Common;
 
 impl Modify for Common {
@@ -70,7 +77,6 @@ impl Modify for Common {
                 operation.tags = Some(vec![tag(path).to_owned()]);
                 let parameters = operation.parameters.get_or_insert_default();
                 parameters.splice(0..0, path_parameters(path).map(RefOr::T));
-                operation.responses.responses.extend(Problem::responses());
             }
         }
     }
@@ -90,29 +96,63 @@ fn tag(path: &str) -> &'static str {
 
 /// The parameters that a path has.
 fn path_parameters(path: &str) -> impl Iterator<Item = Parameter> {
+    let text = || {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .min_length(Some(1))
+    };
+    let name = text()
+        .max_length(Some(128))
+        .pattern(Some("^[A-Za-z0-9][A-Za-z0-9._-]*$"));
     let known = [
-        ("index", "The name of the index"),
-        ("id", "The id of the document"),
-        ("term", "The term, as the index has it"),
-        ("field", "The field, one of those that the index keeps"),
+        ("index", "The name of the index", "docs", name.build()),
+        ("id", "The id of the document", "1", text().build()),
+        (
+            "term",
+            "The term, as the index has it",
+            "wing",
+            text().build(),
+        ),
+        (
+            "field",
+            "The field, one of those that the index keeps",
+            "lang",
+            text().build(),
+        ),
     ];
-    let text = Object::with_type(Type::String);
-    let parameter = move |(name, description)| {
+    let parameter = |(name, description, example, schema): (&str, _, &str, Object)| {
         ParameterBuilder::new()
             .name(name)
             .parameter_in(ParameterIn::Path)
             .required(Required::True)
             .description(Some(description))
-            .schema(Some(text.clone()))
+            .example(Some(example.into()))
+            .schema(Some(schema))
             .build()
     };
-    let has = |(name, _): &(&str, &str)| path.contains(&format!("{{{name}}}"));
-    known.into_iter().filter(has).map(parameter)
+    let has = |name: &str| path.contains(&format!("{{{name}}}"));
+    let known: Vec<_> = known.into_iter().filter(|(name, ..)| has(name)).collect();
+    known.into_iter().map(parameter)
 }
 
-/// The OpenAPI document.
-pub fn document() -> utoipa::openapi::OpenApi {
-    Document::openapi()
+/// The OpenAPI document of a server with these limits, which may want tokens.
+pub fn document(limits: &Limits, wants_tokens: bool) -> Value {
+    // The types are fixed: tests read the document.
+    let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
+    problems::describe(&mut document, wants_tokens);
+    precise::state(&mut document, limits);
+    document
+}
+
+/// The OpenAPI document of this server as JSON.
+#[derive(Clone)]
+pub struct Described(Bytes);
+
+impl Described {
+    /// The [`document`] of these settings.
+    pub fn new(limits: &Limits, wants_tokens: bool) -> Self {
+        Described(document(limits, wants_tokens).to_string().into())
+    }
 }
 
 /// Read this document
@@ -121,9 +161,6 @@ pub fn document() -> utoipa::openapi::OpenApi {
     path = "/v1/openapi.json",
     responses((status = 200, description = "The OpenAPI document", body = Object))
 )]
-pub async fn openapi() -> Response {
-    static JSON: OnceLock<Bytes> = OnceLock::new();
-    // The types are fixed: a test writes them as JSON.
-    let json_of = || document().to_json().unwrap_or_default().into();
-    json(JSON.get_or_init(json_of).clone())
+pub async fn openapi(Url(()): Url<()>, Extension(document): Extension<Described>) -> Response {
+    json(document.0)
 }
