@@ -2,8 +2,12 @@
 //! and the engines agree.
 
 mod index;
+/// The laws of the server's requests and settings, which its tests check too.
+#[path = "../../serve/tests/all/laws.rs"]
+mod serve;
 
 pub use index::index;
+pub use serve::{bulk, change, cursor, definition, elastic, request, settings, token};
 
 use std::fmt::Debug;
 use std::path::Path;

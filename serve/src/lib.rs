@@ -21,11 +21,12 @@
 //! | [`page`] | the page for browsers |
 //! | `operate` | health, metrics, logs |
 //! | [`tls`], `listen` | the certificate; the address |
-//! | `gpu`, `accept`, `server` | an index on a GPU, connections, the server as a whole |
+//! | `gpu`, `accept`, `server`, `embedded` | an index on a GPU, connections, the server as a whole, and without connections |
 
 mod accept;
 pub mod api;
 pub mod elastic;
+mod embedded;
 mod gpu;
 pub mod limits;
 mod listen;
@@ -42,6 +43,7 @@ pub mod tls;
 pub mod verbs;
 pub mod write;
 
+pub use embedded::Embedded;
 pub use listen::Listener;
 pub use options::Options;
 pub use server::{Server, Stopper, check, run};

@@ -6,6 +6,8 @@ mod cache;
 mod client;
 mod end;
 mod fixture;
+mod fuzzed;
+mod laws;
 mod limits;
 mod operation;
 mod pages;
