@@ -76,6 +76,11 @@ export async function search(name, request, signal) {
   return { ...answer, roundTrip: (performance.now() - started) * 1000 };
 }
 
+/** The answers to several searches: an answer or a problem for each. */
+export async function searches(name, requests) {
+  return (await json(at(name, "searches"), { body: { searches: requests } })).answers;
+}
+
 /** The values of a field in the whole index, `[{value, count}]`. */
 export async function values(name, field, limit) {
   const answer = await json(`${at(name, "fields", field, "values")}?${asked({ limit })}`);

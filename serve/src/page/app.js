@@ -3,16 +3,20 @@
 import * as api from "./api.js";
 import { Latency, Load } from "./charts.js";
 import { DocumentDialog } from "./document.js";
-import { $, count, duration, figure, pairs, size } from "./dom.js";
+import { $, count, duration, figure, make, pairs, size } from "./dom.js";
 import { Filters } from "./filters.js";
 import { listen } from "./keys.js";
+import { showNothing } from "./nothing.js";
 import { RankingControls } from "./ranking.js";
-import { Results } from "./results.js";
+import { Results, SOURCE } from "./results.js";
+import { Start } from "./start.js";
 import * as states from "./state.js";
 
 /** The pause after a key before a search, and before a screen reader says the count. */
 const TYPING_MS = 80;
 const ANNOUNCE_MS = 700;
+/** The time that the button says "Copied". */
+const COPIED_MS = 1500;
 /** A pause after which the next change is a new entry of the history. */
 const SETTLED_MS = 2500;
 /** Values of a field in the filters, and hits that sliders rank again. */
@@ -24,7 +28,9 @@ const MOST = 100;
 let state = states.read(location.search);
 /** The fields of the index, and its values when nothing is sought. */
 let fields = [];
-let allValues = {};
+let allValues = null;
+/** The fields of hits; all if it is not set. */
+let hitFields;
 /** Keys of the hits and of the count on the page. */
 let shown = { matches: null, results: null, counted: null };
 let next = null;
@@ -39,6 +45,7 @@ const results = new Results($("hits"), $("terms"), {
   link: (id) => states.write({ ...state, document: id }),
 });
 const filters = new Filters((chosen) => change({ filters: chosen }));
+const beginning = new Start((query) => change({ query }));
 const ranking = new RankingControls((chosen, settled) => change(chosen, { entry: settled ? "new" : "sliding" }));
 const dialog = new DocumentDialog({
   step: (by) => {
@@ -146,8 +153,9 @@ async function changeIndex() {
   index = found;
   $("index").value = name;
   // A title is the heading of a result, not a filter.
-  fields = found.fields.filter((field) => field !== "title").slice(0, FACETS);
-  allValues = {};
+  fields = found.fields.filter((field) => ![SOURCE, "title"].includes(field)).slice(0, FACETS);
+  hitFields = found.fields.includes(SOURCE) ? found.fields.filter((field) => field !== SOURCE) : undefined;
+  allValues = null;
   shown = { matches: null, results: null, counted: null };
   filters.show({}, state.filters);
   $("no-filters").hidden = fields.length > 0;
@@ -157,14 +165,25 @@ async function changeIndex() {
   phrase.parentElement.title = phrase.disabled
     ? "This index keeps no positions, and phrases need them"
     : "Documents with the words in this order, side by side";
-  const [statistics, ...lists] = await Promise.all([
-    api.statistics(name).catch(() => null),
-    ...fields.map((field) => api.values(name, field, VALUES).catch(() => [])),
-  ]);
+  const statistics = await api.statistics(name).catch(() => null);
   if (index !== found) return;
   $("statistics").replaceChildren(...(statistics ? pairs(facts(statistics, found)) : []));
-  allValues = Object.fromEntries(fields.map((field, at) => [field, lists[at]]));
-  if (states.isEmpty(state)) filters.show(allValues, state.filters);
+}
+
+/** Shows the values of all fields, when nothing is sought. One after the other: a search may come between them. */
+async function showAllValues() {
+  const found = index;
+  const shows = () => index === found && states.isEmpty(state);
+  if (found && allValues === null) {
+    const values = {};
+    for (const field of fields) {
+      values[field] = await api.values(found.index, field, VALUES).catch(() => []);
+      if (!shows()) return;
+      filters.show(values, state.filters);
+    }
+    allValues = values;
+  }
+  if (shows()) filters.show(allValues ?? {}, state.filters);
 }
 
 function facts(statistics, found) {
@@ -212,7 +231,7 @@ async function search() {
   const reranked = keys.matches === shown.matches;
   const k = reranked ? Math.min(MOST, Math.max(states.PAGE, results.hits.length)) : states.PAGE;
   try {
-    const answer = await api.search(asked.index, states.hitsRequest(asked, { k }), run.calls.signal);
+    const answer = await api.search(asked.index, states.hitsRequest(asked, { k, fields: hitFields }), run.calls.signal);
     if (running !== run) return;
     shown = { ...shown, ...keys };
     showHits(answer, asked, reranked);
@@ -237,9 +256,22 @@ function showHits(answer, asked, reranked) {
   $("explain").hidden = answer.hits.length === 0;
   if (!reranked) $("explain").ariaPressed = "false";
   if ($("explain").ariaPressed === "true") results.explainAll(true);
-  if (shown.counted !== shown.matches) countMatches(asked, answer);
-  else showCount(answer);
+  const isCounted = shown.counted === shown.matches;
+  if (!isCounted) counted = least(answer);
+  showCount(answer);
+  if (!isCounted) countMatches(asked, answer);
+  $("nothing").hidden = true;
+  if (answer.hits.length === 0) showNothing(asked, change, () => shown.results === states.results(asked));
   followDocument();
+}
+
+/** The number of documents as far as the first page tells it. */
+const least = (answer) => (answer.next ? `${count(answer.hits.length)} or more documents` : told(answer.hits.length));
+
+/** A number of documents. */
+function told(number) {
+  if (number === 0) return "No document matches";
+  return number === 1 ? "1 document" : `${count(number)} documents`;
 }
 
 /** The ranks under the standard ranking, if another is chosen and they are known. */
@@ -274,12 +306,7 @@ async function countMatches(asked, answer) {
     if (error.name === "AbortError" || counting !== calls) return;
   }
   shown.counted = matches;
-  const text =
-    number === null
-      ? `${count(answer.hits.length)} or more documents`
-      : number === 0
-        ? "No document matches"
-        : number === 1 ? "1 document" : `${count(number)} documents`;
+  const text = number === null ? least(answer) : told(number);
   const part = answer.complete ? "" : ", not the whole index was searched";
   // A full page has a cursor even if nothing follows.
   if (number !== null && results.hits.length >= number) showNext({});
@@ -289,7 +316,8 @@ async function countMatches(asked, answer) {
 }
 
 function showCount(answer) {
-  $("count").textContent = `${counted} · ${duration(answer.took_us)}`;
+  const took = make("span", { class: "took", title: "The time of the server for this search" }, duration(answer.took_us));
+  $("count").replaceChildren(make("b", {}, counted), " · ", took);
 }
 
 let announcing;
@@ -305,18 +333,19 @@ function showStart() {
   running = null;
   shown = { matches: states.matches(state), results: states.results(state), counted: null };
   results.clear();
-  filters.show(allValues, state.filters);
   for (const id of ["count", "error"]) $(id).textContent = "";
   announce("");
-  for (const id of ["more", "explain"]) $(id).hidden = true;
+  for (const id of ["more", "explain", "nothing"]) $(id).hidden = true;
   $("start").hidden = false;
+  beginning.show(state.index, index?.documents ?? null, index?.keeps_positions !== false);
+  showAllValues();
   followDocument();
 }
 
 /** Shows an error in one line. A busy server is asked again when it says so. */
 function fail(error) {
   results.clear();
-  for (const id of ["start", "more", "explain"]) $(id).hidden = true;
+  for (const id of ["start", "more", "explain", "nothing"]) $(id).hidden = true;
   $("count").textContent = "";
   announce("");
   $("error").textContent = error.message;
@@ -331,7 +360,7 @@ async function more() {
   if (after === null || button.disabled) return;
   button.disabled = true;
   try {
-    const answer = await api.search(asked.index, states.hitsRequest(asked, { after }));
+    const answer = await api.search(asked.index, states.hitsRequest(asked, { after, fields: hitFields }));
     if (shown.results !== keys || next !== after) return;
     latency.add(answer.took_us, answer.roundTrip);
     const from = results.hits.length;
@@ -354,6 +383,15 @@ function showRequest() {
   pre.textContent = `POST /${api.searchPath(state.index)}\n${body}`;
 }
 
+/** The search as a command for a shell. */
+async function copyRequest() {
+  const body = JSON.stringify(states.hitsRequest(state)).replaceAll("'", "'\\''");
+  const url = new URL(api.searchPath(state.index), document.baseURI);
+  await navigator.clipboard.writeText(`curl '${url}' --json '${body}'`);
+  $("copy").textContent = "Copied";
+  setTimeout(() => ($("copy").textContent = "Copy as curl"), COPIED_MS);
+}
+
 // Controls.
 
 $("query").addEventListener("input", (event) => change({ query: event.target.value }, { entry: "typing", wait: TYPING_MS }));
@@ -366,6 +404,9 @@ $("search").addEventListener("submit", (event) => {
 $("mode").addEventListener("change", (event) => change({ mode: event.target.value }));
 $("index").addEventListener("change", (event) => change({ index: event.target.value, filters: [], document: null }));
 $("more").addEventListener("click", more);
+// Only pages from this machine, or by TLS, may write to the clipboard.
+$("copy").hidden = !navigator.clipboard;
+$("copy").addEventListener("click", copyRequest);
 $("explain").addEventListener("click", () => {
   const pressed = $("explain").ariaPressed !== "true";
   $("explain").ariaPressed = String(pressed);

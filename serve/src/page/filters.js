@@ -22,7 +22,10 @@ export class Filters {
     this.facets = facets ?? this.facets;
     this.filters = filters;
     const key = document.activeElement?.dataset?.key;
-    const fields = Object.entries(this.facets).filter(([, values]) => isUseful(values));
+    // A field of few values comes before one of many.
+    const fields = Object.entries(this.facets)
+      .filter(([, values]) => isUseful(values))
+      .sort(([, a], [, b]) => a.length - b.length);
     $("facets").replaceChildren(...fields.map(([field, values]) => this.field(field, values)));
     $("clear").disabled = filters.length === 0;
     $("chips").replaceChildren(...filters.map((filter) => this.chip(filter)));
@@ -43,18 +46,19 @@ export class Filters {
           this.show(null, this.filters);
         },
       },
-      `All ${count(values.length)}`,
+      `${count(values.length - FIRST)} more`,
     );
     return make(
       "fieldset",
       { class: "facet" },
       make("legend", {}, field),
-      ...shown.map(({ value, count: number }) => this.value(field, String(value), number)),
+      ...shown.map(({ value, count: number }) => this.value(field, String(value), number, number / values[0].count)),
       all ? null : more,
     );
   }
 
-  value(field, value, number) {
+  /** A value with its number of documents; `share` of that of the most frequent value is drawn as a bar. */
+  value(field, value, number, share) {
     const filter = `${field}:${value}`;
     const not = `-${filter}`;
     const [isWanted, isRefused] = [this.filters.includes(filter), this.filters.includes(not)];
@@ -68,10 +72,12 @@ export class Filters {
       change: () => toggle(filter, not),
     });
     box.checked = isWanted;
+    const bar = make("i", {});
+    bar.style.width = `${100 * share}%`;
     return make(
       "div",
       { class: isRefused ? "value refused" : "value" },
-      make("label", {}, box, make("span", { title: value }, value), make("small", {}, count(number))),
+      make("label", {}, box, make("span", { title: value }, value), make("small", {}, count(number)), bar),
       make(
         "button",
         {

@@ -26,7 +26,7 @@ macro_rules! files {
     };
 }
 
-static FILES: [File; 13] = files! {
+static FILES: [File; 15] = files! {
     "/" "index.html" HTML;
     "/style.css" "style.css" CSS;
     "/theme.js" "theme.js" JAVASCRIPT;
@@ -37,8 +37,10 @@ static FILES: [File; 13] = files! {
     "/dom.js" "dom.js" JAVASCRIPT;
     "/filters.js" "filters.js" JAVASCRIPT;
     "/keys.js" "keys.js" JAVASCRIPT;
+    "/nothing.js" "nothing.js" JAVASCRIPT;
     "/ranking.js" "ranking.js" JAVASCRIPT;
     "/results.js" "results.js" JAVASCRIPT;
+    "/start.js" "start.js" JAVASCRIPT;
     "/state.js" "state.js" JAVASCRIPT;
 };
 

@@ -233,9 +233,13 @@ export function title({ id, fields }) {
   return typeof found === "string" && found.trim() ? found : id;
 }
 
+/** The field with the whole document as a client of Elasticsearch sent it. */
+export const SOURCE = "_source";
+
 /** Fields as pairs of a name and a text. */
 export function fieldTexts({ fields, id }) {
-  const texts = Object.entries(fields ?? {}).map(([name, value]) => [name, [value].flat().join(", ")]);
+  const named = Object.entries(fields ?? {}).filter(([name]) => name !== SOURCE);
+  const texts = named.map(([name, value]) => [name, [value].flat().join(", ")]);
   return texts.filter(([name, text]) => text !== "" && !(name === "title" && text === title({ id, fields })));
 }
 

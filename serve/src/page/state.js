@@ -90,9 +90,10 @@ function sought(state) {
 }
 
 /** The request for a page of hits: the first of `k` hits, or the next after a cursor. */
-export function hitsRequest(state, { k = PAGE, after } = {}) {
+export function hitsRequest(state, { k = PAGE, after, fields } = {}) {
   const request = { ...sought(state), ...ranking(state), k, explain: true };
   if (after) request.after = after;
+  if (fields) request.fields = fields;
   return request;
 }
 
