@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from unittest.mock import ANY
 
 from elasticsearch import ApiError, BadRequestError, ConflictError, Elasticsearch, NotFoundError, __version__, helpers
 
@@ -66,8 +67,15 @@ assert client.count(index=INDEX)["count"] == 4
 assert client.get(index=INDEX, id="a")["_source"] == DOCUMENTS["a"]
 assert client.get_source(index=INDEX, id="a", source_includes=["year"]) == {"year": 1959}
 assert client.exists(index=INDEX, id="a") and not client.exists(index=INDEX, id="nothing")
+assert client.get(index=INDEX, id="a", source_excludes=["body", "metadata.*"])["_source"] == {"title": "Wing flow", "year": 1959}
 found = client.mget(index=INDEX, ids=["a", "nothing"])["docs"]
 assert [document["found"] for document in found] == [True, False]
+asked = [{"_index": INDEX, "_id": "b", "_source": ["year"]}, {"_index": "nothing", "_id": "b"}, {"_index": INDEX, "_id": "c"}]
+found = client.mget(docs=asked, source_excludes=["body"])["docs"]
+assert found[0]["_source"] == {"year": 1960} and "body" not in found[2]["_source"], found
+assert found[1]["error"]["type"] == "index_not_found_exception", found
+refused(NotFoundError, "index_not_found", lambda: client.indices.refresh(index="nothing"))
+assert client.indices.refresh(index=[INDEX])["_shards"]["failed"] == 0
 
 # Searches.
 flow = {"multi_match": {"query": "flow", **BOTH}}
@@ -77,6 +85,11 @@ hit = next(hit for hit in answer["hits"]["hits"] if hit["_id"] == "a")
 assert hit["_source"] == {"metadata": {"source": "x"}}
 assert hit["highlight"]["body"] == ["The <em>flow</em> at a wing"], hit
 assert abs(hit["_explanation"]["value"] - hit["_score"]) < 1e-6
+only = client.search(index=INDEX, query=flow, source_includes=["t*", "metadata"], source_excludes=["metadata.source"])
+assert all(list(hit["_source"]) == ["title", "metadata"] for hit in only["hits"]["hits"]), only
+marked = {"pre_tags": ["<b>"], "post_tags": ["</b>"], "fields": {"*": {"fragment_size": 50}}}
+hit = client.search(index=INDEX, query={"bool": {"must": flow, "filter": {"ids": {"values": "a"}}}}, highlight=marked)["hits"]["hits"][0]
+assert hit["highlight"] == {"title": ["Wing <b>flow</b>"], "body": ["The <b>flow</b> at a wing"]}, hit
 filtered = {"bool": {"must": [flow], "filter": [{"term": {"metadata.source.keyword": "y"}}, {"term": {"year": 1960}}]}}
 assert ids(client.search(index=INDEX, query=filtered)) == ["b"]
 assert ids(client.search(index=INDEX, query={"terms": {"year": [1960, 1961]}})) == ["b"]
@@ -91,9 +104,14 @@ rest = client.search(
     index=INDEX, sort=["_score", {"_doc": "asc"}], query={"match_all": {}}, search_after=page["hits"]["hits"][0]["sort"]
 )
 assert sorted(ids(page) + ids(rest)) == ["a", "b", "c", "d"]
+assert ids(client.search(index=INDEX, query={"match_all": {}}, from_=1, size=2)) == ids(rest)[:2]
 searches = [{"index": INDEX}, {"query": flow, "size": 1}, {"index": "nothing"}, {}]
 responses = client.msearch(searches=searches)["responses"]
 assert len(responses[0]["hits"]["hits"]) == 1 and responses[1]["status"] == 404
+best = {"multi_match": {"query": "flow layer", "type": "best_fields", "tie_breaker": 0.3, **BOTH}}
+searches = [{"index": INDEX, "search_type": "dfs_query_then_fetch"}, {"query": best, "size": 1, "_source": False}] * 2
+responses = client.msearch(searches=searches, search_type="dfs_query_then_fetch", max_concurrent_searches=5)["responses"]
+assert [answer["hits"]["hits"] for answer in responses] == [[{"_index": INDEX, "_id": "b", "_score": ANY}]] * 2, responses
 assert any(row["index"] == INDEX for row in client.cat.indices(format="json"))
 assert INDEX in str(client.cat.indices(v=True))
 
@@ -104,11 +122,22 @@ refused(BadRequestError, "multi_match", lambda: client.search(index=INDEX, query
 refused(BadRequestError, "[aggs]", lambda: client.search(index=INDEX, aggs={"x": {"terms": {"field": "year"}}}))
 refused(ApiError, "scroll", lambda: list(helpers.scan(client, index=INDEX)))
 
+for member in ["collapse", "rescore", "suggest", "slice", "post_filter", "runtime_mappings", "script_fields"]:
+    refused(BadRequestError, f"[{member}]", lambda: client.perform_request(
+        "POST", f"/{INDEX}/_search", body={member: {}}, headers={"content-type": "application/json", "accept": "application/json"}))
+refused(BadRequestError, "[unknown_member]", lambda: client.search(index=INDEX, query={"multi_match": {"query": "x", "unknown_member": 1}}))
+refused(BadRequestError, "routing", lambda: client.index(index=INDEX, id="e", document={"title": "x"}, routing="r"))
+
 # Differences are told.
-with warnings.catch_warnings(record=True) as told:
-    warnings.simplefilter("always")
-    client.search(index=INDEX, query={"multi_match": {"query": "flow", "fuzziness": "AUTO"}})
-assert any("without fuzziness" in str(warning.message) for warning in told), [str(w.message) for w in told]
+for query, part in [
+    ({"multi_match": {"query": "flow", "fuzziness": "AUTO"}}, "without fuzziness"),
+    ({"multi_match": {"query": "boundary layer", "type": "phrase", **BOTH}}, "sum of the scores of its words"),
+    ({"match": {"nofield": "flow"}}, "no document has the field `nofield`"),
+]:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        client.search(index=INDEX, query=query)
+    assert any(part in str(warning.message) for warning in told), [str(w.message) for w in told]
 
 # The end.
 assert client.delete_by_query(index=INDEX, query={"term": {"year": 1959}}, refresh=True)["deleted"] == 2

@@ -30,7 +30,28 @@ responses = client.msearch(body=[{"index": INDEX}, {"query": {"match": {"text": 
 assert responses[0]["hits"]["hits"][0]["_id"] == "c"
 assert client.get(index=INDEX, id="a")["_source"]["text"] == TEXTS["a"]
 assert client.mget(index=INDEX, body={"ids": ["a", "b"]})["docs"][1]["found"]
-assert client.cat.indices(format="json")
+assert client.mget(body={"docs": [{"_index": INDEX, "_id": "c", "_source": {"excludes": ["n"]}}]})["docs"][0]["_source"] == {"text": TEXTS["c"]}
+assert client.cat.indices(format="json") and INDEX in client.cat.indices(index=INDEX, v=True)
+assert client.indices.refresh(index=INDEX)["_shards"]["failed"] == 0
+assert helpers.bulk(client, [{"_op_type": "create", "_index": INDEX, "_id": "d", "text": "Shock"}], refresh="wait_for")[0] == 1
+assert client.delete(index=INDEX, id="d", refresh=True)["result"] == "deleted"
+
+# Pages, marked words, parts of documents and of scores.
+sort = ["_score", {"_doc": "asc"}]
+body = {"query": {"match": {"text": "flow layer"}}, "sort": sort, "size": 2, "explain": True, "highlight": {"fields": {"text": {}}}}
+body["_source"] = {"includes": ["te*"], "excludes": ["n"]}
+page = client.search(index=INDEX, body=body)["hits"]
+assert page["total"]["value"] == 3 and page["hits"][0]["_id"] == "b", page
+first = page["hits"][0]
+assert first["_source"] == {"text": TEXTS["b"]} and first["highlight"]["text"] == ["Boundary <em>layer</em> <em>flow</em>"], first
+assert abs(first["_explanation"]["value"] - first["_score"]) < 1e-6 and len(first["_explanation"]["details"]) == 2
+rest = client.search(index=INDEX, body={**body, "search_after": page["hits"][-1]["sort"]})["hits"]["hits"]
+assert sorted(hit["_id"] for hit in page["hits"] + rest) == ["a", "b", "c"], rest
+assert ids({"query": {"terms": {"n": [len(TEXTS["a"]), len(TEXTS["c"])]}}}) == ["a", "c"]
+assert ids({"query": {"ids": {"values": ["c", "x"]}}}) == ["c"]
+head = {"index": INDEX, "search_type": "dfs_query_then_fetch"}
+best = {"query": {"multi_match": {"query": "heat", "type": "best_fields", "fields": ["text"], "fuzziness": "AUTO"}}}
+assert client.msearch(body=[head, best, {}, {"size": 1}], index=INDEX)["responses"][0]["hits"]["hits"][0]["_id"] == "c"
 assert client.cluster.health()["status"] == "green"
 for error, call in [
     (RequestError, lambda: client.search(index=INDEX, body={"query": {"fuzzy": {"text": "x"}}})),
