@@ -34,7 +34,7 @@ Examples:
 pub struct Args {
     /// Folders of indexes, or documents; NAME=INDEX gives a name
     ///
-    /// Without a name, an index has that of its folder. The indexes of the configuration are served too.
+    /// An index without a name gets that of its folder. The indexes of the settings are served too.
     #[arg(value_name = "INDEX", required_unless_present_any = ["config", "data"])]
     indexes: Vec<String>,
 
@@ -70,8 +70,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR", help_heading = "Changes")]
     data: Option<PathBuf>,
 
-    /// Answer as Elasticsearch's own clients want: with the header X-Elastic-Product
-    #[arg(long, help_heading = "Changes")]
+    /// Send the header X-Elastic-Product, without which Elasticsearch's own clients stop
+    #[arg(long, help_heading = "Clients of Elasticsearch")]
     elastic_product: bool,
 
     /// The processors that answer [default: cpu]
@@ -98,8 +98,8 @@ pub struct Args {
     #[arg(long, help_heading = "Log")]
     access_log: bool,
 
-    /// Log searches that take as many milliseconds; 0 logs none [default: 1000]
-    #[arg(long, value_name = "COUNT", help_heading = "Log")]
+    /// Log searches that take this many milliseconds or more; 0 logs none [default: 1000]
+    #[arg(long, value_name = "MS", help_heading = "Log")]
     slow_ms: Option<u64>,
 
     #[command(flatten)]

@@ -75,7 +75,7 @@ impl Accept {
             // An error means that nobody can stop the server any more.
             let _ = stopped.wait_for(|&stopped| stopped).await;
             self.service.drain();
-            tracing::info!("the server ends: it is not ready any more");
+            tracing::info!("shutting down: the server is not ready any more");
             sleep(self.times.delay).await;
         };
         tokio::select! {
@@ -92,8 +92,8 @@ impl Accept {
             self.service.engine.drained(self.times.drain).await
         };
         match tokio::time::timeout(self.times.drain, all).await {
-            Ok(true) => tracing::info!("the server has ended; all requests were answered"),
-            _ => tracing::warn!("the server has ended; some requests took too long"),
+            Ok(true) => tracing::info!("shut down; all requests were answered"),
+            _ => tracing::warn!("shut down; some requests took too long"),
         }
     }
 

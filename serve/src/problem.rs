@@ -167,8 +167,7 @@ impl Problem {
 
     /// A failure of the server. The cause goes to the log only.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
-        let what =
-            "the server failed to answer: its log has the cause, under the id of this request";
+        let what = "the server failed to answer: its log has the cause, under the id in the header x-request-id";
         Problem {
             cause: Some(cause.to_string().into()),
             ..Problem::new(Kind::Internal, what)
@@ -208,7 +207,7 @@ impl From<Error> for Problem {
             Error::Busy { what, .. } => Problem::new(Kind::Conflict, what),
             Error::Cancelled => Problem::new(
                 Kind::Unavailable,
-                "the server ends, and the request was not answered: retry it",
+                "the server is shutting down, and the request was not answered: retry it",
             ),
             other => Problem::internal(other),
         }

@@ -365,9 +365,7 @@ async fn unknown_method(request: Request) -> Response {
     let (method, path) = (request.method(), request.uri().path().escape_debug());
     Problem::new(
         Kind::MethodNotAllowed,
-        format!(
-            "the route {path} has no method {method}: the header `allow` names those that it has"
-        ),
+        format!("the route {path} does not take {method}: the header `allow` lists its methods"),
     )
     .into_response()
 }

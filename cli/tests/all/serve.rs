@@ -238,7 +238,7 @@ fn a_request_under_way_is_answered_after_sigterm() {
     stream.read_exact(&mut go_on).unwrap();
     assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
     server.signal(Signal::SIGTERM);
-    server.log_until("the server ends");
+    server.log_until("shutting down");
     stream.write_all(body.as_bytes()).unwrap();
     let (status, body) = answer(&mut stream);
     assert_eq!(status, 200, "{body}");

@@ -43,7 +43,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Place<T
         match Path::<T>::from_request_parts(parts, state).await {
             Ok(Path(place)) => Ok(Place(place)),
             Err(rejection) => Err(Problem::invalid(format!(
-                "the path cannot be read: {}; encode its parts as UTF-8 with %",
+                "the path cannot be decoded: {}; percent-encode its parts as UTF-8",
                 rejection.body_text()
             ))),
         }
@@ -178,7 +178,7 @@ pub async fn read_json<T: DeserializeOwned>(
         Ok(Object(request)) => Ok(request),
         Err(error) if error.is_data() => Err(Problem::invalid(format!("the body: {error}"))),
         Err(error) => Err(Problem::invalid(format!(
-            "the body is no valid JSON: {error}"
+            "the body is not valid JSON: {error}"
         ))),
     }
 }

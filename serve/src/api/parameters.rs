@@ -123,7 +123,7 @@ impl<'a> Parameters<'a> {
         match values.len() {
             0 | 1 => Ok(values.pop()),
             count => Err(Problem::invalid(format!(
-                "{name}: the URL has it {count} times: give it once"
+                "{name} is given {count} times: give it once"
             ))),
         }
     }
@@ -142,7 +142,7 @@ impl<'a> Parameters<'a> {
         match text.parse() {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(Problem::invalid(format!(
-                "{name}: `{}` is no valid value: {error}",
+                "{name}: `{}` is not a valid value: {error}",
                 text.escape_debug()
             ))),
         }
@@ -174,11 +174,11 @@ impl<'a> Parameters<'a> {
         match self.left.first() {
             None => Ok(()),
             Some((name, _)) => Err(Problem::invalid(format!(
-                "`{}` is no parameter of this route; {}",
+                "unknown parameter `{}`: this route takes {}",
                 name.escape_debug(),
                 match &self.known[..] {
-                    [] => "it has none".to_owned(),
-                    known => format!("it has {}", known.join(", ")),
+                    [] => "none".to_owned(),
+                    known => known.join(", "),
                 }
             ))),
         }

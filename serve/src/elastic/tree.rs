@@ -27,7 +27,7 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// Parses a JSON text. An empty text is an empty object, as clients leave the body away.
+    /// Parses a JSON text. An empty text is an empty object, as clients leave out the body.
     pub fn parse(text: &[u8]) -> Result<Tree> {
         if text.trim_ascii().is_empty() {
             return Ok(Tree::Object(Vec::new()));
@@ -35,7 +35,7 @@ impl Tree {
         // The parser limits the depth to 128 levels.
         serde_json::from_slice(text).map_err(|error| {
             Refusal::parsing(format!(
-                "the body is not JSON that is understood: {error}; send one JSON object"
+                "the body is not valid JSON: {error}; send one JSON object"
             ))
         })
     }
@@ -164,7 +164,7 @@ impl<'de> Deserialize<'de> for Tree {
                 let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
                 names.sort_unstable();
                 if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-                    let reason = format!("the member `{}` stands twice", pair[0]);
+                    let reason = format!("the member `{}` is given twice", pair[0]);
                     return Err(de::Error::custom(reason));
                 }
                 Ok(Tree::Object(members))
@@ -192,7 +192,7 @@ mod tests {
         );
         let error = Tree::parse(br#"{"a": {"x": 1, "x": 2}}"#).unwrap_err();
         assert!(
-            error.reason.contains("`x` stands twice"),
+            error.reason.contains("`x` is given twice"),
             "{}",
             error.reason
         );

@@ -281,9 +281,7 @@ impl Head {
 pub fn operation(action: Action, id: Option<String>, source: &[u8]) -> Result<Operation> {
     let id = match (id, action) {
         (Some(id), _) if id.is_empty() => {
-            return Err(Refusal::illegal(
-                "the id is empty; leave it away to get one",
-            ));
+            return Err(Refusal::illegal("the id is empty; leave it out to get one"));
         }
         (Some(id), _) if id.len() > MOST_ID_BYTES => {
             return Err(Refusal::illegal(format!(

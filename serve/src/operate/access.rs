@@ -64,7 +64,9 @@ impl Access {
                 wrong("sha256 is not 64 hexadecimal digits: write the output of `printf %s TOKEN | sha256sum`")
             })?;
             if token.scopes.is_empty() {
-                return Err(wrong("it has no scope: give it search, write or admin"));
+                return Err(wrong(
+                    "it has no scope: give it `search`, `write` or `admin`",
+                ));
             }
             let rate = Rate::of(token.rate, token.burst);
             Ok(Token {
@@ -106,7 +108,7 @@ impl Access {
             false => Err(Problem::new(
                 Kind::Forbidden,
                 format!(
-                    "the token has not the scope {}: ask the operator of this server for another one",
+                    "the token lacks the scope {}: ask the operator of this server for another token",
                     scope.name()
                 ),
             )),
@@ -124,7 +126,7 @@ impl Access {
         let Some(token) = token else {
             return Err(Problem::new(
                 Kind::Unauthorized,
-                "this server wants a token: send it in the header `authorization: Bearer TOKEN`",
+                "this server requires a token: send it in the header `authorization: Bearer TOKEN`",
             ));
         };
         let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
@@ -138,7 +140,7 @@ impl Access {
         found.ok_or_else(|| {
             Problem::new(
                 Kind::Unauthorized,
-                "the token is not one of this server: ask its operator for one",
+                "the token is unknown: ask the operator of this server for one",
             )
         })
     }

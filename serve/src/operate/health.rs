@@ -18,7 +18,7 @@ pub async fn ready(State(service): State<Arc<Service>>) -> Result<&'static str, 
         false => Ok("ready\n"),
         true => Err(Problem::new(
             Kind::Unavailable,
-            "the server ends: send requests to another one",
+            "the server is shutting down: send requests to another one",
         )),
     }
 }

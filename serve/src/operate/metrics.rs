@@ -244,7 +244,7 @@ fn of_engine(service: &Service) -> Registry {
         ),
         (
             "ready",
-            "1 unless the server ends",
+            "1 unless the server is shutting down",
             (!service.is_draining()).into(),
         ),
     ];

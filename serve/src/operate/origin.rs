@@ -39,8 +39,8 @@ impl Origins {
             return Err(Problem::new(
                 Kind::Forbidden,
                 format!(
-                    "this server listens for this machine only, and is asked as `{}`: use localhost, or add the name \
-                     to the setting `hosts`",
+                    "this server listens on a loopback address, and `{}` is not one of its names: use localhost, or add \
+                     the name to the setting `hosts`",
                     host.escape_debug()
                 ),
             ));
@@ -61,7 +61,7 @@ impl Origins {
             false => Ok(()),
             true => Err(Problem::new(
                 Kind::Forbidden,
-                "the request comes from a page of another site, and this server answers its own page only",
+                "the request comes from a page of another site: this server answers only its own page, and programs",
             )),
         }
     }

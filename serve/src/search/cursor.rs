@@ -31,7 +31,7 @@ pub fn parse_cursor(text: &str) -> Result<Rank, Problem> {
     };
     parse().ok_or_else(|| {
         Problem::invalid(format!(
-            "after: `{}` is no place in a ranking: give `next` of the page before",
+            "after: `{}` is not a place in a ranking: give `next` of the page before",
             text.escape_debug()
         ))
     })

@@ -24,7 +24,7 @@ impl Deadline {
             return Err(Problem::new(
                 Kind::LimitExceeded,
                 format!(
-                    "timeout_ms is {milliseconds}, and this server takes 1 to {}",
+                    "timeout_ms is {milliseconds}: give 1 to {}, the limit of this server",
                     limits.longest_timeout_ms
                 ),
             ));

@@ -198,7 +198,7 @@ impl Engine {
                 Outcome::Failed(why) => Err(Problem::internal(why)),
                 _ => Err(Problem::new(
                     Kind::Unavailable,
-                    "the server ends, and the request was not answered: retry it",
+                    "the server is shutting down, and the request was not answered: retry it",
                 )),
             };
             drop(waiting);
@@ -233,7 +233,7 @@ impl Engine {
             }
             Refused::Closed => Problem::new(
                 Kind::Unavailable,
-                "the server ends and takes no more searches: retry with another server",
+                "the server is shutting down: retry with another server",
             ),
         }
     }

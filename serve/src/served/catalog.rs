@@ -131,8 +131,8 @@ pub fn name_of(name: Option<&str>, path: &Path) -> Result<String> {
     match is_name(&name) {
         true => Ok(name),
         false => Err(Error::Usage(format!(
-            "{}: `{}` is no name for an index: a name has letters of ASCII, digits, - _ and ., begins with a letter or \
-             digit, and has at most {NAME_BYTES} bytes; write NAME=PATH",
+            "{}: `{}` is not a name for an index: use letters of ASCII, digits, -, _ and ., at most {NAME_BYTES}, and begin with \
+             a letter or a digit; write NAME=PATH",
             path.display(),
             name.escape_debug()
         ))),

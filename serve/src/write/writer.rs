@@ -178,7 +178,7 @@ impl Drop for Writer {
 fn ended() -> Problem {
     Problem::new(
         Kind::Unavailable,
-        "the server ends, and takes no more changes: retry with another server",
+        "the server is shutting down: retry with another server",
     )
 }
 

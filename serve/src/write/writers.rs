@@ -90,7 +90,7 @@ impl Writers {
         if catalog.names().contains(&name) || path.exists() {
             return Err(Problem::new(
                 Kind::Conflict,
-                format!("an index is named `{name}` already: choose another name"),
+                format!("the index `{name}` exists already: choose another name"),
             ));
         }
         std::fs::create_dir_all(data).map_err(Error::writing(data))?;
@@ -124,7 +124,7 @@ impl Writers {
             return Err(Problem::new(
                 Kind::Forbidden,
                 format!(
-                    "the index `{name}` was named at the start of the server, and is not removed through it"
+                    "the index `{name}` is not in the folder of --data, and clients remove indexes of that folder only: stop the server and remove the folder"
                 ),
             ));
         }
@@ -168,8 +168,8 @@ fn check_name(name: &str) -> std::result::Result<(), Problem> {
     match is_name(name) && !RESERVED.contains(&name) {
         true => Ok(()),
         false => Err(Problem::invalid(format!(
-            "`{}` is no name for an index: a name has letters of ASCII, digits, - _ and ., begins with a letter or digit, \
-             and is none of {}",
+            "`{}` is not a name for an index: use letters of ASCII, digits, -, _ and ., begin with a letter or a digit, and do \
+             not use {}",
             name.escape_debug(),
             RESERVED.join(", ")
         ))),

@@ -40,11 +40,11 @@ fn a_request_needs_a_token_with_its_scope() {
         client.send_with(method, path, &headers, body.as_bytes())
     };
     for (authorization, part) in [
-        ("", "wants a token"),
-        ("Basic cmVhZCBtZQ==", "wants a token"),
-        ("Bearer", "wants a token"),
-        ("Bearer read you", "not one of this server"),
-        ("Bearer ", "wants a token"),
+        ("", "requires a token"),
+        ("Basic cmVhZCBtZQ==", "requires a token"),
+        ("Bearer", "requires a token"),
+        ("Bearer read you", "token is unknown"),
+        ("Bearer ", "requires a token"),
     ] {
         let answer = ask("POST", search, authorization);
         assert!(

@@ -35,7 +35,11 @@ const UNSUPPORTED: Described = (
     "UnsupportedMediaType",
     "The body has another content type",
 );
-const OVERLOADED: Described = ("429", "Overloaded", "Too many requests wait: retry later");
+const OVERLOADED: Described = (
+    "429",
+    "Overloaded",
+    "Too many requests wait, or a rate is exceeded: retry later",
+);
 const INTERNAL: Described = (
     "500",
     "Internal",
@@ -44,7 +48,7 @@ const INTERNAL: Described = (
 const UNAVAILABLE: Described = (
     "503",
     "Unavailable",
-    "The server ends: retry with another one",
+    "The server is shutting down: retry with another one",
 );
 const TIMEOUT: Described = ("504", "Timeout", "The answer was not ready in time");
 
@@ -116,7 +120,7 @@ fn problems(
         (changes, CONFLICT),
         (has_body, TOO_LARGE),
         (has_body, UNSUPPORTED),
-        (waits, OVERLOADED),
+        (true, OVERLOADED),
         (true, INTERNAL),
         (waits, UNAVAILABLE),
         (waits && !changes, TIMEOUT),

@@ -56,7 +56,7 @@ const UNSUPPORTED: [(&str, &str); 22] = [
         "count the values of a field with /v1/indexes/{index}/search and `facets`",
     ),
     ("knn", "vectors are kept in `_source` and are not searched"),
-    ("rank", "there is one ranking: leave it away"),
+    ("rank", "there is one ranking: leave it out"),
     ("retriever", "use `query`"),
     ("suggest", "use `match`"),
     ("rescore", "rank again in the client"),
@@ -76,11 +76,11 @@ const UNSUPPORTED: [(&str, &str); 22] = [
     ("slice", "use `search_after`"),
     ("indices_boost", "search the indexes one by one"),
     ("profile", "use `explain`"),
-    ("stats", "leave it away"),
-    ("ext", "leave it away"),
+    ("stats", "leave it out"),
+    ("ext", "leave it out"),
     ("scroll", "use `search_after`"),
-    ("min_children", "leave it away"),
-    ("inner_hits", "leave it away"),
+    ("min_children", "leave it out"),
+    ("inner_hits", "leave it out"),
 ];
 
 /// The parameters of a URL: names and values.
@@ -217,7 +217,7 @@ impl SearchBody {
         };
         if self.from > 0 {
             return Err(Refusal::illegal(
-                "`from` must be 0 with `search_after`; leave it away",
+                "`from` must be 0 with `search_after`; leave it out",
             ));
         }
         if after.values() != self.sort.values() {
@@ -258,7 +258,7 @@ pub fn parse_query(body: &Tree, params: &Params) -> Result<(Node, Vec<String>)> 
 /// The error for a parameter that is not known, or that has a value without an answer.
 pub fn unknown_param(name: &str, value: &str) -> Refusal {
     Refusal::illegal(format!(
-        "the parameter `{name}` with the value `{value}` is not supported; leave it away"
+        "the parameter `{name}` with the value `{value}` is not supported; leave it out"
     ))
 }
 

@@ -77,7 +77,7 @@ pub fn query(tree: &Tree, place: Place, budget: &mut Budget) -> Result<Node> {
     }
     if budget.level == MOST_LEVELS {
         return Err(Refusal::illegal(format!(
-            "queries stand in one another at more than {MOST_LEVELS} levels, at {place}; nest fewer"
+            "queries are nested more than {MOST_LEVELS} levels deep, at {place}; nest fewer"
         )));
     }
     let (name, value) = match tree {
@@ -174,7 +174,7 @@ fn boolean(value: &Tree, place: Place, budget: &mut Budget) -> Result<Node> {
     members.only(
         "_name",
         &[],
-        "named queries have no answer here; leave it away",
+        "named queries are not supported; leave it out",
     )?;
     members.finish("bool")?;
     Ok(Node {

@@ -75,7 +75,7 @@ impl<'a> Lookup<'a> {
             let (name, boost) = field.split_once('^').unwrap_or((field, "1"));
             if boost.parse::<f64>() != Ok(1.0) {
                 return Err(Refusal::illegal(format!(
-                    "the weight of the field `{field}` at {place} is not supported, because the text fields are indexed as one text; leave ^{boost} away"
+                    "the weight of the field `{field}` at {place} is not supported, because the text fields are indexed as one text; leave out ^{boost}"
                 )));
             }
             if name.contains('*') {

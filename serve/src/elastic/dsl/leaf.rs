@@ -30,7 +30,7 @@ pub fn boost(members: &mut Members<'_>) -> Result<f64> {
 
 /// Takes `_name`, which marks hits: not supported.
 fn unnamed(members: &mut Members<'_>) -> Result<()> {
-    let advice = "named queries have no answer here; leave it away";
+    let advice = "named queries are not supported; leave it out";
     members.only("_name", &[], advice)
 }
 
@@ -215,7 +215,7 @@ pub fn multi_match(tree: &Tree, place: Place, warnings: &mut Vec<String>) -> Res
 
 fn phrase_text(members: &mut Members<'_>, what: &str) -> Result<String> {
     let text = query_text(members, what)?;
-    let advice = "words of a phrase stand one directly after the other; use slop 0";
+    let advice = "the words of a phrase must be adjacent; use slop 0";
     members.only("slop", &["0"], advice)?;
     let advice = "the index has one analyzer for all texts";
     members.only("analyzer", &[], advice)?;

@@ -179,7 +179,7 @@ impl Lowering<'_> {
         }
         if least < count {
             return Err(Refusal::illegal(format!(
-                "minimum_should_match at {} asks for {least} of {count} words; the server answers 1 word or all words: leave it away, or use \"operator\": \"and\"",
+                "minimum_should_match at {} asks for {least} of {count} words; the server answers 1 word or all words: leave it out, or use \"operator\": \"and\"",
                 node.place
             )));
         }

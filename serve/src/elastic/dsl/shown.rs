@@ -187,7 +187,7 @@ fn common(members: &mut Members<'_>) -> Result<Option<usize>> {
     members.only(
         "boundary_scanner",
         &["sentence", "word", "chars"],
-        "leave it away",
+        "leave it out",
     )?;
     members.only("highlight_query", &[], "words of the query are marked")?;
     members.only("matched_fields", &[], "words of the query are marked")?;

@@ -135,7 +135,7 @@ fn plain_word(word: &str, place: &Place) -> Result<()> {
     }
     match word {
         "" => Err(Refusal::parsing(format!(
-            "a sign stands before no word in the text at {place}; write it directly before the word"
+            "a sign in the text at {place} has no word behind it; write it directly before the word"
         ))),
         "AND" | "OR" | "NOT" => Err(Refusal::parsing(format!(
             "`{word}` in the text at {place} is an operator of one of the two languages only; use +must and -not"

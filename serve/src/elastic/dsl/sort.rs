@@ -103,7 +103,7 @@ fn key(tree: &Tree, place: &Place) -> Result<Key> {
                     [(member, Tree::Text(order))] if member == "order" => Some(&**order),
                     _ => {
                         return Err(Refusal::illegal(format!(
-                            "{place} takes `order`, and has {}; leave the rest away",
+                            "{place} takes `order`, and has {}; leave the rest out",
                             names(members)
                         )));
                     }

@@ -106,7 +106,7 @@ impl Settings {
                 }
                 _ => {
                     return Err(Refusal::illegal(format!(
-                        "unknown setting [{name}] at {place}; leave it away"
+                        "unknown setting [{name}] at {place}; leave it out"
                     )));
                 }
             }

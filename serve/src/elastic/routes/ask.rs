@@ -75,7 +75,7 @@ impl FromRequest<Arc<Elastic>> for Ask {
             limits.body_bytes = limits.body_bytes.max(MOST_WRITE_BYTES);
         }
         let Ok(Path(path)) = path else {
-            let reason = "the path is not UTF-8; encode its parts as UTF-8 with %";
+            let reason = "the path is not UTF-8; percent-encode its parts as UTF-8";
             return Err(refused(&Refusal::illegal(reason)));
         };
         content_type(&parts.headers).map_err(|refusal| refused(&refusal))?;
@@ -288,7 +288,7 @@ async fn filtered(response: Response, filter: Vec<String>) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
         return refused(&Refusal::illegal(
-            "the answer cannot be filtered; leave filter_path away",
+            "the answer cannot be filtered; leave out filter_path",
         ));
     };
     let (excludes, includes) = filter

@@ -110,7 +110,7 @@ fn ensure(elastic: &Elastic, index: &str, creates: bool, may_create: bool) -> Re
     }
     if !may_create {
         let reason = format!(
-            "no such index [{index}], and the token has not the scope admin, which creates one"
+            "no such index [{index}], and the token lacks the scope admin, which creates one"
         );
         return Err(Refusal::new(403, "security_exception", reason));
     }
@@ -158,7 +158,7 @@ async fn one(elastic: &Arc<Elastic>, ask: Ask, action: Action) -> Result<Answer>
                 Refusal::new(
                     500,
                     "exception",
-                    "the write has no answer; its log has the cause",
+                    "the server failed to answer; its log has the cause",
                 )
             })?;
             let (status, body) = answer::written(index, &written);

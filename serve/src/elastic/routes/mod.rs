@@ -246,7 +246,7 @@ impl Elastic {
             Err(Refusal::new(
                 500,
                 "exception",
-                "the write failed; its log has the cause",
+                "the server failed to answer; its log has the cause",
             ))
         })
     }

@@ -36,7 +36,7 @@ async fn one(
         let index = &**snapshot.index();
         if body.highlight.is_some() && !index.keep().text {
             return Err(Refusal::illegal(format!(
-                "`highlight` needs texts, and the index [{}] keeps none; build it again with --store, or leave `highlight` away",
+                "`highlight` needs texts, and the index [{}] keeps none; build it again with --store, or leave out `highlight`",
                 snapshot.name()
             )));
         }

@@ -293,7 +293,7 @@ fn faults_have_names() {
             "/books/_search",
             r#"{"size": 10, "size": 2}"#,
             400,
-            "stands twice",
+            "given twice",
         ),
         ("POST", "/books/_count", r#"{"size": 10}"#, 400, "[size]"),
         ("POST", "/books/_msearch", "", 400, "no requests added"),
