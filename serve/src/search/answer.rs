@@ -14,7 +14,7 @@ use crate::model::{HitAnswer, SearchAnswer, TermAnswer, ValueCount};
 /// The answer to a search that found `hits`.
 ///
 /// # Errors
-/// The index is damaged.
+/// The index is damaged; the deadline passed before all hits were shown.
 pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
     let Planned {
         search,
@@ -24,7 +24,11 @@ pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
     } = planned;
     let index = &**snapshot.index();
     let mut shower = Shower::new(index, planned)?;
-    let answers = hits.iter().map(|hit| shower.hit(hit));
+    // Ten thousand hits with snippets take longer than any search.
+    let answers = hits.iter().map(|hit| {
+        planned.deadline.check()?;
+        shower.hit(hit)
+    });
     let is_full = hits.len() == search.options.k;
     let last = hits.last().filter(|_| is_full);
     Ok(SearchAnswer {

@@ -36,6 +36,17 @@ impl Deadline {
         })
     }
 
+    /// Ends work that nobody waits for any more: the client has been told that it is too late.
+    ///
+    /// # Errors
+    /// The deadline has passed.
+    pub fn check(&self) -> tokapi::Result<()> {
+        match Instant::now() < self.at {
+            true => Ok(()),
+            false => Err(tokapi::Error::Cancelled),
+        }
+    }
+
     /// The problem of a request whose deadline has passed.
     pub fn passed(&self) -> Problem {
         Problem::new(

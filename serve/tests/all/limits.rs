@@ -1,8 +1,10 @@
 //! Every limit refuses what is beyond it, and nothing else.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokapi_serve::model::SearchRequest;
+use tokapi_serve::search::{answer, plan};
 
 use crate::client::Client;
 use crate::fixture::Fixture;
@@ -185,4 +187,25 @@ fn further_connections_wait() {
     std::thread::sleep(Duration::from_millis(50));
     drop(open);
     assert_eq!(third.read().unwrap().status, 200);
+}
+
+#[test]
+fn an_answer_that_is_too_late_is_not_made_to_its_end() {
+    let fixture = Fixture::new();
+    let service = fixture.server().service();
+    let snapshot = service.catalog.snapshot("full").unwrap();
+    let request = SearchRequest {
+        query: "flow".to_owned(),
+        timeout_ms: Some(1),
+        ..SearchRequest::default()
+    };
+    let planned = plan(&service.limits, snapshot, request, Instant::now()).unwrap();
+    let search = &planned.search;
+    let hits = search.index.search(&search.query, &search.options).unwrap();
+    assert_eq!(hits.len(), 10);
+    while planned.deadline.check().is_ok() {}
+    let late = answer(&planned, &hits);
+    assert!(matches!(late, Err(tokapi::Error::Cancelled)), "{late:?}");
+    // Without hits nothing is left to do.
+    assert!(answer(&planned, &[]).is_ok());
 }
