@@ -1,5 +1,6 @@
 //! The benchmarks of Tokapi: `cargo run --release -p tokapi-lab -- NAME`.
 
+mod arrivals;
 mod collection;
 #[cfg(feature = "cuda")]
 mod gpu;
@@ -16,6 +17,7 @@ mod queries;
 mod queries;
 mod runs;
 mod search;
+mod serve;
 mod sort;
 mod weigh;
 
@@ -52,6 +54,7 @@ enum Benchmark {
     Methods(methods::Args),
     Queries(queries::Args),
     Search(search::Args),
+    Serve(serve::Args),
     Sort(sort::Args),
     Weigh(weigh::Args),
 }
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Benchmark::Methods(args) => methods::run(&args, threads),
         Benchmark::Queries(args) => queries::run(&args, threads),
         Benchmark::Search(args) => search::run(&args, threads),
+        Benchmark::Serve(args) => serve::run(&args, threads),
         Benchmark::Sort(args) => sort::run(&args),
         Benchmark::Weigh(args) => weigh::run(&args, threads),
     };

@@ -6,6 +6,7 @@ use tokapi::{Clause, Occur, Query};
 use tokapi::{Error, Index};
 
 use super::Args;
+use crate::arrivals::Random;
 use tokapi_cli::queries;
 
 /// The terms of each query.
@@ -68,21 +69,4 @@ fn drawn(index: &Index, args: &Args) -> Result<Vec<Vec<String>>, Error> {
         queries.push(query);
     }
     Ok(queries)
-}
-
-/// Random numbers (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    /// Above 0, and at most 1.
-    pub fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
 }

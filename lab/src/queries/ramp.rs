@@ -11,8 +11,8 @@ use tokapi_device::cooperate::{
     Accelerator, Outcome, Policy, Router, Scheduler, SchedulerOptions, Search,
 };
 
-use super::draw::Random;
 use super::{Bench, Report};
+use crate::arrivals::{Arrivals, wait_until};
 use tokapi_cli::table::Table;
 
 /// Maximum number of waiting queries.
@@ -173,13 +173,10 @@ impl Bench<'_> {
             for (source, tallies) in tallies.iter().enumerate() {
                 let (scheduler, refused) = (&scheduler, &refused);
                 scope.spawn(move || {
-                    let mut random = Random(self.args.seed.wrapping_add(source as u64));
-                    let mut due = 0.0;
+                    let seed = self.args.seed.wrapping_add(source as u64);
+                    let mut arrivals = Arrivals::new(started, offered / SOURCES as f64, seed);
                     for number in 0..of_source {
-                        // A Poisson process: the time to the next query is distributed
-                        // exponentially.
-                        due -= random.unit().ln() * SOURCES as f64 / offered;
-                        let due = started + Duration::from_secs_f64(due);
+                        let due = arrivals.next();
                         wait_until(due);
                         let query = &queries[(number * SOURCES + source) % queries.len()];
                         let to = Arc::clone(&tallies[number / TALLIED]);
@@ -263,17 +260,5 @@ impl Tally {
             }
         }
         self.told.fetch_add(1, Ordering::Release);
-    }
-}
-
-/// Sleeps, and spins at the end, because a sleep ends too late.
-fn wait_until(due: Instant) {
-    const SPIN: Duration = Duration::from_micros(200);
-    let left = due.saturating_duration_since(Instant::now());
-    if left > SPIN {
-        std::thread::sleep(left - SPIN);
-    }
-    while Instant::now() < due {
-        std::hint::spin_loop();
     }
 }
