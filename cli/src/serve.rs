@@ -90,6 +90,10 @@ pub struct Args {
     #[arg(long, value_name = "COUNT", help_heading = "Engine")]
     queue: Option<usize>,
 
+    /// Refuse searches that would wait for more milliseconds; 0 refuses none for that [default: 50]
+    #[arg(long, value_name = "COUNT", help_heading = "Engine")]
+    queue_ms: Option<u64>,
+
     /// The form of the log on standard error [default: text]
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Log")]
     log: Option<ServeLog>,
@@ -226,6 +230,7 @@ impl Args {
         set(&mut options.device, self.device);
         set(&mut options.cache_bytes, self.cache);
         set(&mut options.queue, self.queue);
+        set(&mut options.queue_ms, self.queue_ms);
         set(&mut options.slow_ms, self.slow_ms);
         options.access_log |= self.access_log;
         options.write |= self.write;

@@ -67,6 +67,8 @@ pub struct Options {
     pub connection_threads: usize,
     /// Searches that wait at most; more are refused.
     pub queue: usize,
+    /// Searches that would wait for more milliseconds are refused; 0 refuses none for that.
+    pub queue_ms: u64,
     /// The most bytes of cached answers; 0 caches none.
     pub cache_bytes: u64,
     /// The processors that answer searches.
@@ -195,6 +197,7 @@ impl Default for Options {
             threads: 0,
             connection_threads: 0,
             queue: 4096,
+            queue_ms: 50,
             cache_bytes: 64 << 20,
             engine: EngineName::default(),
             device: 0,

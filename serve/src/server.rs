@@ -263,6 +263,7 @@ pub(crate) fn service(options: &Options) -> Result<Service> {
             .threads(threads)
             .lanes(gpu::LANES)
             .queue(options.queue),
+        longest_wait: Duration::from_millis(options.queue_ms),
         cache_bytes: options.cache_bytes,
     };
     let engine = Engine::new(&engine, accelerator, processors)?;

@@ -183,7 +183,7 @@ fn of_engine(service: &Service) -> Registry {
     let counters = [
         (
             "searches_refused",
-            "Searches refused: the queue was full",
+            "Searches refused: too many waited, or too long",
             load.refused,
         ),
         ("searches_late", "Searches whose deadline passed", load.late),

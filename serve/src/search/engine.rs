@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokapi::{Hit, Index, Query, Rank, Result, SearchOptions};
@@ -12,6 +12,7 @@ use tokapi_device::cooperate::{
 use tokio::sync::oneshot;
 use tokio::time::timeout_at;
 
+use super::admission::Admission;
 use super::answer::answer;
 use super::cache::{AnswerCache, CacheUse};
 use super::deadline::Deadline;
@@ -24,6 +25,8 @@ use crate::problem::{Kind, Problem};
 pub struct EngineOptions {
     /// The options of the scheduler: threads, lanes, queue.
     pub scheduler: SchedulerOptions,
+    /// Searches that would wait longer are refused; 0 refuses none.
+    pub longest_wait: Duration,
     /// The most bytes of cached answers; 0 caches none.
     pub cache_bytes: u64,
 }
@@ -32,14 +35,22 @@ impl Default for EngineOptions {
     fn default() -> Self {
         EngineOptions {
             scheduler: SchedulerOptions::default(),
+            longest_wait: Duration::from_millis(50),
             cache_bytes: 64 << 20,
         }
     }
 }
 
+/// Searches for each thread that may wait however long they take.
+const FEW_A_THREAD: usize = 8;
+
+/// The same with a GPU, which answers as many in a batch.
+const FEW_FOR_GPU: usize = 1024;
+
 /// Answers searches on the threads and lanes of one scheduler, and keeps answers.
 pub struct Engine {
     scheduler: Scheduler,
+    admission: Admission,
     cache: Option<AnswerCache>,
     counters: Arc<Counters>,
     batches: Mutex<Batches>,
@@ -65,7 +76,7 @@ struct Batches {
 pub struct Load {
     /// Searches that wait or are being answered.
     pub waiting: u64,
-    /// Searches refused because the queue was full.
+    /// Searches refused because too many waited, or too long.
     pub refused: u64,
     /// Searches whose deadline passed.
     pub late: u64,
@@ -99,7 +110,12 @@ impl Engine {
         accelerator: Option<Arc<dyn Accelerator>>,
         router: Option<Router>,
     ) -> Result<Self> {
+        let few = match &accelerator {
+            Some(_) => FEW_FOR_GPU,
+            None => FEW_A_THREAD * options.scheduler.threads,
+        };
         Ok(Engine {
+            admission: Admission::new(options.longest_wait, few),
             scheduler: Scheduler::new(accelerator, router, &options.scheduler)?,
             cache: (options.cache_bytes > 0).then(|| AnswerCache::new(options.cache_bytes)),
             counters: Arc::default(),
@@ -183,6 +199,17 @@ impl Engine {
         deadline: Deadline,
         make: impl FnOnce(Vec<Hit>) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        let (queries, wait) = self.scheduler.backlog();
+        if !self.admission.permits(queries, wait, Instant::now()) {
+            self.counters.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(Problem::new(
+                Kind::Overloaded,
+                format!(
+                    "{queries} searches wait, for about {} ms: retry after a second",
+                    wait.as_millis()
+                ),
+            ));
+        }
         let (reply, answer) = oneshot::channel();
         let counters = Arc::clone(&self.counters);
         counters.waiting.fetch_add(1, Ordering::Relaxed);
@@ -236,6 +263,12 @@ impl Engine {
                 "the server is shutting down: retry with another server",
             ),
         }
+    }
+
+    /// The number of searches that one request may have in the queue at the same time: so it does not delay others, and
+    /// none of them is refused unless the server is overloaded.
+    pub fn share(&self) -> usize {
+        self.admission.few()
     }
 
     /// Its load, and its work so far.

@@ -1,5 +1,6 @@
 //! Searches: planned from requests, answered by one scheduler, cached.
 
+mod admission;
 mod answer;
 mod cache;
 mod cursor;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 
 use crate::limits::at_most;
 use crate::model::{SearchAnswer, SearchRequest};
@@ -79,7 +79,8 @@ impl Call {
         let searches = searches.into_iter();
         let answers =
             searches.map(async |(snapshot, request)| self.search(&snapshot, request, form).await);
-        let answers = join_all(answers).await;
+        let share = self.service.engine.share();
+        let answers: Vec<_> = stream::iter(answers).buffered(share).collect().await;
         for problem in answers.iter().filter_map(|answer| answer.as_ref().err()) {
             problem.log_cause(&self.id);
         }

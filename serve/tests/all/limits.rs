@@ -209,3 +209,52 @@ fn an_answer_that_is_too_late_is_not_made_to_its_end() {
     // Without hits nothing is left to do.
     assert!(answer(&planned, &[]).is_ok());
 }
+
+#[test]
+fn a_search_that_would_wait_too_long_is_refused_at_once() {
+    let fixture = Fixture::with(|options| {
+        (options.queue_ms, options.threads, options.cache_bytes) = (1, 1, 0);
+    });
+    let slow = json!({
+        "query": "the of a and in flow boundary layer", "k": 1400, "explain": true, "text": true,
+        "snippet_characters": 5000, "count": true, "facets": ["year"],
+    });
+    // The server knows then that such a search takes more than a millisecond.
+    assert_eq!(fixture.client().post(SEARCH, &slow).status, 200);
+    let body = slow.to_string();
+    let request = format!(
+        "POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut clients: Vec<Client> = (0..40).map(|_| fixture.client()).collect();
+    for client in &mut clients {
+        client.write(request.as_bytes());
+    }
+    let answers: Vec<_> = clients
+        .iter_mut()
+        .map(|client| client.read().unwrap())
+        .collect();
+    let refused: Vec<_> = answers
+        .iter()
+        .filter(|answer| answer.status == 429)
+        .collect();
+    let answered = answers.iter().filter(|answer| answer.status == 200);
+    assert_eq!(answered.count() + refused.len(), 40);
+    // A few may always wait.
+    assert!((1..=32).contains(&refused.len()), "{}", refused.len());
+    assert_eq!(refused[0].header("retry-after"), Some("1"));
+    assert!(
+        refused[0]
+            .problem(429, "overloaded")
+            .contains("searches wait")
+    );
+    // One request with many searches does not fill the queue.
+    let many = json!({ "searches": vec![slow; 12] });
+    let answer = fixture.client().post("/v1/indexes/full/searches", &many);
+    let answers = answer.json();
+    let answers = answers["answers"].as_array().unwrap();
+    let wrong = answers.iter().find(|answer| !answer["hits"].is_array());
+    assert_eq!(wrong, None);
+    let load = fixture.server().service().engine.load();
+    assert_eq!(load.refused, refused.len() as u64);
+}

@@ -73,6 +73,11 @@ impl Intake {
         Err(refused)
     }
 
+    /// The number of waiting queries.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Passes all queries in the intake to `each`. The queries of one door keep their order.
     pub fn drain(&self, mut each: impl FnMut(Request)) {
         for door in &self.doors {

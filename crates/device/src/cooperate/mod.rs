@@ -13,6 +13,7 @@ mod intake;
 mod load;
 mod metric;
 mod options;
+mod pace;
 mod queue;
 mod regression;
 mod report;

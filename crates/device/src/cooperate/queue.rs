@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::help::Help;
 use super::intake::{Intake, Refused};
 use super::load::{Load, Mode};
 use super::options::{Policy, SchedulerOptions};
+use super::pace::Pace;
 use super::report::BatchTime;
 use super::request::Request;
 
@@ -49,6 +50,7 @@ pub(super) struct Shared {
     threads_take_light: AtomicBool,
     policy: Policy,
     threads: usize,
+    pace: Pace,
     /// Target time of a batch in seconds.
     batch_seconds: f64,
     pub by_cpu: AtomicU64,
@@ -137,6 +139,7 @@ impl Shared {
             threads_take_light: AtomicBool::new(true),
             policy: options.policy,
             threads: options.threads.max(1),
+            pace: Pace::default(),
             batch_seconds: options.response.as_secs_f64() / 2.0,
             by_cpu: AtomicU64::new(0),
             by_gpu: AtomicU64::new(0),
@@ -167,6 +170,17 @@ impl Shared {
         drop(self.lock());
         woken.notify_one();
         Ok(())
+    }
+
+    /// The number of waiting queries, and the time until they are answered.
+    pub fn backlog(&self) -> (usize, Duration) {
+        let queries = self.intake.waiting();
+        (queries, self.pace.wait(queries))
+    }
+
+    /// Records the time that a CPU thread took for a query and its reply.
+    pub fn end_query(&self, time: Duration) {
+        self.pace.record(1, time, self.threads);
     }
 
     /// Takes the queries from the intake, and chooses the mode.
@@ -313,6 +327,8 @@ impl Shared {
     pub fn end_batch(&self, time: BatchTime, unanswered: Vec<Request>) {
         let mut queue = self.lock();
         queue.working -= 1;
+        let seconds = Duration::from_secs_f64(time.seconds);
+        self.pace.record(time.queries, seconds, queue.lanes);
         // A small batch measures the time of a launch, not the speed of the lane.
         if time.work > 0.25 * self.batch_work(&queue) {
             queue.speed += NEWEST_SHARE * (time.work / time.seconds.max(1e-9) - queue.speed);

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::accelerator::{Accelerator, BatchLane};
 use super::intake::Refused;
@@ -97,6 +97,11 @@ impl Scheduler {
             .push(Request::new(search, deadline, work, faster_on_gpu, reply))
     }
 
+    /// The number of waiting queries, and the time after which the next one would be taken, as far as recent ones tell.
+    pub fn backlog(&self) -> (usize, Duration) {
+        self.shared.backlog()
+    }
+
     /// Whether queries are batched now.
     pub fn is_synchronous(&self) -> bool {
         self.shared.lock().load.mode == Mode::Synchronous
@@ -144,6 +149,7 @@ fn on_cpu(shared: &Shared, progress: &Progress) {
                 request.tell(outcome);
                 continue;
             }
+            let started = Instant::now();
             let outcome = match caught(|| request.search().run()) {
                 Some(Ok(hits)) => Outcome::Answered(hits, Processor::Cpu),
                 Some(Err(error)) => Outcome::Failed(error.to_string()),
@@ -151,6 +157,7 @@ fn on_cpu(shared: &Shared, progress: &Progress) {
             };
             shared.by_cpu.fetch_add(1, Ordering::Relaxed);
             request.tell(outcome);
+            shared.end_query(started.elapsed());
         }
     }
 }

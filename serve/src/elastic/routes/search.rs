@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use tokapi::SearchOptions;
 
 use super::{Answer, Ask, Asked, Elastic, bm25, with_reader};
@@ -115,7 +115,9 @@ pub async fn several(State(elastic): Asked, ask: Ask) -> Result<Answer> {
     });
     let mut json = Vec::new();
     let mut all: Vec<String> = Vec::new();
-    for found in join_all(searches).await {
+    let share = elastic.service.engine.share();
+    let mut searches = stream::iter(searches).buffered(share);
+    while let Some(found) = searches.next().await {
         if !json.is_empty() {
             json.push(b',');
         }
