@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::operate::{Metrics, plain};
+use crate::relay::Relayed;
 use crate::service::Service;
 use crate::tls::{Begun, Certificate};
 
@@ -71,6 +72,7 @@ impl Accept {
                 }
             }
         };
+        tokio::spawn(tick());
         let end = async {
             // An error means that nobody can stop the server any more.
             let _ = stopped.wait_for(|&stopped| stopped).await;
@@ -114,7 +116,7 @@ impl Accept {
             watcher: graceful.watcher(),
         };
         metrics.connections.inc();
-        tokio::spawn(async move {
+        tokio::spawn(Relayed::new(async move {
             match certificate {
                 None => connection.serve(stream).await,
                 Some(certificate) => {
@@ -131,7 +133,15 @@ impl Accept {
             }
             metrics.connections.dec();
             drop(permit);
-        });
+        }));
+    }
+}
+
+/// Ends a timer every second. A timer that ends before all others wakes the thread that waits for connections, by a
+/// system call: so timers of requests, which are longer, do not.
+async fn tick() {
+    loop {
+        sleep(Duration::from_secs(1)).await;
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | `relay` | connections that the thread of an answer goes on with |
 //! | [`problem`] | an error as `application/problem+json` |
 //! | [`model`] | the JSON of requests and answers |
 //! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
@@ -35,6 +36,7 @@ mod operate;
 pub mod options;
 pub mod page;
 pub mod problem;
+mod relay;
 pub mod search;
 pub mod served;
 mod server;

@@ -19,6 +19,7 @@ use super::deadline::Deadline;
 use super::plan::Planned;
 use crate::model::SearchAnswer;
 use crate::problem::{Kind, Problem};
+use crate::relay::go_on_here;
 
 /// The options of an [`Engine`].
 #[derive(Debug, Clone)]
@@ -219,6 +220,8 @@ impl Engine {
             if reply.is_closed() {
                 return;
             }
+            // The lanes of a GPU have more to do.
+            let is_by_thread = matches!(outcome, Outcome::Answered(_, Processor::Cpu));
             let result = match outcome {
                 Outcome::Answered(hits, Processor::Cpu | Processor::Gpu(_)) => make(hits),
                 Outcome::Late => Err(deadline.passed()),
@@ -229,7 +232,11 @@ impl Engine {
                 )),
             };
             drop(waiting);
-            let _ = reply.send(result);
+            let send = || drop(reply.send(result));
+            match is_by_thread {
+                true => go_on_here(send),
+                false => send(),
+            }
         };
         if let Err(refused) = self.scheduler.submit(search, Some(deadline.at), tell) {
             self.counters.waiting.fetch_sub(1, Ordering::Relaxed);
