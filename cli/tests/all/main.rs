@@ -22,6 +22,8 @@ mod queries;
 mod reorder;
 mod serve;
 mod serve_killed;
+mod serve_process;
+mod serve_soak;
 mod tune;
 mod update;
 mod words;

@@ -3,99 +3,16 @@
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokapi::Index;
 
-use crate::folder::{Folder, Random, TOKAPI, rounds};
+use crate::folder::{Folder, Random, rounds};
+use crate::serve_process::{Server, send};
 
 /// Kills, each after a random number of acknowledged changes.
 const KILLS: u64 = 6;
 const WRITERS: u64 = 3;
-
-/// A server; it is killed when dropped.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Server {
-    fn start(folder: &Folder) -> Self {
-        let mut command = Command::new(TOKAPI);
-        command.args([
-            "serve",
-            "--data",
-            "out/data",
-            "--write",
-            "--listen",
-            "127.0.0.1:0",
-        ]);
-        command.current_dir(folder.0.path()).stdin(Stdio::null());
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut url = String::new();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        out.read_line(&mut url).unwrap();
-        let address = url
-            .trim_end()
-            .trim_end_matches('/')
-            .trim_start_matches("http://");
-        Server {
-            child,
-            address: address.to_owned(),
-        }
-    }
-
-    fn connect(&self) -> io::Result<BufReader<TcpStream>> {
-        TcpStream::connect(&self.address).map(BufReader::new)
-    }
-}
-
-/// Sends a request and reads the answer: its status.
-fn send(
-    stream: &mut BufReader<TcpStream>,
-    method: &str,
-    path: &str,
-    body: &str,
-) -> io::Result<u16> {
-    let kind = "Content-Type: application/json";
-    let length = body.len();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\n{kind}\r\nContent-Length: {length}\r\n\r\n"
-    );
-    stream.get_mut().write_all((head + body).as_bytes())?;
-    let (mut status, mut length, mut line) = (0, 0, String::new());
-    loop {
-        line.clear();
-        if stream.read_line(&mut line)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let lower = line.trim_end().to_lowercase();
-        if let Some(rest) = lower.strip_prefix("http/1.1 ") {
-            status = rest[..3].parse().unwrap();
-        } else if let Some(bytes) = lower.strip_prefix("content-length: ") {
-            length = bytes.parse().unwrap();
-        } else if lower.is_empty() {
-            break;
-        }
-    }
-    stream.read_exact(&mut vec![0; length])?;
-    Ok(status)
-}
 
 /// The versions of documents; none for a deleted one.
 type Versions = BTreeMap<String, Option<u64>>;
@@ -173,7 +90,7 @@ fn nothing_that_was_acknowledged_is_lost() {
     let mut random = Random(11);
     let mut writers: Vec<Writer> = (0..WRITERS).map(|_| Writer::default()).collect();
     for round in 0..rounds(KILLS) {
-        let mut server = Server::start(&folder);
+        let mut server = Server::start(&folder, &[]);
         if round == 0 {
             let mut stream = server.connect().unwrap();
             let body = "{\"fields\": [\"version\"]}";
