@@ -23,7 +23,9 @@ use crate::elastic::store::ReadOnly;
 use crate::elastic::{self, Elastic, ElasticOptions, Writing};
 use crate::gpu;
 use crate::listen::Listener;
-use crate::operate::{self, Access, Metrics, Observer, Origins, observe, permit, same_site};
+use crate::operate::{
+    self, Access, Metrics, Observer, Origins, Spans, observe, permit, same_site, spans,
+};
 use crate::options::{EngineName, Options};
 use crate::page;
 use crate::problem::{Kind, Problem};
@@ -59,6 +61,7 @@ pub struct Server {
     address: SocketAddr,
     certificate: Option<Arc<Certificate>>,
     service: Arc<Service>,
+    spans: Option<Arc<dyn Spans>>,
     stop: Stopper,
     accepting: JoinHandle<()>,
     runtime: Runtime,
@@ -118,9 +121,16 @@ impl Server {
         } else if !options.tokens.is_empty() && !address.ip().is_loopback() {
             tracing::warn!(%address, "clients send their tokens without encryption: set tls, or put a proxy with TLS before this server");
         }
+        let spans = spans(options, runtime.handle())?;
+        let observer = Observer::new(
+            Arc::clone(&service),
+            Arc::clone(&metrics),
+            options.access_log,
+            spans.clone(),
+        );
         let (stop, stopped) = watch::channel(false);
         let accept = Accept {
-            router: router(&service, &metrics, access, options),
+            router: router(&service, &metrics, access, observer, options),
             service: Arc::clone(&service),
             metrics,
             certificate: certificate.clone(),
@@ -136,6 +146,7 @@ impl Server {
             address,
             certificate,
             service,
+            spans,
             stop: Stopper(Arc::new(stop)),
             accepting,
             runtime,
@@ -184,6 +195,9 @@ impl Server {
     pub fn wait(self) -> Result<()> {
         let ended = self.runtime.block_on(self.accepting);
         self.service.writers.close();
+        if let Some(spans) = self.spans {
+            spans.close();
+        }
         self.runtime.shutdown_timeout(Duration::from_secs(1));
         ended.map_err(|error| Error::Limit(format!("the server failed: {error}")))
     }
@@ -287,9 +301,9 @@ pub(crate) fn router(
     service: &Arc<Service>,
     metrics: &Arc<Metrics>,
     access: Arc<Access>,
+    observer: Observer,
     options: &Options,
 ) -> Router {
-    let observer = Observer::new(Arc::clone(service), Arc::clone(metrics), options.access_log);
     let elastic = Arc::new(elastic_of(service, options));
     let origins = Arc::new(Origins {
         is_local: options.listen.ip().is_loopback(),

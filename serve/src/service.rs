@@ -28,6 +28,15 @@ pub struct Service {
     draining: AtomicBool,
 }
 
+/// The id of a request: an extension of it.
+#[derive(Debug, Clone, Default)]
+pub struct RequestId {
+    /// The id.
+    pub id: Arc<str>,
+    /// The trace that it belongs to, in hexadecimal digits.
+    pub trace: Option<Arc<str>>,
+}
+
 /// A service that the tasks of all requests share.
 pub type Shared = Arc<Service>;
 
@@ -61,12 +70,21 @@ impl Service {
     }
 
     /// Logs a search if it was slow.
-    pub fn log_if_slow(&self, index: &str, query: &str, k: usize, started: Instant, id: &str) {
+    pub fn log_if_slow(
+        &self,
+        index: &str,
+        query: &str,
+        k: usize,
+        started: Instant,
+        request: &RequestId,
+    ) {
         let took = started.elapsed();
         if self.slow.is_some_and(|slow| took >= slow) {
             // Fewer than 2^64 microseconds.
             let took_us = took.as_micros() as u64;
-            tracing::warn!(request = id, index, query, k, took_us, "slow search");
+            let RequestId { id, trace } = request;
+            let (request, trace) = (&**id, trace.as_deref());
+            tracing::warn!(request, trace, index, query, k, took_us, "slow search");
         }
     }
 }

@@ -294,6 +294,39 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
 }
 
 #[test]
+fn log_lines_name_the_trace_of_the_client() {
+    let folder = folder();
+    let server = Server::start(serve(&folder, "index --access-log"));
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let mut stream = server.connect();
+    let head = format!(
+        "GET /live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\ntraceparent: 00-{trace}-00f067aa0ba902b7-01\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    assert_eq!(answer(&mut stream).0, 200);
+    server.get("/ready");
+    let (_, log) = server.end();
+    let line = |route: &str| log.lines().find(|line| line.contains(route)).unwrap();
+    assert!(
+        line("/live").contains(&format!("trace=\"{trace}\"")),
+        "{log}"
+    );
+    assert!(!line("/ready").contains("trace="), "{log}");
+    // This build sends no spans; the environment may name a collector for other programs.
+    if !cfg!(feature = "otel") {
+        folder.put(
+            "traces.toml",
+            "traces = 'http://127.0.0.1:4318/v1/traces'\n",
+        );
+        let parts = ["traces: ", "--features otel"];
+        refused(&folder, "index --config traces.toml", 2, &parts);
+        let mut command = serve(&folder, "index --check");
+        command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+        assert!(command.output().unwrap().status.success());
+    }
+}
+
+#[test]
 fn settings_are_checked_without_a_server() {
     let folder = folder();
     folder.put("serve.toml", "[indexes]\nnews = 'index'\n");

@@ -8,11 +8,11 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::extract::{Place, RequestId};
+use super::extract::Place;
 use super::reply::{Answer, json};
 use crate::problem::Problem;
 use crate::served::Snapshot;
-use crate::service::{Shared, to_json};
+use crate::service::{RequestId, Shared, to_json};
 use crate::verbs::Call;
 
 /// The path of an index.
@@ -70,7 +70,7 @@ impl<P: InIndex> FromRequestParts<Shared> for Aimed<P> {
     async fn from_request_parts(parts: &mut Parts, service: &Shared) -> Result<Self, Problem> {
         let started = Instant::now();
         let Place(place) = Place::from_request_parts(parts, service).await?;
-        let RequestId(id) = RequestId::from_request_parts(parts, service).await?;
+        let id = RequestId::from_request_parts(parts, service).await?;
         let call = Call {
             service: Arc::clone(service),
             started,

@@ -1,6 +1,5 @@
 //! The parts of requests, with problems for faults.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,21 +14,17 @@ use utoipa::IntoParams;
 use crate::limits::Limits;
 use crate::model::Object;
 use crate::problem::{Kind, Problem};
-use crate::service::Shared;
+use crate::service::{RequestId, Shared};
 
 /// The header of [`Key`].
 const KEY: &str = "idempotency-key";
-
-/// The id of a request: an extension of it.
-#[derive(Debug, Clone)]
-pub struct RequestId(pub Arc<str>);
 
 impl<S: Sync> FromRequestParts<S> for RequestId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let id = parts.extensions.get::<RequestId>().cloned();
-        Ok(id.unwrap_or_else(|| RequestId("".into())))
+        let id = parts.extensions.get::<RequestId>();
+        Ok(id.cloned().unwrap_or_default())
     }
 }
 

@@ -23,7 +23,7 @@ use axum::{Extension, Router};
 
 use crate::service::Service;
 
-pub use extract::{RequestId, read_body, read_json};
+pub use extract::{read_body, read_json};
 pub use openapi::{Described, document};
 pub use reply::json;
 

@@ -1,4 +1,4 @@
-//! What every request gets: an id, headers of security, a metric, a line in the log.
+//! What every request gets: an id, headers of security, a metric, a span, a line in the log.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,9 +15,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::metrics::{Metrics, Route};
-use crate::api::RequestId;
+use super::trace::{Parent, Spans, TraceId};
 use crate::problem::{Cause, Problem};
-use crate::service::Service;
+use crate::service::{RequestId, Service};
 
 /// Observes all requests.
 pub struct Observer {
@@ -27,6 +27,8 @@ pub struct Observer {
     pub metrics: Arc<Metrics>,
     /// Whether every request is logged.
     pub access_log: bool,
+    /// The spans, if a collector takes them.
+    pub spans: Option<Arc<dyn Spans>>,
     /// The beginning of the ids of this process.
     process: u64,
     next: AtomicU64,
@@ -39,13 +41,19 @@ const ID_BYTES: usize = 128;
 
 impl Observer {
     /// Observes the requests of a service.
-    pub fn new(service: Arc<Service>, metrics: Arc<Metrics>, access_log: bool) -> Self {
+    pub fn new(
+        service: Arc<Service>,
+        metrics: Arc<Metrics>,
+        access_log: bool,
+        spans: Option<Arc<dyn Spans>>,
+    ) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_nanos() as u64);
         Observer {
             service,
             metrics,
             access_log,
+            spans,
             process: now ^ u64::from(std::process::id()).rotate_left(48),
             next: AtomicU64::new(0),
         }
@@ -79,7 +87,16 @@ pub async fn observe(
     let path = request.extensions().get::<MatchedPath>().cloned();
     let route = Route(path);
     let method = request.method().clone();
-    request.extensions_mut().insert(RequestId(Arc::clone(&id)));
+    let parent = Parent::of(request.headers());
+    let spans = observer.spans.as_ref();
+    let span = spans.map(|spans| spans.begin(parent, &method, route.name()));
+    let trace = span.as_ref().map(|span| span.trace());
+    let trace = trace.or(parent.map(|parent| TraceId(parent.trace)));
+    let trace = trace.map(|trace| trace.to_string().into());
+    request.extensions_mut().insert(RequestId {
+        id: Arc::clone(&id),
+        trace: trace.clone(),
+    });
     let mut response = unwound(next.run(request)).await;
     let status = response.status();
     let headers = response.headers_mut();
@@ -98,10 +115,14 @@ pub async fn observe(
     // Fewer than 2^64 microseconds.
     let took_us = took.as_micros() as u64;
     let (route, status_code) = (route.name(), status.as_u16());
+    let trace = trace.as_deref();
+    if let Some(span) = span {
+        span.end(status_code, Arc::clone(&id));
+    }
     if let Some(Cause(cause)) = cause {
-        tracing::error!(request = &*id, %method, route, status = status_code, took_us, %cause, "failed");
+        tracing::error!(request = &*id, trace, %method, route, status = status_code, took_us, %cause, "failed");
     } else if observer.access_log || status == StatusCode::INTERNAL_SERVER_ERROR {
-        tracing::info!(request = &*id, %method, route, status = status_code, took_us, "request");
+        tracing::info!(request = &*id, trace, %method, route, status = status_code, took_us, "request");
     }
     response
 }

@@ -11,7 +11,7 @@ use crate::model::{SearchAnswer, SearchRequest};
 use crate::problem::Problem;
 use crate::search::{Deadline, plan};
 use crate::served::Snapshot;
-use crate::service::Shared;
+use crate::service::{RequestId, Shared};
 
 /// A request under way.
 #[derive(Clone)]
@@ -21,7 +21,7 @@ pub struct Call {
     /// When the request arrived.
     pub started: Instant,
     /// The id of the request.
-    pub id: Arc<str>,
+    pub id: RequestId,
 }
 
 /// A form of the answers to searches.
@@ -82,7 +82,7 @@ impl Call {
         let share = self.service.engine.share();
         let answers: Vec<_> = stream::iter(answers).buffered(share).collect().await;
         for problem in answers.iter().filter_map(|answer| answer.as_ref().err()) {
-            problem.log_cause(&self.id);
+            problem.log_cause(&self.id.id);
         }
         Ok(answers)
     }

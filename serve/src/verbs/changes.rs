@@ -126,7 +126,7 @@ impl Changes {
             }
         }
         if let Err(problem) = &applied {
-            problem.log_cause(&self.call.id);
+            problem.log_cause(&self.call.id.id);
         }
         answers
     }

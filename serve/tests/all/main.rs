@@ -15,4 +15,6 @@ mod problems;
 mod random;
 mod searches;
 mod tls;
+#[cfg(feature = "otel")]
+mod traces;
 mod writes;
