@@ -11,6 +11,7 @@
 //! | `manifest`, `folder`, `document` | the parts of an index, its lock, the records of stored documents |
 //! | `weighing` | the weights of postings and their bounds |
 //! | `walk` | the lists of several parts as those of one |
+//! | `parts` | these lists for programs that copy them, range by range |
 //! | `build` | an inverted collection becomes a part |
 //! | `reorder` | a part with its documents in another order |
 //! | `create`, `update` | new indexes; documents added and deleted, parts merged |
@@ -29,6 +30,8 @@ mod folder;
 mod forge;
 mod manifest;
 mod part;
+#[doc(hidden)]
+pub mod parts;
 pub mod query;
 mod reorder;
 mod update;
@@ -61,11 +64,11 @@ use manifest::epoch::Hold;
 use part::Part;
 use part::file;
 use part::window::Window;
+use parts::{PartLists, TermRange};
 use tokapi_storage::error::{Error, Result};
 use tokapi_storage::memory::Memory;
 use tokapi_text::analyze::Analyzer;
 use tokapi_weigh::formula::Statistics;
-use walk::{PostingSource, Renumbered, Walk};
 
 /// An index, opened for reading.
 ///
@@ -303,14 +306,8 @@ impl Index {
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn each_term(&self, mut each: impl FnMut(&[u8], u64)) -> Result<()> {
-        let numbers = Renumbered::as_in_index(&self.parts)?;
-        let mut walk = Walk::new(self.parts.iter().map(|part| &part.lists), &numbers)?;
-        let mut term = Vec::new();
-        while let Some(df) = walk.next_term(&mut term)? {
-            each(&term, df);
-        }
-        Ok(())
+    pub fn each_term(&self, each: impl FnMut(&[u8], u64)) -> Result<()> {
+        PartLists::of(self, |_| true)?.each_term(&TermRange::default(), each)
     }
 
     /// Calls `wants` with every term, ascending, and its df. If `wants` returns true, passes the
@@ -321,33 +318,10 @@ impl Index {
     pub fn each_list<E: From<Error>>(
         &self,
         room: usize,
-        mut wants: impl FnMut(&[u8], u64) -> bool,
-        mut each: impl FnMut(ListPiece<'_>) -> Result<(), E>,
+        wants: impl FnMut(&[u8], u64) -> bool,
+        each: impl FnMut(ListPiece<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let numbers = Renumbered::as_in_index(&self.parts)?;
-        let mut walk = Walk::new(self.parts.iter().map(|part| &part.lists), &numbers)?;
-        let (mut term, mut documents, mut tfs) = (Vec::new(), Vec::new(), Vec::new());
-        while let Some(df) = walk.next_term(&mut term)? {
-            if !wants(&term, df) {
-                continue;
-            }
-            let mut left = df;
-            while left > 0 {
-                documents.clear();
-                tfs.clear();
-                // At most `room`.
-                let now = left.min(room as u64) as usize;
-                walk.take(now, &mut documents, &mut tfs)?;
-                left -= documents.len() as u64;
-                each(ListPiece {
-                    term: &term,
-                    documents: &documents,
-                    tfs: &tfs,
-                    is_last: left == 0,
-                })?;
-            }
-        }
-        Ok(())
+        PartLists::of(self, |_| true)?.each_list(&TermRange::default(), room, wants, each)
     }
 
     /// The length of every document by its number, deleted documents included.
@@ -357,9 +331,7 @@ impl Index {
     pub fn lengths(&self) -> Result<Vec<u32>> {
         let mut lengths = Vec::new();
         for part in &self.parts {
-            for document in 0..part.documents() {
-                lengths.push(part.length(document)?);
-            }
+            lengths.extend_from_slice(part.all_lengths()?);
         }
         Ok(lengths)
     }

@@ -163,7 +163,7 @@ impl Lists {
     }
 
     /// The last shard whose first term is at most `term`.
-    fn shard_of(&self, term: &[u8]) -> Result<Option<usize>> {
+    pub fn shard_of(&self, term: &[u8]) -> Result<Option<usize>> {
         let (mut low, mut high) = (0, self.directory.1);
         while low < high {
             let middle = low.midpoint(high);

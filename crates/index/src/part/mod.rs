@@ -133,6 +133,11 @@ impl Part {
         Ok(self.lengths.slice::<u32>(4 * document as usize, 1)?[0])
     }
 
+    /// The lengths of all documents.
+    pub fn all_lengths(&self) -> Result<&[u32]> {
+        self.lengths.slice(0, self.documents() as usize)
+    }
+
     /// Writes the lengths of `documents` to a buffer that is at least as long.
     #[inline]
     pub fn lengths(&self, documents: &[u32], lengths: &mut [u32]) -> Result<()> {

@@ -59,6 +59,12 @@ impl PartNote {
         &kept[..self.fields.unwrap_or(kept.len()).min(kept.len())]
     }
 
+    /// Whether this is the same part: its postings are equal, and other documents may be deleted.
+    pub fn is_same_part(&self, other: &PartNote) -> bool {
+        let of = |note: &PartNote| (note.documents, note.total_length, note.postings);
+        self.name == other.name && self.files == other.files && of(self) == of(other)
+    }
+
     /// Whether the deleted documents are in the file `name`.
     pub fn has_deleted(&self, name: &str) -> bool {
         self.deleted.as_ref().is_some_and(|note| note.name == name)

@@ -7,6 +7,7 @@ use std::vec::IntoIter;
 
 use crate::part::Part;
 use crate::part::cursor::Cursor;
+use crate::part::deleted::Deleted;
 use crate::part::lists::{Found, Lists};
 use tokapi_storage::error::Result;
 use tokapi_storage::ranks::Ranks;
@@ -80,6 +81,14 @@ impl Renumbered {
     }
 }
 
+/// Terms that follow each other: from one on, and before another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TermRange {
+    pub(crate) from: Vec<u8>,
+    /// None for all.
+    pub(crate) to: Option<Vec<u8>>,
+}
+
 /// A walk through the lists of several parts.
 pub(crate) struct Walk<'a> {
     streams: Vec<Stream<'a>>,
@@ -93,20 +102,34 @@ pub(crate) struct Walk<'a> {
 /// The terms of a part, ascending.
 struct Stream<'a> {
     lists: &'a Lists,
+    /// Counts deleted documents; without it they are counted by reading lists.
+    deleted: Option<&'a Deleted>,
     shard: usize,
+    /// The end of the range.
+    to: Option<&'a [u8]>,
     terms: IntoIter<(Vec<u8>, Found<'a>)>,
     next: Option<(Vec<u8>, Found<'a>)>,
 }
 
 impl<'a> Stream<'a> {
-    fn new(lists: &'a Lists) -> Result<Self> {
+    fn new(
+        lists: &'a Lists,
+        deleted: Option<&'a Deleted>,
+        range: Option<&'a TermRange>,
+    ) -> Result<Self> {
+        let from = range.map_or(&[][..], |range| &range.from);
         let mut stream = Stream {
             lists,
-            shard: 0,
+            deleted,
+            shard: lists.shard_of(from)?.unwrap_or(0),
+            to: range.and_then(|range| range.to.as_deref()),
             terms: Vec::new().into_iter(),
             next: None,
         };
         stream.go_on()?;
+        while stream.next.as_ref().is_some_and(|(next, _)| &**next < from) {
+            stream.go_on()?;
+        }
         Ok(stream)
     }
 
@@ -118,6 +141,8 @@ impl<'a> Stream<'a> {
             self.shard += 1;
             next = self.terms.next();
         }
+        let is_before = |term: &[u8]| self.to.is_none_or(|to| term < to);
+        let next = next.filter(|(term, _)| is_before(term));
         Ok(std::mem::replace(&mut self.next, next).map(|(_, found)| found))
     }
 }
@@ -128,8 +153,26 @@ impl<'a> Walk<'a> {
         lists: impl IntoIterator<Item = &'a Lists>,
         numbers: &'a [Renumbered],
     ) -> Result<Self> {
+        let streams = lists.into_iter();
+        let streams = streams.map(|lists| Stream::new(lists, None, None));
+        Walk::of(streams.collect::<Result<_>>()?, numbers)
+    }
+
+    /// A walk through a range of the terms of `parts`, with document numbers from `numbers`.
+    pub fn of_parts(
+        parts: impl IntoIterator<Item = &'a Part>,
+        numbers: &'a [Renumbered],
+        range: &'a TermRange,
+    ) -> Result<Self> {
+        let streams = parts.into_iter();
+        let streams =
+            streams.map(|part| Stream::new(&part.lists, part.deleted.as_ref(), Some(range)));
+        Walk::of(streams.collect::<Result<_>>()?, numbers)
+    }
+
+    fn of(streams: Vec<Stream<'a>>, numbers: &'a [Renumbered]) -> Result<Self> {
         Ok(Walk {
-            streams: lists.into_iter().map(Stream::new).collect::<Result<_>>()?,
+            streams,
             numbers,
             rest: Vec::new(),
             at: 0,
@@ -137,10 +180,13 @@ impl<'a> Walk<'a> {
     }
 
     /// The documents of a list that are not deleted.
-    fn live(&self, part: usize, cursor: &mut Cursor<'a>) -> Result<u64> {
+    fn live(&self, part: usize, found: &Found<'a>, cursor: &mut Cursor<'a>) -> Result<u64> {
         let Some(live) = &self.numbers[part].live else {
             return Ok(cursor.df);
         };
+        if let Some(deleted) = self.streams[part].deleted {
+            return deleted.left_of(found);
+        }
         let mut count = 0;
         for block in 0..cursor.block_count() {
             cursor.go_to_block(block);
@@ -176,7 +222,7 @@ impl PostingSource for Walk<'_> {
                     && let Some(found) = stream.go_on()?
                 {
                     let mut cursor = Cursor::new(&found)?;
-                    df += self.live(part, &mut cursor)?;
+                    df += self.live(part, &found, &mut cursor)?;
                     self.rest.push((part, cursor));
                 }
             }
@@ -201,15 +247,22 @@ impl PostingSource for Walk<'_> {
             let numbers = &self.numbers[*part];
             let (from, of_from) = cursor.postings()?;
             let (from, of_from) = (&from[self.at..], &of_from[self.at..]);
-            let mut taken = 0;
-            for (&document, &tf) in from.iter().zip(of_from) {
-                if documents.len() == full {
-                    break;
-                }
-                taken += 1;
-                if let Some(number) = numbers.of(document) {
-                    documents.push(number);
-                    tfs.push(tf);
+            let mut taken = from.len().min(full - documents.len());
+            if numbers.live.is_none() {
+                let first = numbers.first;
+                documents.extend(from[..taken].iter().map(|document| first + document));
+                tfs.extend_from_slice(&of_from[..taken]);
+            } else {
+                taken = 0;
+                for (&document, &tf) in from.iter().zip(of_from) {
+                    if documents.len() == full {
+                        break;
+                    }
+                    taken += 1;
+                    if let Some(number) = numbers.of(document) {
+                        documents.push(number);
+                        tfs.push(tf);
+                    }
                 }
             }
             self.at += taken;
