@@ -55,7 +55,8 @@ struct Collection {
     draw(queue, offsets, clustered);
     lists.reset(new DeviceLists({0, documents.size()}));
     std::vector<uint8_t> frequencies(documents.size(), 1);
-    lists->add({documents.data(), frequencies.data(), documents.size()});
+    lists->load(queue, documents.data(), frequencies.data(), documents.size(), 0);
+    queue.wait();
     std::vector<uint32_t> lengths(of, 56);
     lists->finish({count(), starts.data(), of, lengths.data(), nullptr, nullptr, 0});
   }

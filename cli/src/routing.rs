@@ -2,7 +2,6 @@
 //! and the benchmark `queries` of the lab.
 
 use std::fmt::Write;
-use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -34,14 +33,14 @@ pub struct Routed {
 /// # Errors
 /// The index or the GPU fails.
 pub fn measure(
-    on_device: &Arc<GpuIndex>,
+    on_device: &GpuIndex,
     queries: &[&Query],
     search: &SearchOptions,
 ) -> Result<Vec<Timed>, Error> {
-    let mut lane = GpuLane::new(Arc::clone(on_device))?;
+    let mut lane = GpuLane::new(on_device)?;
     let mut timed = Vec::with_capacity(queries.len());
     for query in queries {
-        let Some(complexity) = on_device.complexity_of(query) else {
+        let Some(complexity) = on_device.complexity_of(query, search) else {
             continue;
         };
         let mut fastest = [f64::INFINITY; 2];
@@ -50,7 +49,7 @@ pub fn measure(
             on_device.index().search(query, search)?;
             fastest[0] = fastest[0].min(started.elapsed().as_secs_f64());
             let started = Instant::now();
-            lane.search(&[query], search)?;
+            lane.search(on_device, &[query], search)?;
             fastest[1] = fastest[1].min(started.elapsed().as_secs_f64());
         }
         let [cpu, gpu] = fastest;

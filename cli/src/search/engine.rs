@@ -110,7 +110,7 @@ fn copied(
     copies: bool,
 ) -> Result<InOrder, Error> {
     use tokapi_device::cooperate::Accelerator;
-    use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+    use tokapi_device::gpu::{GpuIndex, GpuIndexOptions, GpuIndexes};
     use tokapi_kernels::Build;
 
     Build::Cuda.count()?;
@@ -119,6 +119,8 @@ fn copied(
         true => {
             let mut on_gpu = GpuIndexOptions::new(Build::Cuda);
             on_gpu.device = device;
+            on_gpu.bm25 = search.bm25;
+            on_gpu.threads = options.threads;
             let on_device = GpuIndex::new(Arc::clone(index), &on_gpu, queries)?;
             let fit = on_device.fit();
             log::info!(
@@ -128,7 +130,7 @@ fn copied(
                 fit.fitting_postings,
                 fit.postings
             );
-            Some(Arc::new(Arc::new(on_device)))
+            Some(Arc::new(Arc::new(GpuIndexes::of(Arc::new(on_device)))))
         }
     };
     InOrder::new(Arc::clone(index), accelerator, search, options)

@@ -32,7 +32,7 @@ pub fn run(index: &Path, queries: &Path, how: &How, threads: usize) -> Result<()
         .take(routing::MOST_QUERIES)
         .collect();
     let options = GpuIndexOptions::new(Build::Cuda);
-    let on_device = Arc::new(GpuIndex::new(index, &options, &queries)?);
+    let on_device = GpuIndex::new(index, &options, &queries)?;
     let queries: Vec<&Query> = queries.iter().collect();
     let timed = routing::measure(&on_device, &queries, &SearchOptions::default())?;
     let routed = routing::fit(&timed, threads as u64);

@@ -4,7 +4,9 @@
 
 #include "inverter.hpp"
 #include "lane.hpp"
+#include "load.hpp"
 #include "mapper.hpp"
+#include "renew.hpp"
 #include "sorter.hpp"
 
 namespace tokapi {
@@ -34,6 +36,8 @@ tokapi_status guarded(tokapi_error* error, F function) {
 Inverter& inside(tokapi_inverter* inverter) { return *reinterpret_cast<Inverter*>(inverter); }
 Sorter& inside(tokapi_sorter* sorter) { return *reinterpret_cast<Sorter*>(sorter); }
 DeviceLists& inside(tokapi_device_lists* lists) { return *reinterpret_cast<DeviceLists*>(lists); }
+const DeviceLists& inside(const tokapi_device_lists* lists) { return *reinterpret_cast<const DeviceLists*>(lists); }
+Loader& inside(tokapi_loader* loader) { return *reinterpret_cast<Loader*>(loader); }
 Lane& inside(tokapi_lane* lane) { return *reinterpret_cast<Lane*>(lane); }
 Mapper& inside(tokapi_mapper* mapper) { return *reinterpret_cast<Mapper*>(mapper); }
 
@@ -106,6 +110,13 @@ void choose(uint32_t device) {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "setting up the memory pool");
 }
 
+void reset(uint32_t device) {
+  // A device that is lost says so here, too; the reset goes on from there.
+  cudaSetDevice(static_cast<int>(device));
+  check(cudaDeviceReset(), "resetting a device");
+  cudaGetLastError();
+}
+
 #else
 
 void count_devices(uint32_t* count) { *count = 1; }
@@ -116,6 +127,8 @@ void describe_device(uint32_t, tokapi_device* to) {
 }
 
 void choose(uint32_t) {}
+
+void reset(uint32_t) {}
 
 #endif
 
@@ -148,9 +161,9 @@ tokapi_bandwidth measure(uint64_t bytes) {
 const tokapi_api API = {
     {sizeof(tokapi_error), sizeof(tokapi_device), sizeof(tokapi_bandwidth), sizeof(tokapi_dictionary), sizeof(tokapi_trie),
      sizeof(tokapi_options), sizeof(tokapi_text), sizeof(tokapi_inverted), sizeof(tokapi_collected),
-     sizeof(tokapi_formula), sizeof(tokapi_lexicon), sizeof(tokapi_part), sizeof(tokapi_times),
+     sizeof(tokapi_formula), sizeof(tokapi_some_idf), sizeof(tokapi_lexicon), sizeof(tokapi_part), sizeof(tokapi_times),
      sizeof(tokapi_sorter_options), sizeof(tokapi_sorting), sizeof(tokapi_sort_times),
-     sizeof(tokapi_lists_options), sizeof(tokapi_postings), sizeof(tokapi_lists), sizeof(tokapi_term),
+     sizeof(tokapi_lists_options), sizeof(tokapi_room), sizeof(tokapi_lists), sizeof(tokapi_renewal), sizeof(tokapi_term),
      sizeof(tokapi_query), sizeof(tokapi_batch), sizeof(tokapi_matches), sizeof(tokapi_ranked),
      sizeof(tokapi_mapper_options), sizeof(tokapi_records), sizeof(tokapi_groups), sizeof(tokapi_mapper_times)},
     [](uint32_t* devices, tokapi_error* error) { return guarded(error, [&] { count_devices(devices); }); },
@@ -167,6 +180,7 @@ const tokapi_api API = {
       return guarded(error, [&] { *memory = pinned_allocate(bytes); });
     },
     [](void* memory) { pinned_free(memory); },
+    [](uint32_t device, tokapi_error* error) { return guarded(error, [&] { reset(device); }); },
     [](const tokapi_options* options, const tokapi_trie* trie, tokapi_inverter** made, tokapi_error* error) {
       return guarded(error, [&] {
         choose(options->device);
@@ -216,8 +230,23 @@ const tokapi_api API = {
       });
     },
     drop<tokapi_device_lists>,
-    [](tokapi_device_lists* lists, const tokapi_postings* postings, tokapi_error* error) {
-      return guarded(lists, error, [&](DeviceLists& of) { of.add(*postings); });
+    [](tokapi_device_lists* lists, uint64_t postings, tokapi_loader** made, tokapi_error* error) {
+      return guarded(lists, error, [&](DeviceLists& of) {
+        *made = reinterpret_cast<tokapi_loader*>(new Loader(of, postings));
+      });
+    },
+    drop<tokapi_loader>,
+    [](tokapi_loader* loader, tokapi_room* room, tokapi_error* error) {
+      return guarded(loader, error, [&](Loader& of) { *room = of.room(); });
+    },
+    [](tokapi_loader* loader, uint64_t place, uint64_t count, tokapi_error* error) {
+      return guarded(loader, error, [&](Loader& of) { of.load(place, count); });
+    },
+    [](tokapi_loader* loader, tokapi_error* error) {
+      return guarded(loader, error, [&](Loader& of) { of.finish(); });
+    },
+    [](tokapi_device_lists* lists, const tokapi_lists* described, tokapi_error* error) {
+      return guarded(lists, error, [&](DeviceLists& of) { of.describe(*described); });
     },
     [](tokapi_device_lists* lists, const tokapi_lists* described, tokapi_error* error) {
       return guarded(lists, error, [&](DeviceLists& of) { of.finish(*described); });
@@ -225,18 +254,35 @@ const tokapi_api API = {
     [](tokapi_device_lists* lists, const tokapi_formula* formula, tokapi_error* error) {
       return guarded(lists, error, [&](DeviceLists& of) { of.weigh(*formula); });
     },
+    [](tokapi_device_lists* lists, const tokapi_some_idf* some, tokapi_error* error) {
+      return guarded(lists, error, [&](DeviceLists& of) { of.weigh_some(*some); });
+    },
+    [](const tokapi_device_lists* before, const tokapi_device_lists* added, const tokapi_renewal* renewal,
+       tokapi_device_lists** made, tokapi_error* error) {
+      return guarded(error, [&] {
+        use_device(inside(before).device());
+        *made = reinterpret_cast<tokapi_device_lists*>(Renewing(inside(before), inside(added), *renewal).run().release());
+      });
+    },
+    [](const tokapi_device_lists* lists, uint32_t* lengths) {
+      const DeviceLists& of = inside(lists);
+      for (uint64_t list = 0; list < of.count(); list++) lengths[list] = of.list(static_cast<uint32_t>(list)).count;
+    },
     DeviceLists::bytes,
-    [](tokapi_device_lists* lists, uint64_t fail_after, tokapi_lane** made, tokapi_error* error) {
-      return guarded(lists, error, [&](DeviceLists& of) {
-        *made = reinterpret_cast<tokapi_lane*>(new Lane(of, fail_after));
+    [](uint32_t device, uint64_t fail_after, tokapi_lane** made, tokapi_error* error) {
+      return guarded(error, [&] {
+        choose(device);
+        *made = reinterpret_cast<tokapi_lane*>(new Lane(device, fail_after));
       });
     },
     drop<tokapi_lane>,
-    [](tokapi_lane* lane, const tokapi_batch* batch, uint32_t scheme, tokapi_matches* matches, tokapi_error* error) {
-      return guarded(lane, error, [&](Lane& of) { of.intersect(*batch, scheme, *matches); });
+    [](tokapi_lane* lane, const tokapi_device_lists* lists, const tokapi_batch* batch, uint32_t scheme,
+       tokapi_matches* matches, tokapi_error* error) {
+      return guarded(lane, error, [&](Lane& of) { of.intersect(inside(lists), *batch, scheme, *matches); });
     },
-    [](tokapi_lane* lane, const tokapi_batch* batch, uint32_t k, tokapi_ranked* ranked, tokapi_error* error) {
-      return guarded(lane, error, [&](Lane& of) { of.rank(*batch, k, *ranked); });
+    [](tokapi_lane* lane, const tokapi_device_lists* lists, const tokapi_batch* batch, uint32_t k,
+       tokapi_ranked* ranked, tokapi_error* error) {
+      return guarded(lane, error, [&](Lane& of) { of.rank(inside(lists), *batch, k, *ranked); });
     },
     [](const tokapi_mapper_options* options, tokapi_mapper** made, tokapi_error* error) {
       return guarded(error, [&] {

@@ -155,6 +155,13 @@ typedef struct tokapi_lexicon {
   const uint32_t* lengths;
 } tokapi_lexicon;
 
+// Other values of idf for some lists, which are distinct.
+typedef struct tokapi_some_idf {
+  const uint32_t* lists;
+  const double* idf;
+  uint64_t count;
+} tokapi_some_idf;
+
 // The weighed postings of one chunk: those of term segment_terms[s] begin at segment_starts[s].
 typedef struct tokapi_part {
   uint64_t postings;
@@ -279,13 +286,13 @@ typedef struct tokapi_lists_options {
   uint64_t postings;
 } tokapi_lists_options;
 
-// Some postings, in the order of lists and of documents.
-typedef struct tokapi_postings {
-  const uint32_t* documents;
+// Where postings are written, in the order of lists and of documents, before they are copied to the device.
+typedef struct tokapi_room {
+  uint32_t* documents;
   // 255 for those that are as large or larger still.
-  const uint8_t* frequencies;
+  uint8_t* frequencies;
   uint64_t count;
-} tokapi_postings;
+} tokapi_room;
 
 // Which postings are whose: list l begins with posting starts[l], the last ends with all.
 typedef struct tokapi_lists {
@@ -298,6 +305,20 @@ typedef struct tokapi_lists {
   const uint32_t* large_frequencies;
   uint64_t large_count;
 } tokapi_lists;
+
+// What becomes of lists in the next state of an index, and of their documents.
+typedef struct tokapi_renewal {
+  uint32_t documents_before;
+  // The number of every document before: those that stay ascend, and one that goes is not out of their order.
+  const uint32_t* numbers;
+  // A bit for every document before that stays.
+  const uint32_t* stays;
+  // The number of every added list, which are distinct. The lists before keep theirs.
+  const uint32_t* added_lists;
+  uint64_t lists;
+  uint32_t documents;
+  const uint32_t* lengths;
+} tokapi_renewal;
 
 typedef enum tokapi_occur { TOKAPI_MUST = 0, TOKAPI_SHOULD = 1, TOKAPI_NOT = 2 } tokapi_occur;
 
@@ -348,17 +369,20 @@ typedef struct tokapi_ranked {
 typedef struct tokapi_inverter tokapi_inverter;
 typedef struct tokapi_sorter tokapi_sorter;
 typedef struct tokapi_device_lists tokapi_device_lists;
+typedef struct tokapi_loader tokapi_loader;
 typedef struct tokapi_lane tokapi_lane;
 typedef struct tokapi_mapper tokapi_mapper;
 
 typedef struct tokapi_api {
   // The sizes of the structures above, in their order, by which both sides see that they agree.
-  uint64_t sizes[28];
+  uint64_t sizes[30];
   tokapi_status (*count)(uint32_t* devices, tokapi_error* error);
   tokapi_status (*describe)(uint32_t device, tokapi_device* described, tokapi_error* error);
   tokapi_status (*bandwidth)(uint32_t device, uint64_t bytes, tokapi_bandwidth* measured, tokapi_error* error);
   tokapi_status (*pinned)(uint64_t bytes, void** memory, tokapi_error* error);
   void (*unpin)(void* memory);
+  // Gives up everything on the device, after a failure. Nothing of it may be in use.
+  tokapi_status (*reset)(uint32_t device, tokapi_error* error);
   // `trie` may be null, unless the method is TOKAPI_PPD.
   tokapi_status (*inverter)(const tokapi_options* options, const tokapi_trie* trie, tokapi_inverter** made,
                             tokapi_error* error);
@@ -387,22 +411,37 @@ typedef struct tokapi_api {
   // The most records that the memory which the sorter may use is enough for.
   uint64_t (*most_records)(tokapi_sorter* sorter, uint32_t record, uint32_t algorithm);
   void (*sort_times)(tokapi_sorter* sorter, tokapi_sort_times* times);
-  // Lists are made, given their postings, finished and weighed, and then asked.
+  // Lists are made, filled by loaders, finished and weighed, and then asked.
   tokapi_status (*lists)(const tokapi_lists_options* options, tokapi_device_lists** made, tokapi_error* error);
   void (*drop_lists)(tokapi_device_lists* lists);
-  tokapi_status (*add_postings)(tokapi_device_lists* lists, const tokapi_postings* postings, tokapi_error* error);
+  // Loaders are dropped before their lists. Each has room for so many postings at a time.
+  tokapi_status (*loader)(tokapi_device_lists* lists, uint64_t postings, tokapi_loader** made, tokapi_error* error);
+  void (*drop_loader)(tokapi_loader* loader);
+  // Waits until there is room.
+  tokapi_status (*room)(tokapi_loader* loader, tokapi_room* room, tokapi_error* error);
+  // Copies the first `count` postings in the room of the last call to their places.
+  tokapi_status (*load)(tokapi_loader* loader, uint64_t place, uint64_t count, tokapi_error* error);
+  tokapi_status (*finish_loading)(tokapi_loader* loader, tokapi_error* error);
+  // Of lists that are added to others: documents and lengths are not read.
+  tokapi_status (*describe_lists)(tokapi_device_lists* lists, const tokapi_lists* described, tokapi_error* error);
   tokapi_status (*finish_lists)(tokapi_device_lists* lists, const tokapi_lists* described, tokapi_error* error);
   tokapi_status (*weigh_lists)(tokapi_device_lists* lists, const tokapi_formula* formula, tokapi_error* error);
+  // After `weigh_lists`: the rest of the formula is as it was.
+  tokapi_status (*weigh_some_lists)(tokapi_device_lists* lists, const tokapi_some_idf* some, tokapi_error* error);
+  // Makes the lists of the next state, finished and not weighed; `added` are described.
+  tokapi_status (*renew_lists)(const tokapi_device_lists* before, const tokapi_device_lists* added,
+                               const tokapi_renewal* renewal, tokapi_device_lists** made, tokapi_error* error);
+  void (*list_lengths)(const tokapi_device_lists* lists, uint32_t* lengths);
   // Device memory for so many postings in so many lists of so many documents, at most.
   uint64_t (*lists_bytes)(uint64_t postings, uint64_t lists, uint64_t documents);
   // A lane answers one batch at a time; several, each on a thread of its own, overlap. Calls after `fail_after`
   // fail, as in tokapi_options.
-  tokapi_status (*lane)(tokapi_device_lists* lists, uint64_t fail_after, tokapi_lane** made, tokapi_error* error);
+  tokapi_status (*lane)(uint32_t device, uint64_t fail_after, tokapi_lane** made, tokapi_error* error);
   void (*drop_lane)(tokapi_lane* lane);
-  tokapi_status (*intersect)(tokapi_lane* lane, const tokapi_batch* batch, uint32_t scheme, tokapi_matches* matches,
-                             tokapi_error* error);
-  tokapi_status (*rank)(tokapi_lane* lane, const tokapi_batch* batch, uint32_t k, tokapi_ranked* ranked,
-                        tokapi_error* error);
+  tokapi_status (*intersect)(tokapi_lane* lane, const tokapi_device_lists* lists, const tokapi_batch* batch,
+                             uint32_t scheme, tokapi_matches* matches, tokapi_error* error);
+  tokapi_status (*rank)(tokapi_lane* lane, const tokapi_device_lists* lists, const tokapi_batch* batch, uint32_t k,
+                        tokapi_ranked* ranked, tokapi_error* error);
   tokapi_status (*mapper)(const tokapi_mapper_options* options, tokapi_mapper** made, tokapi_error* error);
   void (*drop_mapper)(tokapi_mapper* mapper);
   // Maps and reduces one chunk. TOKAPI_TOO_LARGE where it has more pairs than there is memory for.

@@ -1,5 +1,5 @@
-// Answers batches of queries from lists on the device, one batch at a time. Several lanes over the same lists
-// work at once: while one copies, another computes.
+// Answers batches of queries from lists on the device, one batch at a time. Several lanes work at once: while one
+// copies, another computes.
 #pragma once
 
 #include "intersect.hpp"
@@ -10,10 +10,10 @@ namespace TOKAPI_BACKEND {
 
 class Lane {
  public:
-  Lane(const DeviceLists& lists, uint64_t fail_after) : lists_(lists), fail_after_(fail_after) {}
+  Lane(uint32_t device, uint64_t fail_after) : device_(device), fail_after_(fail_after) {}
   ~Lane() { wait_for_all(); }
 
-  uint32_t device() const { return lists_.device(); }
+  uint32_t device() const { return device_; }
 
   void wait_for_all() noexcept {
     try {
@@ -23,8 +23,8 @@ class Lane {
     }
   }
 
-  void intersect(const tokapi_batch& given, uint32_t scheme, tokapi_matches& matches) {
-    Batch batch = begin(given);
+  void intersect(const DeviceLists& lists, const tokapi_batch& given, uint32_t scheme, tokapi_matches& matches) {
+    Batch batch = begin(lists, given);
     uint64_t elements = up_.elements();
     switch (scheme) {
       case TOKAPI_PARA: intersecting_.by_para(queue_, batch, given.queries, elements, matches); break;
@@ -36,21 +36,21 @@ class Lane {
     queue_.wait();
   }
 
-  void rank(const tokapi_batch& given, uint32_t k, tokapi_ranked& ranked) {
-    Batch batch = begin(given);
-    ranking_.rank(queue_, lists_, given, batch, k, ranked);
+  void rank(const DeviceLists& lists, const tokapi_batch& given, uint32_t k, tokapi_ranked& ranked) {
+    Batch batch = begin(lists, given);
+    ranking_.rank(queue_, lists, given, batch, k, ranked);
     queue_.wait();
   }
 
  private:
-  Batch begin(const tokapi_batch& batch) {
+  Batch begin(const DeviceLists& lists, const tokapi_batch& batch) {
     if (fail_after_ && ++calls_ >= fail_after_) {
       throw Failure(TOKAPI_DEVICE_FAILED, "the device was lost (as the test asked)");
     }
-    return up_.bring_up(queue_, lists_, batch);
+    return up_.bring_up(queue_, lists, batch);
   }
 
-  const DeviceLists& lists_;
+  uint32_t device_;
   Queue queue_;
   BatchOnDevice up_;
   Intersecting intersecting_;

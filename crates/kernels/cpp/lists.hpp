@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "each_posting.hpp"
 #include "sections.hpp"
 #include "weigh.hpp"
 
@@ -19,9 +20,6 @@ namespace TOKAPI_BACKEND {
 
 // Postings of a list for every entry of its table.
 constexpr uint32_t STRETCH_POSTINGS = 8;
-
-// Postings that are gone through at a time.
-constexpr uint64_t SLICE_POSTINGS = uint64_t(1) << 30;
 
 constexpr uint64_t NOWHERE = ~uint64_t(0);
 
@@ -51,11 +49,6 @@ TOKAPI_FN float score_of(uint64_t key) {
   std::memcpy(&score, &bits, sizeof score);
   return score;
 }
-
-struct List {
-  uint64_t start, table;
-  uint32_t count, shift;
-};
 
 // The lists as kernels see them.
 struct Lists {
@@ -143,25 +136,29 @@ class DeviceLists {
     }
   }
 
-  // Appends postings. Returns when they have been read.
-  void add(const tokapi_postings& postings) {
-    if (postings.count > postings_ - filled_) throw Failure(TOKAPI_TOO_LARGE, "more postings than were announced");
-    upload(queue_, documents_.data() + filled_, postings.documents, postings.count * sizeof(uint32_t));
-    upload(queue_, frequencies_.data() + filled_, postings.frequencies, postings.count);
-    filled_ += postings.count;
+  // Copies postings to their places, by a queue of the caller.
+  void load(Queue& queue, const uint32_t* documents, const uint8_t* frequencies, uint64_t count, uint64_t place) {
+    if (place > postings_ || count > postings_ - place) {
+      throw Failure(TOKAPI_TOO_LARGE, "more postings than were announced");
+    }
+    upload(queue, documents_.data() + place, documents, count * sizeof(uint32_t));
+    upload(queue, frequencies_.data() + place, frequencies, count);
+  }
+
+  // Says which postings are whose. Enough for lists that are added to others.
+  void describe(const tokapi_lists& lists) {
+    lay_out(lists);
+    keep(lists_, lists_here_.data(), lists.count);
     queue_.wait();
   }
 
-  // Says which postings are whose, and of what documents, and makes the tables.
+  // The same for lists that are asked: says also of what documents, and makes the tables.
   void finish(const tokapi_lists& lists) {
-    if (lists.starts[lists.count] != filled_) throw Failure(TOKAPI_DEVICE_FAILED, "other postings than were announced");
+    lay_out(lists);
     documents_count_ = lists.documents;
     uint64_t tables = 0;
-    lists_here_.resize(lists.count);
     for (uint64_t number = 0; number < lists.count; number++) {
       List& list = lists_here_[number];
-      list.start = lists.starts[number];
-      list.count = static_cast<uint32_t>(lists.starts[number + 1] - list.start);
       list.shift = shift_of(list.count);
       list.table = tables;
       if (list.shift != NO_TABLE) tables += entries(documents_count_, list.shift);
@@ -170,11 +167,8 @@ class DeviceLists {
     keep(long_lists_, long_lists_here_.data(), long_lists_here_.size());
     keep(lists_, lists_here_.data(), lists.count);
     keep(lengths_, lists.lengths, lists.documents);
-    keep(large_places_, lists.large_places, lists.large_count);
-    keep(large_frequencies_, lists.large_frequencies, lists.large_count);
-    large_count_ = lists.large_count;
     tables_.reserve(tables);
-    weights_.reserve(filled_);
+    weights_.reserve(postings_);
     most_.reserve(lists.count);
     floors_.reserve(lists.count * FLOORS);
     fill_tables();
@@ -190,21 +184,35 @@ class DeviceLists {
     for_each(queue_, documents_count_, [=] TOKAPI_LAMBDA(uint64_t d) {
       norms[d] = 1.0 - b + b * static_cast<double>(lengths[d]) / avdl;
     });
-    Weigher weigher{formula.tf_part, formula.k1, formula.delta, idf_.data(), norms};
-    const uint32_t* documents = documents_.data();
-    const uint8_t* frequencies = frequencies_.data();
-    const uint64_t* large_places = large_places_.data();
-    const uint32_t* large_frequencies = large_frequencies_.data();
-    uint64_t large_count = large_count_;
-    float* weights = weights_.data();
-    for_each_posting([=] TOKAPI_LAMBDA(uint64_t list, uint64_t, uint64_t at) {
-      uint32_t frequency = frequencies[at];
-      if (frequency == 255) frequency = large_frequencies[upper_bound(large_places, 0, large_count, at) - 1];
-      // No weight is -0, which stands for no weight in sums.
-      weights[at] = 0.0f + weigher.weight(static_cast<uint32_t>(list), documents[at], frequency);
+    weigher_ = Weigher{formula.tf_part, formula.k1, formula.delta, idf_.data(), norms};
+    fill(queue_, most_.data(), 0, count() * sizeof(float));
+    fill(queue_, floors_.data(), 0, count() * FLOORS * sizeof(float));
+    weigh_postings(all());
+    find_floors(long_lists_, long_lists_here_.size());
+    queue_.wait();
+  }
+
+  // Weighs the postings of some lists by other values of idf, after `weigh` has weighed all.
+  void weigh_some(const tokapi_some_idf& some) {
+    std::vector<uint32_t> long_lists;
+    for (uint64_t i = 0; i < some.count; i++) {
+      if (list(some.lists[i]).count >= MOST_FLOOR_RANK) long_lists.push_back(some.lists[i]);
+    }
+    keep(some_, some.lists, some.count);
+    keep(some_idf_, some.idf, some.count);
+    keep(some_long_lists_, long_lists.data(), long_lists.size());
+    const uint32_t* numbers = some_.data();
+    const double* some_idf = some_idf_.data();
+    double* idf = idf_.data();
+    float *most = most_.data(), *floors = floors_.data();
+    for_each(queue_, some.count, [=] TOKAPI_LAMBDA(uint64_t i) {
+      uint64_t list = numbers[i];
+      idf[list] = some_idf[i];
+      most[list] = 0.0f;
+      for (uint32_t floor = 0; floor < FLOORS; floor++) floors[list * FLOORS + floor] = 0.0f;
     });
-    find_most();
-    find_floors();
+    weigh_postings(SomeLists{lists_here_.data(), lists_.data(), some.lists, numbers, some.count});
+    find_floors(some_long_lists_, long_lists.size());
     queue_.wait();
   }
 
@@ -212,15 +220,25 @@ class DeviceLists {
     return Lists{lists_.data(), documents_.data(), weights_.data(), tables_.data(), most_.data(), floors_.data()};
   }
   const List& list(uint32_t number) const { return lists_here_[number]; }
+  SomeLists all() const { return SomeLists{lists_here_.data(), lists_.data(), nullptr, nullptr, count()}; }
+
+  // What is where, for those that make other lists of these.
+  uint64_t postings() const { return postings_; }
+  uint32_t* documents() const { return documents_.data(); }
+  uint8_t* frequencies() const { return frequencies_.data(); }
+  const uint64_t* large_places() const { return large_places_.data(); }
+  const uint32_t* large_frequencies() const { return large_frequencies_.data(); }
+  uint64_t large_count() const { return large_count_; }
 
   // Device memory for so many postings in so many lists of so many documents.
   static uint64_t bytes(uint64_t postings, uint64_t lists, uint64_t documents) {
     // Document, weight and frequency, and a table's part.
     uint64_t of_postings = postings * (4 + 4 + 1) + postings * 4 / STRETCH_POSTINGS;
-    // What it is, two more entries of its table, its largest weight and floors, its idf, where it begins in a slice.
-    uint64_t of_lists = lists * (sizeof(List) + 2 * 4 + 4 + FLOORS * 4 + 8 + 4);
+    // What it is, two more entries of its table, its largest weight and floors, its idf, where it begins in a slice;
+    // its number and its idf where some are weighed.
+    uint64_t of_lists = lists * (sizeof(List) + 2 * 4 + 4 + FLOORS * 4 + 8 + 4 + 4 + 8);
     uint64_t long_lists = postings / MOST_FLOOR_RANK;
-    of_lists += long_lists * 4 + std::min(long_lists, FLOOR_LISTS) * (MOST_FLOOR_RANK * 8 + 4);
+    of_lists += long_lists * 2 * 4 + std::min(long_lists, FLOOR_LISTS) * (MOST_FLOOR_RANK * 8 + 4);
     uint64_t of_documents = documents * (4 + 8);
     // Where slices begin and the tiles of that, large frequencies, and that allocations are rounded up.
     return of_postings + of_lists + of_documents + postings / TILE * 4 + (uint64_t(64) << 20);
@@ -246,23 +264,32 @@ class DeviceLists {
   // function(list, place in the list, place among all) for every posting.
   template <class F>
   void for_each_posting(F function) {
-    for (uint64_t first = 0; first < lists_here_.size();) {
-      uint64_t from = lists_here_[first].start, end = first, postings = 0;
-      while (end < lists_here_.size() && (end == first || postings + lists_here_[end].count <= SLICE_POSTINGS)) {
-        postings += lists_here_[end++].count;
-      }
-      uint32_t* offsets = offsets_.reserve(end - first);
-      const List* lists = lists_.data() + first;
-      for_each(queue_, end - first, [=] TOKAPI_LAMBDA(uint64_t i) {
-        offsets[i] = static_cast<uint32_t>(lists[i].start - from);
-      });
-      uint32_t* tiles = tiles_.reserve(postings / TILE + 2);
-      load_balancing_search(queue_, offsets, end - first, postings, tiles,
-                            [=] TOKAPI_LAMBDA(uint64_t i, uint64_t segment) {
-        function(first + segment, i - offsets[segment], from + i);
-      });
-      first = end;
-    }
+    each_posting_(queue_, all(), function);
+  }
+
+  // Weighs these lists' postings, and finds the largest weights, which begin at 0.
+  void weigh_postings(SomeLists some) {
+    Weigher weigher = weigher_;
+    const uint32_t* documents = documents_.data();
+    const uint8_t* frequencies = frequencies_.data();
+    const uint64_t* large_places = large_places_.data();
+    const uint32_t* large_frequencies = large_frequencies_.data();
+    uint64_t large_count = large_count_;
+    float *weights = weights_.data(), *floors = floors_.data();
+    uint32_t* most = reinterpret_cast<uint32_t*>(most_.data());
+    each_posting_(queue_, some, [=] TOKAPI_LAMBDA(uint64_t list, uint64_t, uint64_t at) {
+      uint32_t frequency = frequencies[at];
+      if (frequency == 255) frequency = large_frequencies[upper_bound(large_places, 0, large_count, at) - 1];
+      // No weight is -0, which stands for no weight in sums.
+      float weight = 0.0f + weigher.weight(static_cast<uint32_t>(list), documents[at], frequency);
+      weights[at] = weight;
+      // Weights less than 0 bound nothing. Those above order as their bits do.
+      if (weight < 0.0f) floors[list * FLOORS] = -1.0f;
+      uint32_t bits;
+      std::memcpy(&bits, &weight, sizeof bits);
+      // Mostly it is not above.
+      if (weight > 0.0f && bits > most[list]) raise(most + list, bits);
+    });
   }
 
   // Every posting fills the entries from the stretch of the one before it, the last those to the end.
@@ -283,31 +310,14 @@ class DeviceLists {
     });
   }
 
-  // Weights less than 0 bound nothing. Those above order as their bits do.
-  void find_most() {
-    uint32_t* most = reinterpret_cast<uint32_t*>(most_.data());
-    fill(queue_, most, 0, count() * sizeof(uint32_t));
-    float* floors = floors_.data();
-    fill(queue_, floors, 0, count() * FLOORS * sizeof(float));
-    const float* weights = weights_.data();
-    for_each_posting([=] TOKAPI_LAMBDA(uint64_t list, uint64_t, uint64_t at) {
-      float weight = weights[at];
-      if (weight < 0.0f) floors[list * FLOORS] = -1.0f;
-      uint32_t bits;
-      std::memcpy(&bits, &weight, sizeof bits);
-      // Mostly it is not above.
-      if (weight > 0.0f && bits > most[list]) raise(most + list, bits);
-    });
-  }
-
   // Of long lists, as others have few documents to leave out.
-  void find_floors() {
-    uint64_t* keys = floor_keys_.reserve(std::min<uint64_t>(long_lists_here_.size(), FLOOR_LISTS) * MOST_FLOOR_RANK);
-    uint32_t* kept = offsets_.reserve(std::min<uint64_t>(long_lists_here_.size(), FLOOR_LISTS));
+  void find_floors(const Whole<uint32_t>& long_lists, uint64_t long_count) {
+    uint64_t* keys = floor_keys_.reserve(std::min<uint64_t>(long_count, FLOOR_LISTS) * MOST_FLOOR_RANK);
+    uint32_t* kept = floors_kept_.reserve(std::min<uint64_t>(long_count, FLOOR_LISTS));
     float* floors = floors_.data();
-    for (uint64_t from = 0; from < long_lists_here_.size(); from += FLOOR_LISTS) {
-      uint64_t count = std::min<uint64_t>(long_lists_here_.size() - from, FLOOR_LISTS);
-      const uint32_t* numbers = long_lists_.data() + from;
+    for (uint64_t from = 0; from < long_count; from += FLOOR_LISTS) {
+      uint64_t count = std::min<uint64_t>(long_count - from, FLOOR_LISTS);
+      const uint32_t* numbers = long_lists.data() + from;
       best_keys(queue_, count, BestWeights{lists_.data(), numbers, weights_.data()}, MOST_FLOOR_RANK, keys, kept);
       for_each(queue_, count, [=] TOKAPI_LAMBDA(uint64_t i) {
         float* of_list = floors + numbers[i] * uint64_t(FLOORS);
@@ -320,19 +330,35 @@ class DeviceLists {
   }
 
  private:
+  void lay_out(const tokapi_lists& lists) {
+    if (lists.starts[lists.count] != postings_) {
+      throw Failure(TOKAPI_DEVICE_FAILED, "other postings than were announced");
+    }
+    lists_here_.resize(lists.count);
+    for (uint64_t number = 0; number < lists.count; number++) {
+      uint64_t start = lists.starts[number];
+      lists_here_[number] = List{start, 0, static_cast<uint32_t>(lists.starts[number + 1] - start), NO_TABLE};
+    }
+    keep(large_places_, lists.large_places, lists.large_count);
+    keep(large_frequencies_, lists.large_frequencies, lists.large_count);
+    large_count_ = lists.large_count;
+  }
+
   uint32_t device_;
   Queue queue_;
-  uint64_t postings_, filled_ = 0, large_count_ = 0;
+  EachPosting each_posting_;
+  uint64_t postings_, large_count_ = 0;
   uint32_t documents_count_ = 0;
   std::vector<List> lists_here_;
   std::vector<uint32_t> long_lists_here_;
   Whole<List> lists_;
-  Whole<uint32_t> documents_, lengths_, tables_, offsets_, tiles_, large_frequencies_;
-  Whole<uint32_t> long_lists_;
+  Whole<uint32_t> documents_, lengths_, tables_, large_frequencies_;
+  Whole<uint32_t> long_lists_, floors_kept_, some_, some_long_lists_;
   Whole<uint64_t> large_places_, floor_keys_;
   Whole<uint8_t> frequencies_;
   Whole<float> weights_, most_, floors_;
-  Whole<double> norms_, idf_;
+  Whole<double> norms_, idf_, some_idf_;
+  Weigher weigher_{};
 };
 
 }  // namespace TOKAPI_BACKEND

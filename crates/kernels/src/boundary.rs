@@ -123,6 +123,13 @@ pub(crate) struct Formula {
 }
 
 #[repr(C)]
+pub(crate) struct SomeIdf {
+    pub lists: *const u32,
+    pub idf: *const f64,
+    pub count: u64,
+}
+
+#[repr(C)]
 #[derive(Default)]
 pub(crate) struct Lexicon {
     pub terms: u64,
@@ -197,14 +204,14 @@ pub(crate) struct ListsOptions {
 }
 
 #[repr(C)]
-pub(crate) struct Postings {
-    pub documents: *const u32,
-    pub frequencies: *const u8,
+pub(crate) struct Room {
+    pub documents: *mut u32,
+    pub frequencies: *mut u8,
     pub count: u64,
 }
 
 #[repr(C)]
-pub struct Lists {
+pub(crate) struct Lists {
     pub count: u64,
     pub starts: *const u64,
     pub documents: u32,
@@ -212,6 +219,17 @@ pub struct Lists {
     pub large_places: *const u64,
     pub large_frequencies: *const u32,
     pub large_count: u64,
+}
+
+#[repr(C)]
+pub(crate) struct Renewal {
+    pub documents_before: u32,
+    pub numbers: *const u32,
+    pub stays: *const u32,
+    pub added_lists: *const u32,
+    pub lists: u64,
+    pub documents: u32,
+    pub lengths: *const u32,
 }
 
 #[repr(C)]
@@ -309,6 +327,8 @@ pub(crate) enum Inverter {}
 pub(crate) enum Sorter {}
 /// Lists, opaque as well.
 pub(crate) enum DeviceLists {}
+/// A loader of lists, opaque as well.
+pub(crate) enum Loader {}
 /// A lane, opaque as well.
 pub(crate) enum Lane {}
 /// A mapper, opaque as well.
@@ -318,12 +338,13 @@ type Status = i32;
 
 #[repr(C)]
 pub(crate) struct Api {
-    pub sizes: [u64; 28],
+    pub sizes: [u64; 30],
     pub count: unsafe extern "C" fn(*mut u32, *mut ErrorText) -> Status,
     pub describe: unsafe extern "C" fn(u32, *mut Device, *mut ErrorText) -> Status,
     pub bandwidth: unsafe extern "C" fn(u32, u64, *mut Bandwidth, *mut ErrorText) -> Status,
     pub pinned: unsafe extern "C" fn(u64, *mut *mut c_void, *mut ErrorText) -> Status,
     pub unpin: unsafe extern "C" fn(*mut c_void),
+    pub reset: unsafe extern "C" fn(u32, *mut ErrorText) -> Status,
     pub inverter: unsafe extern "C" fn(
         *const Options,
         *const Trie,
@@ -363,19 +384,47 @@ pub(crate) struct Api {
     pub lists:
         unsafe extern "C" fn(*const ListsOptions, *mut *mut DeviceLists, *mut ErrorText) -> Status,
     pub drop_lists: unsafe extern "C" fn(*mut DeviceLists),
-    pub add_postings:
-        unsafe extern "C" fn(*mut DeviceLists, *const Postings, *mut ErrorText) -> Status,
+    pub loader:
+        unsafe extern "C" fn(*mut DeviceLists, u64, *mut *mut Loader, *mut ErrorText) -> Status,
+    pub drop_loader: unsafe extern "C" fn(*mut Loader),
+    pub room: unsafe extern "C" fn(*mut Loader, *mut Room, *mut ErrorText) -> Status,
+    pub load: unsafe extern "C" fn(*mut Loader, u64, u64, *mut ErrorText) -> Status,
+    pub finish_loading: unsafe extern "C" fn(*mut Loader, *mut ErrorText) -> Status,
+    pub describe_lists:
+        unsafe extern "C" fn(*mut DeviceLists, *const Lists, *mut ErrorText) -> Status,
     pub finish_lists:
         unsafe extern "C" fn(*mut DeviceLists, *const Lists, *mut ErrorText) -> Status,
     pub weigh_lists:
         unsafe extern "C" fn(*mut DeviceLists, *const Formula, *mut ErrorText) -> Status,
+    pub weigh_some_lists:
+        unsafe extern "C" fn(*mut DeviceLists, *const SomeIdf, *mut ErrorText) -> Status,
+    pub renew_lists: unsafe extern "C" fn(
+        *const DeviceLists,
+        *const DeviceLists,
+        *const Renewal,
+        *mut *mut DeviceLists,
+        *mut ErrorText,
+    ) -> Status,
+    pub list_lengths: unsafe extern "C" fn(*const DeviceLists, *mut u32),
     pub lists_bytes: unsafe extern "C" fn(u64, u64, u64) -> u64,
-    pub lane: unsafe extern "C" fn(*mut DeviceLists, u64, *mut *mut Lane, *mut ErrorText) -> Status,
+    pub lane: unsafe extern "C" fn(u32, u64, *mut *mut Lane, *mut ErrorText) -> Status,
     pub drop_lane: unsafe extern "C" fn(*mut Lane),
-    pub intersect:
-        unsafe extern "C" fn(*mut Lane, *const Batch, u32, *mut Matches, *mut ErrorText) -> Status,
-    pub rank:
-        unsafe extern "C" fn(*mut Lane, *const Batch, u32, *mut Ranked, *mut ErrorText) -> Status,
+    pub intersect: unsafe extern "C" fn(
+        *mut Lane,
+        *const DeviceLists,
+        *const Batch,
+        u32,
+        *mut Matches,
+        *mut ErrorText,
+    ) -> Status,
+    pub rank: unsafe extern "C" fn(
+        *mut Lane,
+        *const DeviceLists,
+        *const Batch,
+        u32,
+        *mut Ranked,
+        *mut ErrorText,
+    ) -> Status,
     pub mapper:
         unsafe extern "C" fn(*const MapperOptions, *mut *mut Mapper, *mut ErrorText) -> Status,
     pub drop_mapper: unsafe extern "C" fn(*mut Mapper),

@@ -1,9 +1,7 @@
 //! Answers to batches of queries.
 
-use std::sync::Arc;
-
 use crate::owned::{Owned, filled};
-use crate::{Batch, DeviceLists, Error, Result, boundary, slice};
+use crate::{Batch, Build, DeviceLists, Error, Result, boundary, slice};
 
 /// Maximum number of documents that a lane ranks for a query.
 pub const MOST_RANKED: usize = 1024;
@@ -23,7 +21,7 @@ pub enum Scheme {
 /// computation.
 pub struct Lane {
     raw: Owned<boundary::Lane>,
-    lists: Arc<DeviceLists>,
+    device: u32,
 }
 
 /// The documents that match every query of a batch.
@@ -41,23 +39,27 @@ pub struct Ranked<'a> {
 }
 
 impl Lane {
-    /// A lane for `lists`. In tests, it is lost after the given number of batches.
+    /// A lane of a device. In tests, it is lost after the given number of batches.
     ///
     /// # Errors
-    /// The device failed.
-    pub fn new(lists: Arc<DeviceLists>, fail_after: Option<u64>) -> Result<Self> {
-        let api = lists.raw.api();
-        let raw = Owned::make(lists.raw.build, api.drop_lane, |raw, error| {
+    /// The device does not exist, or failed.
+    pub fn new(build: Build, device: u32, fail_after: Option<u64>) -> Result<Self> {
+        let api = build.api();
+        let raw = Owned::make(build, api.drop_lane, |raw, error| {
             let fail_after = fail_after.map_or(0, |batches| batches + 1);
-            // SAFETY: the lane holds the lists, so they outlive it.
-            unsafe { (api.lane)(lists.raw.as_ptr(), fail_after, raw, error) }
+            // SAFETY: `raw` outlives the call.
+            unsafe { (api.lane)(device, fail_after, raw, error) }
         })?;
-        Ok(Lane { raw, lists })
+        Ok(Lane { raw, device })
     }
 
-    /// The lists.
-    pub fn lists(&self) -> &DeviceLists {
-        &self.lists
+    fn check(&self, lists: &DeviceLists, batch: &Batch) {
+        assert_eq!(
+            lists.place(),
+            (self.raw.build, self.device),
+            "lists of the lane's device"
+        );
+        batch.check(lists);
     }
 
     /// The documents that match each query.
@@ -67,15 +69,21 @@ impl Lane {
     /// the device failed.
     ///
     /// # Panics
-    /// Panics if a query has no required term, or a list that the lane does not have.
-    pub fn intersect(&mut self, batch: &Batch, scheme: Scheme) -> Result<Matches<'_>> {
+    /// Panics if a query has no required term, or a list that does not exist, or if the lists are on another device.
+    pub fn intersect(
+        &mut self,
+        lists: &DeviceLists,
+        batch: &Batch,
+        scheme: Scheme,
+    ) -> Result<Matches<'_>> {
         assert!(batch.have_must(), "a list to intersect");
-        batch.check(&self.lists);
+        self.check(lists, batch);
         let raw = batch.raw();
         let matches: boundary::Matches = filled(|matches, error| {
             let (intersect, lane) = (self.raw.api().intersect, self.raw.as_ptr());
+            let lists = lists.raw.as_ptr();
             // SAFETY: the batch is read during the call only; its lists exist.
-            unsafe { intersect(lane, &raw const raw, scheme as u32, matches, error) }
+            unsafe { intersect(lane, lists, &raw const raw, scheme as u32, matches, error) }
         })?;
         // SAFETY: the lane owns arrays of these sizes. They stay valid until its next call, which
         // borrows it mutably.
@@ -95,22 +103,22 @@ impl Lane {
     /// there is too little device memory; the device failed.
     ///
     /// # Panics
-    /// Panics if a query has a list that the lane does not have.
-    pub fn rank(&mut self, batch: &Batch, k: usize) -> Result<Ranked<'_>> {
-        batch.check(&self.lists);
+    /// Panics if a query has a list that does not exist, or if the lists are on another device.
+    pub fn rank(&mut self, lists: &DeviceLists, batch: &Batch, k: usize) -> Result<Ranked<'_>> {
+        self.check(lists, batch);
         // Sections have 4,096 postings, the last of each list fewer. They are counted in 32 bits.
         if batch.elements() >= 1 << 42 {
             let elements = batch.elements();
             return Err(Error::TooLarge(format!("a batch of {elements} postings")));
         }
         let raw = batch.raw();
-        let weights = self.lists.weights.read();
+        let weights = lists.weights.read();
         let _weights = weights.unwrap_or_else(|error| error.into_inner());
         let ranked: boundary::Ranked = filled(|ranked, error| {
-            let lane = self.raw.as_ptr();
+            let (lane, lists) = (self.raw.as_ptr(), lists.raw.as_ptr());
             let k = u32::try_from(k).unwrap_or(u32::MAX);
             // SAFETY: the batch is read during the call only; its lists exist.
-            unsafe { (self.raw.api().rank)(lane, &raw const raw, k, ranked, error) }
+            unsafe { (self.raw.api().rank)(lane, lists, &raw const raw, k, ranked, error) }
         })?;
         // SAFETY: as above.
         unsafe {

@@ -11,11 +11,13 @@ mod input;
 mod inverter;
 mod lane;
 mod lists;
+mod load;
 mod mapper;
 mod output;
 mod owned;
 mod pinned;
 mod record;
+mod renewal;
 mod sorter;
 
 pub use batch::{Batch, Occur, Term};
@@ -23,11 +25,13 @@ pub use boundary::{MapperTimes, SortTimes, Times};
 pub use input::{Classes, Formula, Method, Options, Text, TfPart, Trie, TrieArrays};
 pub use inverter::Inverter;
 pub use lane::{Lane, MOST_RANKED, Matches, Ranked, Scheme};
-pub use lists::{DeviceLists, ListsBuilder};
+pub use lists::DeviceLists;
+pub use load::{ListsBuilder, Loader};
 pub use mapper::{Groups, MapFunction, Mapper, MapperOptions, ReduceFunction};
 pub use output::{Collected, Inverted, Lexicon, Part};
 pub use pinned::Pinned;
 pub use record::{Pair, Record};
+pub use renewal::Renewal;
 pub use sorter::{Algorithm, Sorter, SorterOptions};
 
 use std::ffi::{CStr, c_char};
@@ -186,6 +190,19 @@ impl Build {
             down: measured.down,
             both: measured.both,
         })
+    }
+
+    /// Gives up everything on a device that has failed, so that it may be used again.
+    ///
+    /// # Errors
+    /// The device is lost.
+    ///
+    /// # Safety
+    /// Nothing of the device is in use: no object of this crate, or of another user of the device in this process, and
+    /// no pinned memory.
+    pub unsafe fn reset(self, device: u32) -> Result<()> {
+        // SAFETY: a plain number; the caller vouches for the rest.
+        check(|error| unsafe { (self.api().reset)(device, error) })
     }
 
     /// Maximum device memory that lists take, for these numbers of postings, lists and documents.

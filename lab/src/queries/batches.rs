@@ -1,6 +1,5 @@
 //! The throughput of batches, and of the CPU threads, in queries a second.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -86,12 +85,12 @@ impl Bench<'_> {
     /// Checks that a batch returns the answers of the index.
     fn compare(&self, queries: &[Query], task: Task) -> Result<(), Error> {
         let few: Vec<&Query> = queries.iter().take(COMPARED).collect();
-        let mut lane = GpuLane::new(Arc::clone(&self.on_device))?;
+        let mut lane = GpuLane::new(&self.on_device)?;
         let mut other = None;
         match task {
             Task::Documents(scheme) => {
                 let mut found = vec![None; few.len()];
-                lane.documents(&few, scheme, |number, documents| {
+                lane.documents(&self.on_device, &few, scheme, |number, documents| {
                     found[number] = documents.map(<[u32]>::to_vec);
                 })?;
                 for (query, found) in few.iter().zip(found) {
@@ -103,7 +102,10 @@ impl Bench<'_> {
                 }
             }
             Task::Top => {
-                for (query, found) in few.iter().zip(lane.search(&few, &self.search)?) {
+                for (query, found) in
+                    few.iter()
+                        .zip(lane.search(&self.on_device, &few, &self.search)?)
+                {
                     let expected = self.index.search(query, &self.search)?;
                     if !found.is_none_or(|found| found == expected) {
                         other = Some(query);
@@ -153,7 +155,7 @@ impl Bench<'_> {
             .map(|batch| batch.iter().collect())
             .collect();
         let mut lanes: Vec<GpuLane> = (0..lanes.max(1))
-            .map(|_| GpuLane::new(Arc::clone(&self.on_device)))
+            .map(|_| GpuLane::new(&self.on_device))
             .collect::<Result<_, _>>()?;
         let mut most = 0.0f64;
         // The first turn allocates their memory.
@@ -167,12 +169,12 @@ impl Bench<'_> {
                     while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                         match task {
                             Task::Documents(scheme) => {
-                                lane.documents(batch, scheme, |_, documents| {
+                                lane.documents(&self.on_device, batch, scheme, |_, documents| {
                                     answered += usize::from(documents.is_some());
                                 })?
                             }
                             Task::Top => {
-                                let answers = lane.search(batch, &self.search)?;
+                                let answers = lane.search(&self.on_device, batch, &self.search)?;
                                 answered += answers.iter().flatten().count();
                             }
                         }

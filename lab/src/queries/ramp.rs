@@ -10,6 +10,7 @@ use tokapi::Query;
 use tokapi_device::cooperate::{
     Accelerator, Outcome, Policy, Router, Scheduler, SchedulerOptions, Search,
 };
+use tokapi_device::gpu::GpuIndexes;
 
 use super::{Bench, Report};
 use crate::arrivals::{Arrivals, wait_until};
@@ -153,9 +154,9 @@ impl Bench<'_> {
             .threads(self.threads.saturating_sub(SOURCES + LANES).max(1))
             .lanes(LANES)
             .policy(policy)
-            .queue(QUEUE)
-            .bm25(self.search.bm25);
-        let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&self.on_device));
+            .queue(QUEUE);
+        let indexes = GpuIndexes::of(Arc::clone(&self.on_device));
+        let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::new(indexes));
         let scheduler = Scheduler::new(Some(accelerator), router, &options)?;
         let of_source = (offered * self.args.seconds / SOURCES as f64) as usize;
         let count = of_source * SOURCES;

@@ -1,7 +1,6 @@
 //! Batches one after the other, from small to large: throughput, time of a batch, and variation of that time. Batches of
 //! PART have equal numbers of queries, those of PARA equal work.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
@@ -98,7 +97,7 @@ impl Bench<'_> {
     fn work_of(&self, queries: &[&Query]) -> f64 {
         let complexity = queries
             .iter()
-            .filter_map(|query| self.on_device.complexity_of(query));
+            .filter_map(|query| self.on_device.complexity_of(query, &self.search));
         complexity.map(|of| of.work()).sum()
     }
 
@@ -132,13 +131,13 @@ impl Bench<'_> {
 
     /// The seconds of each batch in one turn. The first turn allocates memory.
     fn times(&self, batches: &[Vec<&Query>], scheme: Scheme) -> Result<Vec<f64>, Error> {
-        let mut lane = GpuLane::new(Arc::clone(&self.on_device))?;
+        let mut lane = GpuLane::new(&self.on_device)?;
         let mut turns = Vec::new();
         for turn in 0..=TURNS {
             let mut times = Vec::with_capacity(batches.len());
             for batch in batches {
                 let started = Instant::now();
-                lane.documents(batch, scheme, |_, _| {})?;
+                lane.documents(&self.on_device, batch, scheme, |_, _| {})?;
                 times.push(started.elapsed().as_secs_f64());
             }
             if turn > 0 {

@@ -7,7 +7,7 @@ use tokapi_storage::error::Result;
 
 /// Answers batches of queries on lanes. A lane takes one batch at a time.
 pub trait Accelerator: Send + Sync {
-    /// Whether these options allow any search to be answered here.
+    /// Whether these options allow any search to be answered here, by whatever weights.
     fn answers(&self, options: &SearchOptions) -> bool;
 
     /// The work of a search; none if this device cannot answer it.
@@ -20,7 +20,7 @@ pub trait Accelerator: Send + Sync {
     fn lane(&self) -> Result<Box<dyn BatchLane>>;
 }
 
-/// A lane of an [`Accelerator`].
+/// A lane of an [`Accelerator`]. If one fails, all are given up.
 pub trait BatchLane: Send {
     /// The answer to each search, the same as from the index; none if the index must answer it.
     ///

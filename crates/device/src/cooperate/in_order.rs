@@ -58,7 +58,6 @@ impl InOrder {
     ) -> Result<Self> {
         let most = options.queue.max(1);
         let options = options.clone().policy(Policy::Synchronous).queue(most);
-        let options = options.bm25(search.bm25);
         let answers = |gpu: &Arc<dyn Accelerator>| gpu.answers(&search);
         let takes_part = accelerator.clone().filter(answers);
         let scheduler = Scheduler::new(takes_part, None, &options)?;
@@ -94,9 +93,9 @@ impl InOrder {
         self.shares
     }
 
-    /// The reason why a lane of the GPU is lost; none if no lane is lost.
+    /// The reason why the GPU is lost; none if it is not.
     pub fn lost(&self) -> Option<String> {
-        self.scheduler.report().lost
+        self.scheduler.lost()
     }
 
     /// Counts a query for the processor that answered it, and returns its answer.
@@ -122,10 +121,10 @@ impl InOrder {
             &mut shares.phrases
         } else if gpu.is_none_or(|gpu| !gpu.answers(&search.options)) {
             &mut shares.options
-        } else if gpu.is_none_or(|gpu| gpu.complexity(search).is_none()) {
-            &mut shares.lists
-        } else {
+        } else if self.scheduler.lost().is_some() {
             &mut shares.lost
+        } else {
+            &mut shares.lists
         }
     }
 }

@@ -10,6 +10,7 @@ mod accelerator;
 mod help;
 mod in_order;
 mod intake;
+mod lanes;
 mod load;
 mod metric;
 mod options;
@@ -20,6 +21,7 @@ mod report;
 mod request;
 mod router;
 mod scheduler;
+mod waiting;
 
 pub use accelerator::{Accelerator, BatchLane};
 pub use in_order::{Answers, InOrder, Shares};

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use tokapi_storage::progress::Progress;
-use tokapi_weigh::formula::Bm25;
 
 /// The processors that answer queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,8 +33,8 @@ pub struct SchedulerOptions {
     /// Target response time of a query that arrives while a batch is under way. Batches are sized
     /// to take half of it.
     pub response: Duration,
-    /// The formula whose weights a GPU keeps. Searches by other formulas go to the CPU.
-    pub bm25: Bm25,
+    /// After a GPU was lost, the time between attempts to use it again; it is not used again unless given.
+    pub retry: Option<Duration>,
     /// Can cancel all waiting and future queries.
     pub progress: Progress,
 }
@@ -48,7 +47,7 @@ impl Default for SchedulerOptions {
             policy: Policy::default(),
             queue: 1 << 16,
             response: Duration::from_millis(20),
-            bm25: Bm25::default(),
+            retry: None,
             progress: Progress::default(),
         }
     }
@@ -56,7 +55,7 @@ impl Default for SchedulerOptions {
 
 impl SchedulerOptions {
     tokapi_storage::setters! {
-        threads: usize, lanes: usize, policy: Policy, queue: usize, response: Duration, bm25: Bm25,
-        progress: Progress,
+        threads: usize, lanes: usize, policy: Policy, queue: usize, response: Duration,
+        retry: Option<Duration>, progress: Progress,
     }
 }

@@ -1,7 +1,7 @@
 //! The queue of waiting queries. Threads and lanes choose queries from it.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,8 @@ use super::load::{Load, Mode};
 use super::options::{Policy, SchedulerOptions};
 use super::pace::Pace;
 use super::report::BatchTime;
-use super::request::Request;
+use super::request::{Outcome, Request};
+use super::waiting::Waiting;
 
 /// The waiting queries, and the load.
 pub(super) struct Queue {
@@ -26,91 +27,61 @@ pub(super) struct Queue {
     came: u64,
     pub load: Load,
     help: Help,
-    /// The value at the last check.
-    batches: VecDeque<BatchTime>,
+    /// Batches that no report has had yet.
+    pub batches: VecDeque<BatchTime>,
+    /// Answers of lanes whose callers threads tell, a few at a time.
+    pub answered: VecDeque<Vec<(Request, Outcome)>>,
+    /// Number of lanes, number of lanes with a batch, and number of losses so far: all lanes are lost together.
+    pub lanes: usize,
+    pub working: usize,
+    pub losses: u64,
     pub lost: Option<String>,
-    /// Number of lanes, and number of lanes with a batch.
-    lanes: usize,
-    working: usize,
-    closed: bool,
+    pub closed: bool,
     /// The measured work a second of a lane.
-    speed: f64,
+    pub speed: f64,
 }
 
 /// The queue, and the threads and lanes that wait for queries.
 pub(super) struct Shared {
-    intake: Intake,
+    pub intake: Intake,
     queue: Mutex<Queue>,
-    for_cpu: Waiting,
-    for_gpu: Waiting,
+    pub for_cpu: Waiting,
+    pub for_gpu: Waiting,
+    /// Told at the end, for threads without a lane.
+    pub ended: Condvar,
     /// Whether lanes exist, whether lanes take light queries, and whether threads do. Written
     /// while the queue is locked.
-    has_lanes: AtomicBool,
-    lanes_take_light: AtomicBool,
+    pub has_lanes: AtomicBool,
+    pub lanes_take_light: AtomicBool,
     threads_take_light: AtomicBool,
-    policy: Policy,
-    threads: usize,
-    pace: Pace,
+    pub policy: Policy,
+    pub threads: usize,
+    pub pace: Pace,
     /// Target time of a batch in seconds.
     batch_seconds: f64,
     pub by_cpu: AtomicU64,
     pub by_gpu: AtomicU64,
+    /// Queries that the processor answered that a router foresaw to be faster, and those that the other did.
+    pub as_foreseen: AtomicU64,
+    pub otherwise: AtomicU64,
 }
 
-/// Sleeping threads or lanes.
-#[derive(Default)]
-struct Waiting {
-    woken: Condvar,
-    /// The number of sleepers, and the number of those not yet chosen to wake. If the second is 0,
-    /// no wake-up is needed, which saves a system call. The first is written while the queue is
-    /// locked; so is the second, except for wake-ups.
-    sleeping: AtomicUsize,
-    unwoken: AtomicUsize,
-}
-
-impl Waiting {
-    fn sleeping(&self) -> usize {
-        self.sleeping.load(Ordering::Relaxed)
-    }
-
-    /// Counts one more sleeper, or the same one again.
-    fn lie_down(&self, is_new: bool) {
-        let sleeping = self.sleeping() + usize::from(is_new);
-        self.sleeping.store(sleeping, Ordering::Relaxed);
-        self.unwoken.fetch_add(1, Ordering::Relaxed);
-        self.unwoken.fetch_min(sleeping, Ordering::Relaxed);
-    }
-
-    /// Removes a sleeper, whoever woke it.
-    fn get_up(&self) {
-        let sleeping = self.sleeping() - 1;
-        self.sleeping.store(sleeping, Ordering::Relaxed);
-        self.unwoken.fetch_min(sleeping, Ordering::Relaxed);
-    }
-
-    /// Chooses a sleeper to wake; false if there is none.
-    fn choose(&self) -> bool {
-        let less = |unwoken: usize| unwoken.checked_sub(1);
-        let order = Ordering::Relaxed;
-        self.unwoken.fetch_update(order, order, less).is_ok()
-    }
+/// The work of a thread.
+pub(super) enum ForThread {
+    Queries(Vec<Request>),
+    /// Answers of a lane.
+    Answers(Vec<(Request, Outcome)>),
 }
 
 /// The assumed speed of a lane before the first measurement, in elements looked up a second: far
 /// below that of any GPU.
 const FIRST_SPEED: f64 = 1e10;
 
-/// The weight of the newest measurement in an average.
-const NEWEST_SHARE: f64 = 0.2;
-
-/// Maximum number of batches kept for a report.
-const MOST_BATCHES: usize = 1 << 16;
-
 /// Light queries that a CPU thread takes at a time.
 const LIGHT_AT_A_TIME: usize = 4;
 
 impl Shared {
-    pub fn new(options: &SchedulerOptions, lanes: usize) -> Self {
+    pub fn new(options: &SchedulerOptions) -> Self {
         let mode = match options.policy {
             Policy::Synchronous => Mode::Synchronous,
             _ => Mode::Asynchronous,
@@ -126,15 +97,18 @@ impl Shared {
                 load: Load::new(mode),
                 help: Help::new(Instant::now()),
                 batches: VecDeque::new(),
-                lost: None,
-                lanes,
+                answered: VecDeque::new(),
+                lanes: 0,
                 working: 0,
+                losses: 0,
+                lost: None,
                 closed: false,
                 speed: FIRST_SPEED,
             }),
             for_cpu: Waiting::default(),
             for_gpu: Waiting::default(),
-            has_lanes: AtomicBool::new(lanes > 0),
+            ended: Condvar::new(),
+            has_lanes: AtomicBool::new(false),
             lanes_take_light: AtomicBool::new(mode == Mode::Synchronous),
             threads_take_light: AtomicBool::new(true),
             policy: options.policy,
@@ -143,6 +117,8 @@ impl Shared {
             batch_seconds: options.response.as_secs_f64() / 2.0,
             by_cpu: AtomicU64::new(0),
             by_gpu: AtomicU64::new(0),
+            as_foreseen: AtomicU64::new(0),
+            otherwise: AtomicU64::new(0),
         }
     }
 
@@ -184,7 +160,7 @@ impl Shared {
     }
 
     /// Takes the queries from the intake, and chooses the mode.
-    fn bring_in(&self, queue: &mut Queue) {
+    pub fn bring_in(&self, queue: &mut Queue) {
         let now = Instant::now();
         let answered = self.by_cpu.load(Ordering::Relaxed) + self.by_gpu.load(Ordering::Relaxed);
         let is_behind = self.is_behind(queue);
@@ -228,7 +204,8 @@ impl Shared {
 
     /// Wakes another thread or lane if queries remain.
     fn wake_others(&self, queue: &Queue) {
-        let for_threads = !queue.cpu.is_empty() || self.are_threads_to_help(queue);
+        let waits = !(queue.cpu.is_empty() && queue.answered.is_empty());
+        let for_threads = waits || self.are_threads_to_help(queue);
         if for_threads && self.for_cpu.choose() {
             self.for_cpu.woken.notify_one();
         }
@@ -250,30 +227,28 @@ impl Shared {
     }
 
     /// The target work of a batch.
-    fn batch_work(&self, queue: &Queue) -> f64 {
+    pub fn batch_work(&self, queue: &Queue) -> f64 {
         queue.speed * self.batch_seconds
     }
 
-    /// Waits until `take` returns queries; none at the end.
-    fn wait_for(
+    /// Waits until `take` returns work; none at the end.
+    pub fn wait_for<T>(
         &self,
         who: &Waiting,
-        mut take: impl FnMut(&mut Queue) -> Vec<Request>,
+        mut take: impl FnMut(&mut Queue) -> Option<T>,
         is_end: impl Fn(&Queue) -> bool,
-    ) -> Option<Vec<Request>> {
+    ) -> Option<T> {
         let mut queue = self.lock();
         let mut is_lying = false;
         loop {
             self.bring_in(&mut queue);
-            let requests = take(&mut queue);
-            let is_end = requests.is_empty() && is_end(&queue);
-            if !requests.is_empty() || is_end {
+            let taken = take(&mut queue);
+            if taken.is_some() || is_end(&queue) {
                 if is_lying {
                     who.get_up();
                 }
                 self.wake_others(&queue);
-                self.intake.took(requests.len());
-                return (!is_end).then_some(requests);
+                return taken;
             }
             if is_lying {
                 // The new queries may be for other threads or lanes.
@@ -287,91 +262,27 @@ impl Shared {
         }
     }
 
-    /// Queries for a CPU thread: one that waits for the CPU. Otherwise, if lanes are behind and
-    /// help is useful, a few of the queries that the CPU answers faster, or one of the others.
-    /// None at the end.
-    pub fn take_few(&self) -> Option<Vec<Request>> {
+    /// Work for a CPU thread: answers of lanes, or a query that waits for the CPU. Otherwise, if lanes are behind and
+    /// help is useful, a few of the queries that the CPU answers faster, or one of the others. None at the end.
+    pub fn take_for_thread(&self) -> Option<ForThread> {
         let take = |queue: &mut Queue| {
-            if let Some(request) = queue.cpu.pop_front() {
-                return vec![request];
+            if let Some(answers) = queue.answered.pop_front() {
+                return Some(ForThread::Answers(answers));
             }
-            match self.are_threads_to_help(queue) {
-                true if !queue.light.is_empty() => queue.take_light(),
-                true => Vec::from_iter(queue.pop_gpu()),
-                false => Vec::new(),
-            }
+            let few = match queue.cpu.pop_front() {
+                Some(request) => vec![request],
+                None => match self.are_threads_to_help(queue) {
+                    true if !queue.light.is_empty() => queue.take_light(),
+                    true => Vec::from_iter(queue.pop_gpu()),
+                    false => Vec::new(),
+                },
+            };
+            self.intake.took(few.len());
+            (!few.is_empty()).then_some(ForThread::Queries(few))
         };
         // Busy lanes may return some queries.
         let is_end = |queue: &Queue| queue.closed && queue.waiting() == 0 && queue.working == 0;
         self.wait_for(&self.for_cpu, take, is_end)
-    }
-
-    /// Waits for queries for a lane, and takes at most a batch of them. None at the end.
-    pub fn take_batch(&self) -> Option<Vec<Request>> {
-        let take = |queue: &mut Queue| {
-            let full = self.batch_work(queue);
-            let (mut requests, mut work) = (Vec::new(), 0.0);
-            while (requests.is_empty() || work < full)
-                && let Some(request) = queue.pop_gpu()
-            {
-                work += request.work();
-                requests.push(request);
-            }
-            queue.working += usize::from(!requests.is_empty());
-            requests
-        };
-        self.wait_for(&self.for_gpu, take, |queue| queue.closed)
-    }
-
-    /// Records a batch, and takes back its queries that the CPU must answer.
-    pub fn end_batch(&self, time: BatchTime, unanswered: Vec<Request>) {
-        let mut queue = self.lock();
-        queue.working -= 1;
-        let seconds = Duration::from_secs_f64(time.seconds);
-        self.pace.record(time.queries, seconds, queue.lanes);
-        // A small batch measures the time of a launch, not the speed of the lane.
-        if time.work > 0.25 * self.batch_work(&queue) {
-            queue.speed += NEWEST_SHARE * (time.work / time.seconds.max(1e-9) - queue.speed);
-        }
-        if queue.batches.len() == MOST_BATCHES {
-            queue.batches.pop_front();
-        }
-        queue.batches.push_back(time);
-        let are_needed = !unanswered.is_empty() || queue.closed;
-        self.intake.gave_back(unanswered.len());
-        queue.give_to_cpu(unanswered);
-        drop(queue);
-        if are_needed {
-            self.for_cpu.woken.notify_all();
-        }
-    }
-
-    /// Moves the queries of a lost lane to the CPU.
-    pub fn lose_lane(&self, why: &str, requests: Vec<Request>) {
-        let mut queue = self.lock();
-        queue.working -= 1;
-        queue.lanes -= 1;
-        // The reason is part of the report.
-        log::info!("a lane of the GPU is lost, others go on, or the CPU alone: {why}");
-        queue.lost = Some(why.to_owned());
-        self.intake.gave_back(requests.len());
-        queue.give_to_cpu(requests);
-        if queue.lanes == 0 {
-            queue.load.mode = Mode::Asynchronous;
-            queue.gpu_work = 0.0;
-            for rest in [
-                std::mem::take(&mut queue.heavy),
-                std::mem::take(&mut queue.light),
-            ] {
-                queue.give_to_cpu(rest);
-            }
-            self.has_lanes.store(false, Ordering::Relaxed);
-            self.lanes_take_light.store(false, Ordering::Relaxed);
-            // Queries that arrived before the loss was known.
-            self.bring_in(&mut queue);
-        }
-        drop(queue);
-        self.for_cpu.woken.notify_all();
     }
 
     /// Refuses all further queries. Waiting queries are still answered.
@@ -380,6 +291,7 @@ impl Shared {
         self.lock().closed = true;
         self.for_cpu.woken.notify_all();
         self.for_gpu.woken.notify_all();
+        self.ended.notify_all();
     }
 }
 
@@ -390,7 +302,28 @@ impl Queue {
     }
 
     fn waiting(&self) -> usize {
-        self.cpu.len() + self.heavy.len() + self.light.len()
+        self.wait_for_cpu() + self.wait_for_gpu()
+    }
+
+    /// The number of queries that wait for a thread.
+    pub fn wait_for_cpu(&self) -> usize {
+        self.cpu.len()
+    }
+
+    /// The number of queries that wait for a lane.
+    pub fn wait_for_gpu(&self) -> usize {
+        self.heavy.len() + self.light.len()
+    }
+
+    /// Leaves no query to lanes.
+    pub fn give_all_to_cpu(&mut self) {
+        self.gpu_work = 0.0;
+        for rest in [
+            std::mem::take(&mut self.heavy),
+            std::mem::take(&mut self.light),
+        ] {
+            self.give_to_cpu(rest);
+        }
     }
 
     fn push_gpu(&mut self, request: Request) {
@@ -402,7 +335,7 @@ impl Queue {
     }
 
     /// The query that arrived first.
-    fn pop_gpu(&mut self) -> Option<Request> {
+    pub fn pop_gpu(&mut self) -> Option<Request> {
         let is_light_first = match (self.light.front(), self.heavy.front()) {
             (Some(light), Some(heavy)) => light.number < heavy.number,
             (light, _) => light.is_some(),
@@ -426,7 +359,7 @@ impl Queue {
     }
 
     /// Only the CPU can answer these queries.
-    fn give_to_cpu(&mut self, requests: impl IntoIterator<Item = Request>) {
+    pub fn give_to_cpu(&mut self, requests: impl IntoIterator<Item = Request>) {
         self.cpu
             .extend(requests.into_iter().map(|request| request.for_cpu()));
     }

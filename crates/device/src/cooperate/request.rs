@@ -57,6 +57,8 @@ pub(super) struct Request {
     work: Option<f64>,
     /// Whether the GPU alone would answer it faster than a CPU thread.
     pub faster_on_gpu: bool,
+    /// Whether a router foresaw that.
+    pub is_foreseen: bool,
     /// Its position in the order of arrival.
     pub number: u64,
     /// The reply; none after it has been called.
@@ -68,7 +70,7 @@ impl Request {
         search: Arc<Search>,
         deadline: Option<Instant>,
         work: Option<f64>,
-        faster_on_gpu: bool,
+        (faster_on_gpu, is_foreseen): (bool, bool),
         reply: impl FnOnce(Outcome) + Send + 'static,
     ) -> Self {
         Request {
@@ -76,6 +78,7 @@ impl Request {
             deadline,
             work,
             faster_on_gpu,
+            is_foreseen,
             number: 0,
             reply: Some(Box::new(reply)),
         }

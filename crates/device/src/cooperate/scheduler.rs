@@ -8,21 +8,21 @@
 //! mode when fewer queries wait and fewer arrive than when it left that mode.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::accelerator::{Accelerator, BatchLane};
 use super::intake::Refused;
+use super::lanes::TOLD_BY_LANE;
 use super::load::Mode;
 use super::options::{Policy, SchedulerOptions};
-use super::queue::Shared;
+use super::queue::{ForThread, Shared};
 use super::report::{BatchTime, SchedulerReport};
 use super::request::{Outcome, Processor, Request, Search, caught};
 use super::router::Router;
 use tokapi_storage::error::Result;
 use tokapi_storage::progress::Progress;
-use tokapi_weigh::formula::Bm25;
 
 /// Answers searches by CPU threads and GPU lanes. Each has its own options, and its own state of the index.
 pub struct Scheduler {
@@ -30,7 +30,6 @@ pub struct Scheduler {
     accelerator: Option<Arc<dyn Accelerator>>,
     router: Option<Router>,
     policy: Policy,
-    bm25: Bm25,
     workers: Vec<JoinHandle<()>>,
 }
 
@@ -52,22 +51,36 @@ impl Scheduler {
                 .map(|_| accelerator.lane())
                 .collect::<Result<_>>()?,
         };
-        let shared = Arc::new(Shared::new(options, lanes.len()));
+        let shared = Arc::new(Shared::new(options));
         let mut workers = Vec::new();
         for _ in 0..options.threads.max(1) {
             let (shared, progress) = (Arc::clone(&shared), options.progress.clone());
             workers.push(std::thread::spawn(move || on_cpu(&shared, &progress)));
         }
-        for lane in lanes {
-            let (shared, progress) = (Arc::clone(&shared), options.progress.clone());
-            workers.push(std::thread::spawn(move || on_gpu(&shared, lane, &progress)));
+        // All lanes are there before a query can make one fail.
+        let lanes: Vec<_> = lanes
+            .into_iter()
+            .map(|lane| (lane, shared.gain_lane()))
+            .collect();
+        for (lane, losses) in lanes {
+            let (shared, accelerator) = (Arc::clone(&shared), accelerator.clone());
+            let (progress, retry) = (options.progress.clone(), options.retry);
+            workers.push(std::thread::spawn(move || {
+                on_gpu(&shared, lane, losses, &progress);
+                // The device was lost, or this is the end.
+                while shared.wait_to_retry(retry) {
+                    let lane = accelerator.as_ref().map(|accelerator| accelerator.lane());
+                    if let Some(Ok(lane)) = lane {
+                        on_gpu(&shared, lane, shared.gain_lane(), &progress);
+                    }
+                }
+            }));
         }
         Ok(Scheduler {
             shared,
             accelerator,
             router,
             policy: options.policy,
-            bm25: options.bm25,
             workers,
         })
     }
@@ -83,18 +96,15 @@ impl Scheduler {
         reply: impl FnOnce(Outcome) + Send + 'static,
     ) -> std::result::Result<(), Refused> {
         let accelerator = self.accelerator.as_ref();
-        let complexity = accelerator
-            .filter(|_| search.options.bm25 == self.bm25)
-            .filter(|accelerator| accelerator.answers(&search.options))
-            .and_then(|accelerator| accelerator.complexity(&search));
-        let faster_on_gpu = match (self.policy, complexity, &self.router) {
-            (Policy::Synchronous, Some(_), _) => true,
-            (_, Some(complexity), Some(router)) => router.to_gpu(&complexity),
-            _ => false,
+        let complexity = accelerator.and_then(|accelerator| accelerator.complexity(&search));
+        let foreseen = match (self.policy, complexity, &self.router) {
+            (Policy::Synchronous, Some(_), _) => (true, false),
+            (_, Some(complexity), Some(router)) => (router.to_gpu(&complexity), true),
+            _ => (false, false),
         };
         let work = complexity.map(|of| of.work());
         self.shared
-            .push(Request::new(search, deadline, work, faster_on_gpu, reply))
+            .push(Request::new(search, deadline, work, foreseen, reply))
     }
 
     /// The number of waiting queries, and the time after which the next one would be taken, as far as recent ones tell.
@@ -107,15 +117,28 @@ impl Scheduler {
         self.shared.lock().load.mode == Mode::Synchronous
     }
 
+    /// The reason why the GPU does not answer any more; none while it does, and without a GPU.
+    pub fn lost(&self) -> Option<String> {
+        self.shared.lock().lost.clone()
+    }
+
     /// The statistics so far.
     pub fn report(&self) -> SchedulerReport {
-        let mut queue = self.shared.lock();
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let shared = &self.shared;
+        let mut queue = shared.lock();
         SchedulerReport {
-            by_cpu: self.shared.by_cpu.load(Ordering::Relaxed),
-            by_gpu: self.shared.by_gpu.load(Ordering::Relaxed),
+            by_cpu: read(&shared.by_cpu),
+            by_gpu: read(&shared.by_gpu),
+            as_foreseen: read(&shared.as_foreseen),
+            otherwise: read(&shared.otherwise),
+            wait_for_cpu: queue.wait_for_cpu(),
+            wait_for_gpu: queue.wait_for_gpu(),
+            lanes: queue.lanes,
             switches: queue.load.switches,
             batches: queue.take_batches(),
             lost: queue.lost.clone(),
+            losses: queue.losses,
         }
     }
 }
@@ -143,7 +166,16 @@ fn ended(request: &Request, progress: &Progress) -> Option<Outcome> {
 }
 
 fn on_cpu(shared: &Shared, progress: &Progress) {
-    while let Some(requests) = shared.take_few() {
+    while let Some(work) = shared.take_for_thread() {
+        let requests = match work {
+            ForThread::Queries(requests) => requests,
+            ForThread::Answers(answers) => {
+                for (mut request, outcome) in answers {
+                    request.tell(outcome);
+                }
+                continue;
+            }
+        };
         for mut request in requests {
             if let Some(outcome) = ended(&request, progress) {
                 request.tell(outcome);
@@ -156,14 +188,35 @@ fn on_cpu(shared: &Shared, progress: &Progress) {
                 None => Outcome::Failed(PANICKED.into()),
             };
             shared.by_cpu.fetch_add(1, Ordering::Relaxed);
+            count_foreseen(shared, [&request].into_iter(), false);
             request.tell(outcome);
             shared.end_query(started.elapsed());
         }
     }
 }
 
-fn on_gpu(shared: &Shared, mut lane: Box<dyn BatchLane>, progress: &Progress) {
-    while let Some(mut requests) = shared.take_batch() {
+/// Counts queries that a router had foreseen, by whether the processor that it foresaw has answered them.
+fn count_foreseen<'a>(shared: &Shared, requests: impl Iterator<Item = &'a Request>, by_gpu: bool) {
+    let (mut as_foreseen, mut otherwise) = (0, 0);
+    for request in requests.filter(|request| request.is_foreseen) {
+        match request.faster_on_gpu == by_gpu {
+            true => as_foreseen += 1,
+            false => otherwise += 1,
+        }
+    }
+    for (counter, count) in [
+        (&shared.as_foreseen, as_foreseen),
+        (&shared.otherwise, otherwise),
+    ] {
+        if count > 0 {
+            counter.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Answers batches on a lane that came after `losses` losses, until it is lost, or the end.
+fn on_gpu(shared: &Shared, mut lane: Box<dyn BatchLane>, losses: u64, progress: &Progress) {
+    while let Some(mut requests) = shared.take_batch(losses) {
         requests.retain_mut(|request| match ended(request, progress) {
             Some(outcome) => {
                 request.tell(outcome);
@@ -175,26 +228,33 @@ fn on_gpu(shared: &Shared, mut lane: Box<dyn BatchLane>, progress: &Progress) {
         let searches: Vec<&Search> = requests.iter().map(Request::search).collect();
         let answers = match caught(|| lane.answer(&searches)) {
             Some(Ok(answers)) => answers,
-            Some(Err(error)) => return shared.lose_lane(&error.to_string(), requests),
-            None => return shared.lose_lane(PANICKED, requests),
+            Some(Err(error)) => return shared.lose_lanes(losses, &error.to_string(), requests),
+            None => return shared.lose_lanes(losses, PANICKED, requests),
         };
         let time = BatchTime {
             queries: requests.len(),
             work: requests.iter().map(Request::work).sum(),
             seconds: started.elapsed().as_secs_f64(),
         };
+        let by = Processor::Gpu(time.queries);
         let (mut answered, mut unanswered) = (Vec::with_capacity(requests.len()), Vec::new());
         for (request, answer) in requests.into_iter().zip(answers) {
             match answer {
-                Some(hits) => answered.push((request, hits)),
+                Some(hits) => answered.push((request, Outcome::Answered(hits, by))),
                 None => unanswered.push(request),
             }
         }
-        let count = answered.len() as u64;
-        shared.by_gpu.fetch_add(count, Ordering::Relaxed);
-        shared.end_batch(time, unanswered);
-        for (mut request, hits) in answered {
-            request.tell(Outcome::Answered(hits, Processor::Gpu(time.queries)));
+        shared
+            .by_gpu
+            .fetch_add(answered.len() as u64, Ordering::Relaxed);
+        count_foreseen(shared, answered.iter().map(|(request, _)| request), true);
+        let told_here = match answered.len() {
+            0..=TOLD_BY_LANE => std::mem::take(&mut answered),
+            _ => Vec::new(),
+        };
+        shared.end_batch(time, answered, unanswered);
+        for (mut request, outcome) in told_here {
+            request.tell(outcome);
         }
     }
 }

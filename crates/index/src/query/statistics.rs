@@ -55,7 +55,8 @@ impl QueryStatistics {
     }
 
     /// The df of a term, which `local` documents of an index have.
-    pub(super) fn df_of(&self, term: &str, local: u64) -> Result<u64> {
+    #[doc(hidden)]
+    pub fn df_of(&self, term: &str, local: u64) -> Result<u64> {
         match self.dfs.get(term) {
             Some(&df) if df >= local => Ok(df),
             None if local == 0 => Ok(0),
@@ -68,7 +69,8 @@ impl QueryStatistics {
     }
 
     /// Fails if the larger collection has fewer documents than an index of it.
-    pub(super) fn check(&self, local: &Statistics) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check(&self, local: &Statistics) -> Result<()> {
         match self.collection.documents < local.documents
             || self.collection.total_length < local.total_length
         {

@@ -15,7 +15,7 @@ use tokapi_device::cooperate::{
     Accelerator, BatchLane, Complexity, Metric, Outcome, Policy, Processor, Refused, Regression,
     Router, Rule, Scheduler, SchedulerOptions, Search,
 };
-use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+use tokapi_device::gpu::{GpuIndex, GpuIndexOptions, GpuIndexes};
 use tokapi_kernels::Build;
 
 const SHAPE: Shape = Shape {
@@ -137,7 +137,8 @@ fn every_query_is_answered_once() {
             .threads(2)
             .policy(policy)
             .queue(500);
-        let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
+        let accelerator: Arc<dyn Accelerator> =
+            Arc::new(Arc::new(GpuIndexes::of(Arc::clone(&on_device))));
         let scheduler = Scheduler::new(Some(accelerator), Some(router()), &options).unwrap();
         let by_gpu = all_answered(&scheduler, &index, 4000, false);
         let report = scheduler.report();
@@ -167,7 +168,8 @@ fn the_cpu_takes_over_from_a_lost_device() {
             .threads(2)
             .policy(*policy)
             .response(Duration::from_micros(200));
-        let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
+        let accelerator: Arc<dyn Accelerator> =
+            Arc::new(Arc::new(GpuIndexes::of(Arc::clone(&on_device))));
         let scheduler = Scheduler::new(Some(accelerator), Some(router()), &options).unwrap();
         all_answered(&scheduler, &index, 4000, true);
         assert!(
@@ -369,7 +371,8 @@ fn batches_have_a_query_however_short_they_are_to_be() {
             .threads(1)
             .policy(Policy::Synchronous)
             .response(Duration::ZERO);
-        let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::clone(&on_device));
+        let accelerator: Arc<dyn Accelerator> =
+            Arc::new(Arc::new(GpuIndexes::of(Arc::clone(&on_device))));
         let scheduler = Scheduler::new(Some(accelerator), None, &options).unwrap();
         let search = Arc::new(Search {
             index: Arc::clone(&index),

@@ -8,8 +8,8 @@ use crate::random::{Random, Shape, bits, query, shapes, text, without};
 use proptest::prelude::*;
 use tokapi::Formula;
 use tokapi::{Bm25, BuildOptions, Collection, Corpus, CorpusOptions, Index};
+use tokapi::{Hit, Occur, Query, SearchOptions};
 use tokapi::{IndexWriter, Repeated};
-use tokapi::{Occur, Query, SearchOptions};
 use tokapi_device::gpu::{GpuIndex, GpuIndexOptions, GpuLane};
 use tokapi_index::IndexOptions;
 use tokapi_index::query::Algorithm;
@@ -39,9 +39,29 @@ fn index(folder: &Path, shape: &Shape, of: usize) -> Arc<Index> {
     Arc::new(without(&path, writer, &ids))
 }
 
-fn lane(index: &Arc<Index>, options: &GpuIndexOptions) -> GpuLane {
-    let on_device = GpuIndex::new(Arc::clone(index), options, &[]).unwrap();
-    GpuLane::new(Arc::new(on_device)).unwrap()
+/// An index on a device, and a lane.
+struct OnDevice {
+    index: GpuIndex,
+    lane: GpuLane,
+}
+
+impl OnDevice {
+    fn of(index: GpuIndex) -> Self {
+        let lane = GpuLane::new(&index).unwrap();
+        OnDevice { index, lane }
+    }
+
+    fn search(
+        &mut self,
+        queries: &[&Query],
+        options: &SearchOptions,
+    ) -> tokapi::Result<Vec<Option<Vec<Hit>>>> {
+        self.lane.search(&self.index, queries, options)
+    }
+}
+
+fn lane(index: &Arc<Index>, options: &GpuIndexOptions) -> OnDevice {
+    OnDevice::of(GpuIndex::new(Arc::clone(index), options, &[]).unwrap())
 }
 
 fn queries(random: &mut Random, terms: usize) -> Vec<Query> {
@@ -92,7 +112,11 @@ fn equals_the_index(shape: &Shape, deleted: usize) {
     let queries: Vec<&Query> = queries.iter().collect();
     for scheme in [Scheme::Para, Scheme::Part] {
         let mut seen = vec![0; queries.len()];
-        lane.documents(&queries, scheme, |number, documents| {
+        let OnDevice {
+            index: on_device,
+            lane,
+        } = &mut lane;
+        lane.documents(on_device, &queries, scheme, |number, documents| {
             seen[number] += 1;
             let query = queries[number];
             match documents {
@@ -205,7 +229,7 @@ fn what_does_not_fit_is_left_to_others() {
     // What was asked for most often comes first.
     let log = vec![Query::any(["t39"]); 3];
     let on_device = GpuIndex::new(Arc::clone(&index), &options, &log).unwrap();
-    let mut lane = GpuLane::new(Arc::new(on_device)).unwrap();
+    let mut lane = OnDevice::of(on_device);
     assert!(lane.search(&[&log[0]], &search).unwrap()[0].is_some());
 }
 

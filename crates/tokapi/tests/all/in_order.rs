@@ -12,7 +12,7 @@ use tokapi::{Error, Index};
 use tokapi::{Filter, Query, SearchOptions};
 use tokapi::{IndexWriter, Repeated};
 use tokapi_device::cooperate::{Accelerator, InOrder, SchedulerOptions, Shares};
-use tokapi_device::gpu::{GpuIndex, GpuIndexOptions};
+use tokapi_device::gpu::{GpuIndex, GpuIndexOptions, GpuIndexes};
 use tokapi_index::IndexOptions;
 use tokapi_index::query::Algorithm;
 use tokapi_kernels::MOST_RANKED;
@@ -70,7 +70,7 @@ fn queries(count: usize) -> Vec<Query> {
 
 fn on_device(index: &Arc<Index>, options: &GpuIndexOptions, log: &[Query]) -> Arc<dyn Accelerator> {
     let on_device = GpuIndex::new(Arc::clone(index), options, log).unwrap();
-    Arc::new(Arc::new(on_device))
+    Arc::new(Arc::new(GpuIndexes::of(Arc::new(on_device))))
 }
 
 /// The index and `count` queries.

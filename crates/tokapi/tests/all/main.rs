@@ -17,6 +17,7 @@ mod forged;
 mod formats;
 mod gpu;
 mod gpu_search;
+mod gpu_states;
 mod impacts;
 mod in_order;
 mod index;
