@@ -10,7 +10,7 @@ use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use tokapi::{Error, Result};
 
-use crate::operate::{Access, Metrics};
+use crate::operate::{Access, Metrics, Observer};
 use crate::options::Options;
 use crate::server::{router, service};
 use crate::service::Service;
@@ -42,7 +42,9 @@ impl Embedded {
         let service = Arc::new(service(options)?);
         let metrics = Arc::new(Metrics::default());
         let access = Arc::new(Access::new(&options.tokens, &options.limits, &metrics)?);
-        let router = router(&service, &metrics, access, options);
+        let (of_observer, counted) = (Arc::clone(&service), Arc::clone(&metrics));
+        let observer = Observer::new(of_observer, counted, options.access_log, None);
+        let router = router(&service, &metrics, access, observer, options);
         Ok(Embedded {
             service,
             router: TowerToHyperService::new(router),

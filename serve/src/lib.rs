@@ -13,6 +13,7 @@
 //! | [`model`] | the JSON of requests and answers |
 //! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
 //! | [`served`] | the indexes that are served, each under a name, in one state at a time |
+//! | `gpu` | a GPU, and the indexes there |
 //! | [`search`] | requests planned, searched, answered and cached |
 //! | [`mod@write`] | changes: operations of requests that wait together become one epoch |
 //! | [`service`] | the parts of a server that all routes use |
@@ -22,13 +23,13 @@
 //! | [`page`] | the page for browsers |
 //! | `operate` | health, metrics, logs |
 //! | [`tls`], `listen` | the certificate; the address |
-//! | `gpu`, `accept`, `server`, `embedded` | an index on a GPU, connections, the server as a whole, and without connections |
+//! | `accept`, `server`, `embedded` | connections, the server as a whole, and without connections |
 
 mod accept;
 pub mod api;
 pub mod elastic;
 mod embedded;
-mod gpu;
+pub mod gpu;
 pub mod limits;
 mod listen;
 pub mod model;

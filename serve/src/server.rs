@@ -9,7 +9,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tokapi::{Error, Memory, Result};
+use tokapi::{Error, Index, Memory, Result};
 use tokapi_device::cooperate::{Router as Processors, SchedulerOptions};
 use tokapi_storage::tune::Store;
 use tokio::runtime::Runtime;
@@ -21,7 +21,7 @@ use crate::accept::{Accept, Times};
 use crate::api;
 use crate::elastic::store::ReadOnly;
 use crate::elastic::{self, Elastic, ElasticOptions, Writing};
-use crate::gpu;
+use crate::gpu::{self, Gpu, Keeping};
 use crate::listen::Listener;
 use crate::operate::{
     self, Access, Metrics, Observer, Origins, Spans, observe, permit, same_site, spans,
@@ -34,6 +34,9 @@ use crate::served::{Catalog, Snapshot, name_of};
 use crate::service::Service;
 use crate::tls::Certificate;
 use crate::write::{WriterOptions, Writers, WritersOptions, indexes_in};
+
+/// Lanes of a GPU: with 8, queries a second were two to four times those of one (`benches/gpu/queries.txt`).
+const LANES: usize = 8;
 
 /// A server that listens.
 ///
@@ -58,6 +61,7 @@ use crate::write::{WriterOptions, Writers, WritersOptions, indexes_in};
 /// # }
 /// ```
 pub struct Server {
+    keeping: Option<Keeping>,
     address: SocketAddr,
     certificate: Option<Arc<Certificate>>,
     service: Arc<Service>,
@@ -93,6 +97,7 @@ impl Server {
     /// An index cannot be opened; the GPU that is asked for cannot be used.
     pub fn start_on(listener: Listener, options: &Options) -> Result<Self> {
         let service = Arc::new(service(options)?);
+        let keeping = service.gpu.as_ref().map(|gpu| gpu.keep(newest(&service)));
         let limit = |error| Error::Limit(format!("cannot start the server: {error}"));
         let address = listener.address()?;
         let Listener {
@@ -143,6 +148,7 @@ impl Server {
         };
         let accepting = runtime.spawn(accept.run(listener, stopped));
         Ok(Server {
+            keeping: keeping.transpose()?,
             address,
             certificate,
             service,
@@ -194,6 +200,7 @@ impl Server {
     /// It failed.
     pub fn wait(self) -> Result<()> {
         let ended = self.runtime.block_on(self.accepting);
+        drop(self.keeping);
         self.service.writers.close();
         if let Some(spans) = self.spans {
             spans.close();
@@ -212,8 +219,20 @@ pub fn check(options: &Options) -> Result<()> {
     Certificate::of(&options.tls)?;
     Access::new(&options.tokens, &options.limits, &Metrics::default())?;
     match options.engine {
-        EngineName::Gpu => gpu::check(),
+        EngineName::Gpu => gpu::open(options).map(drop),
         _ => Ok(()),
+    }
+}
+
+/// The indexes in the states that are served, as long as there is a server.
+fn newest(service: &Arc<Service>) -> impl Fn() -> Vec<Arc<Index>> + Send + 'static {
+    let service = Arc::downgrade(service);
+    move || {
+        let snapshots = service.upgrade().map(|service| service.catalog.snapshots());
+        let snapshots = snapshots.into_iter().flatten();
+        snapshots
+            .map(|snapshot| Arc::clone(snapshot.index()))
+            .collect()
     }
 }
 
@@ -269,13 +288,15 @@ fn catalog(options: &Options) -> Result<Catalog> {
 pub(crate) fn service(options: &Options) -> Result<Service> {
     let catalog = catalog(options)?;
     let threads = options.search_threads();
-    let accelerator = gpu::accelerator(options, &catalog)?;
-    let store = accelerator.as_ref().and_then(|_| Store::of_user());
+    let gpu = gpu::open(options)?;
+    let accelerator = gpu.as_ref().map(Gpu::accelerator);
+    let store = gpu.as_ref().and_then(|_| Store::of_user());
     let processors = store.and_then(|store| Processors::load(&store, threads as u64));
     let engine = EngineOptions {
         scheduler: SchedulerOptions::default()
             .threads(threads)
-            .lanes(gpu::LANES)
+            .lanes(LANES)
+            .retry(Some(Duration::from_millis(options.gpu.retry_ms)))
             .queue(options.queue),
         longest_wait: Duration::from_millis(options.queue_ms),
         cache_bytes: options.cache_bytes,
@@ -293,7 +314,7 @@ pub(crate) fn service(options: &Options) -> Result<Service> {
         writer,
     });
     let limits = options.limits.clone();
-    Ok(Service::new(catalog, engine, limits, slow, writers))
+    Ok(Service::new(catalog, engine, gpu, limits, slow, writers))
 }
 
 /// All routes.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use serde::Serialize;
 
+use crate::gpu::Gpu;
 use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::search::Engine;
@@ -19,6 +20,8 @@ pub struct Service {
     pub catalog: Catalog,
     /// The searches.
     pub engine: Engine,
+    /// The GPU, if there is one.
+    pub gpu: Option<Gpu>,
     /// The limits of requests.
     pub limits: Limits,
     /// Searches that take as long are logged.
@@ -45,6 +48,7 @@ impl Service {
     pub fn new(
         catalog: Catalog,
         engine: Engine,
+        gpu: Option<Gpu>,
         limits: Limits,
         slow: Option<Duration>,
         writers: Writers,
@@ -52,6 +56,7 @@ impl Service {
         Service {
             catalog,
             engine,
+            gpu,
             limits,
             slow,
             writers,

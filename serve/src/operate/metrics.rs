@@ -15,7 +15,9 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::gpu::Gpu;
 use crate::problem::Problem;
+use crate::served::Snapshot;
 use crate::service::Service;
 
 /// The pattern of a route; requests without a route share one.
@@ -200,6 +202,17 @@ fn of_engine(service: &Service) -> Registry {
             load.batched,
         ),
         (
+            "searches_as_foreseen",
+            "Searches answered by the processor that the router foresaw to be faster",
+            load.as_foreseen,
+        ),
+        (
+            "searches_otherwise",
+            "Searches that the other processor answered, because of the load",
+            load.otherwise,
+        ),
+        ("gpu_losses", "Losses of the GPU", load.losses),
+        (
             "mode_switches",
             "Changes between single searches and batches",
             load.switches,
@@ -228,13 +241,28 @@ fn of_engine(service: &Service) -> Registry {
             load.waiting as i64,
         ),
         (
+            "searches_waiting_for_cpu",
+            "Searches that wait for a thread of the CPU",
+            load.wait_for_cpu as i64,
+        ),
+        (
+            "searches_waiting_for_gpu",
+            "Searches that wait for a batch of the GPU",
+            load.wait_for_gpu as i64,
+        ),
+        (
+            "gpu_lanes",
+            "Lanes of the GPU that answer batches",
+            load.lanes as i64,
+        ),
+        (
             "mode_synchronous",
             "1 while searches are batched for a GPU",
             load.is_synchronous.into(),
         ),
         (
             "gpu_lost",
-            "1 if a GPU no longer answers",
+            "1 while the GPU does not answer any more",
             load.lost.is_some().into(),
         ),
         (
@@ -254,17 +282,63 @@ fn of_engine(service: &Service) -> Registry {
     let bytes = ConstGauge::new(load.cache.bytes as i64);
     registry.register_with_unit("cache", "Size of the cache", Unit::Bytes, bytes);
     let (epochs, documents) = (Family::default(), Family::default());
-    for snapshot in service.catalog.snapshots() {
-        let of_index = OfIndex {
-            index: snapshot.name().to_owned(),
-        };
-        let set = |family: &Family<OfIndex, Gauge>, value: u64| {
-            family.get_or_create(&of_index).set(value as i64);
-        };
-        set(&epochs, snapshot.epoch());
-        set(&documents, snapshot.info().statistics.documents);
+    let snapshots = service.catalog.snapshots();
+    for snapshot in &snapshots {
+        set(&epochs, snapshot, snapshot.epoch());
+        set(&documents, snapshot, snapshot.info().statistics.documents);
     }
     registry.register("index_epoch", "The state of an index", epochs);
     registry.register("index_documents", "The documents of an index", documents);
+    if let Some(gpu) = &service.gpu {
+        of_gpu(gpu, &snapshots, &mut registry);
+    }
     registry
+}
+
+/// Sets the value of an index.
+fn set(family: &Family<OfIndex, Gauge>, snapshot: &Snapshot, value: u64) {
+    let of_index = OfIndex {
+        index: snapshot.name().to_owned(),
+    };
+    // Fewer than 2^63.
+    family.get_or_create(&of_index).set(value as i64);
+}
+
+/// The indexes on a GPU.
+fn of_gpu(gpu: &Gpu, snapshots: &[Arc<Snapshot>], registry: &mut Registry) {
+    let brought = gpu.brought();
+    let (loads, renewals) = (
+        ConstCounter::new(brought.loads),
+        ConstCounter::new(brought.renewals),
+    );
+    let seconds = ConstCounter::new(brought.seconds);
+    registry.register(
+        "gpu_loads",
+        "Indexes whose lists were all brought to the GPU",
+        loads,
+    );
+    registry.register(
+        "gpu_renewals",
+        "Indexes of which only new parts were brought to the GPU",
+        renewals,
+    );
+    registry.register_with_unit("gpu_bringing", "Time of both", Unit::Seconds, seconds);
+    let (epochs, postings, bytes) = (Family::default(), Family::default(), Family::default());
+    for on_gpu in gpu.indexes() {
+        let is_it = |snapshot: &&Arc<Snapshot>| snapshot.index().path() == on_gpu.path;
+        if let Some(snapshot) = snapshots.iter().find(is_it) {
+            set(&epochs, snapshot, on_gpu.epoch);
+            set(&postings, snapshot, on_gpu.postings);
+            set(&bytes, snapshot, on_gpu.bytes);
+        }
+    }
+    let help = "The state of an index on the GPU, which answers if it is the newest";
+    registry.register("gpu_index_epoch", help, epochs);
+    registry.register(
+        "gpu_index_postings",
+        "The postings of an index on the GPU",
+        postings,
+    );
+    let help = "The device memory of an index";
+    registry.register_with_unit("gpu_index", help, Unit::Bytes, bytes);
 }

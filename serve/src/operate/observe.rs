@@ -164,9 +164,9 @@ mod tests {
             writer: WriterOptions::new(1),
         });
         let catalog = Catalog::default();
-        let service = Service::new(catalog, engine, Limits::default(), None, writers);
+        let service = Service::new(catalog, engine, None, Limits::default(), None, writers);
         let metrics = Arc::<Metrics>::default();
-        let observer = Observer::new(Arc::new(service), metrics, false);
+        let observer = Observer::new(Arc::new(service), metrics, false, None);
         let fails = || async { panic!("on purpose") as &'static str };
         let routes: Router = Router::new().route("/fails", get(fails));
         let routes = routes.layer(from_fn_with_state(Arc::new(observer), observe));

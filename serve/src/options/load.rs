@@ -98,7 +98,7 @@ fn invalid(place: &str, error: &toml::de::Error) -> Error {
 
 /// A setting of the environment as a table: `limits_k` is `k` of `limits`.
 fn table_of(setting: &str, value: toml::Value) -> toml::Table {
-    for table in ["limits", "elastic", "tls"] {
+    for table in ["limits", "elastic", "gpu", "tls"] {
         let inner = setting.strip_prefix(table);
         if let Some(name) = inner.and_then(|rest| rest.strip_prefix('_')) {
             let inner = toml::Table::from_iter([(name.to_owned(), value)]);

@@ -75,6 +75,8 @@ pub struct Options {
     pub engine: EngineName,
     /// The number of the GPU.
     pub device: u32,
+    /// The use of the GPU.
+    pub gpu: GpuSettings,
     /// The form of log lines.
     pub log: LogFormat,
     /// Whether every request is logged.
@@ -189,6 +191,37 @@ impl Default for ElasticSettings {
     }
 }
 
+/// Settings of the GPU.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GpuSettings {
+    /// Bytes of its memory for the lists of indexes; 0 means seven eighths of what is free at the start.
+    pub memory: u64,
+    /// Indexes with fewer postings stay on the CPU.
+    pub least_postings: u64,
+    /// A new state of an index is brought up when it has lasted for as many milliseconds.
+    pub settle_ms: u64,
+    /// Milliseconds until a lost GPU is tried again.
+    pub retry_ms: u64,
+    /// For tests: the kernels run on the host, and each lane is lost after so many batches.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub host: Option<Option<u64>>,
+}
+
+impl Default for GpuSettings {
+    fn default() -> Self {
+        GpuSettings {
+            memory: 0,
+            least_postings: 1_000_000,
+            settle_ms: 100,
+            retry_ms: 10_000,
+            host: None,
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -204,6 +237,7 @@ impl Default for Options {
             cache_bytes: 64 << 20,
             engine: EngineName::default(),
             device: 0,
+            gpu: GpuSettings::default(),
             log: LogFormat::default(),
             access_log: false,
             slow_ms: 1000,

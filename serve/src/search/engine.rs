@@ -91,18 +91,30 @@ pub struct Load {
     pub batched: u64,
     /// Seconds of those batches.
     pub batch_seconds: f64,
+    /// Searches that were answered by the processor that the router foresaw to be faster.
+    pub as_foreseen: u64,
+    /// Searches that the other processor answered, because of the load.
+    pub otherwise: u64,
+    /// Searches that wait for a thread of the CPU.
+    pub wait_for_cpu: u64,
+    /// Searches that wait for a GPU.
+    pub wait_for_gpu: u64,
+    /// Lanes of a GPU that answer.
+    pub lanes: u64,
     /// Whether searches are batched now.
     pub is_synchronous: bool,
     /// Changes between single searches and batches.
     pub switches: u64,
-    /// The reason why a GPU no longer answers.
+    /// The reason why a GPU does not answer any more.
     pub lost: Option<String>,
+    /// How often the GPU was lost.
+    pub losses: u64,
     /// The use of the cache.
     pub cache: CacheUse,
 }
 
 impl Engine {
-    /// An engine; with an index on a GPU and a fitted router, if there are any.
+    /// An engine; with indexes on a GPU and a fitted router, if there are any.
     ///
     /// # Errors
     /// A lane of the GPU cannot be created.
@@ -297,9 +309,15 @@ impl Engine {
             batches: batches.count,
             batched: batches.queries,
             batch_seconds: batches.seconds,
+            as_foreseen: report.as_foreseen,
+            otherwise: report.otherwise,
+            wait_for_cpu: report.wait_for_cpu as u64,
+            wait_for_gpu: report.wait_for_gpu as u64,
+            lanes: report.lanes as u64,
             is_synchronous: self.scheduler.is_synchronous(),
             switches: report.switches,
             lost: report.lost,
+            losses: report.losses,
             cache: self
                 .cache
                 .as_ref()

@@ -7,6 +7,7 @@ mod client;
 mod end;
 mod fixture;
 mod fuzzed;
+mod gpu;
 mod laws;
 mod limits;
 mod operation;

@@ -74,7 +74,14 @@ fn elastic() -> (Arc<Elastic>, TempDir) {
         data: Some(folder.path().join("data")),
         writer: WriterOptions::new(1),
     });
-    let service = Service::new(Catalog::default(), engine, Limits::default(), None, writers);
+    let service = Service::new(
+        Catalog::default(),
+        engine,
+        None,
+        Limits::default(),
+        None,
+        writers,
+    );
     let service = Arc::new(service);
     let options = ElasticOptions {
         product: true,
