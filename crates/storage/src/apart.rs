@@ -148,6 +148,12 @@ fn resolve(path: &Path) -> PathBuf {
     }
 }
 
+/// Whether `folder` has the manifest of an epoch, perhaps a damaged one.
+pub fn has_epoch(folder: &Path) -> bool {
+    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.any(|entry| entry.file_name().to_str().and_then(epoch_of) > Some(0))
+}
+
 /// Whether `folder` is an index, of any version.
 pub fn is_index(folder: &Path) -> bool {
     /// The format is the first entry of a manifest.

@@ -131,6 +131,12 @@ impl TemporaryFolder {
         let _ = self.folder.keep();
         Ok(())
     }
+
+    /// Takes the place of `folder`, and removes it with all its files.
+    fn remove(self, folder: &Path) -> io::Result<()> {
+        fs::rename(folder, self.folder.path())?;
+        self.folder.close()
+    }
 }
 
 /// A new file of this mode, less the user's mask.
@@ -214,9 +220,33 @@ impl Drop for Listed {
     }
 }
 
+/// Removes the folder `path` with all its files. Its name is gone first: a process that is killed meanwhile leaves a
+/// temporary folder.
+///
+/// # Errors
+/// The folder does not exist or cannot be removed.
+pub fn remove_folder(path: &Path) -> Result<()> {
+    let failed = Error::writing(path);
+    let removed = TemporaryFolder::create(path).and_then(|gone| gone.remove(path));
+    removed.map_err(failed)?;
+    sync_folder(path)
+}
+
 /// Removes abandoned temporary files of `path`.
 pub fn remove_left_over(path: &Path) {
-    for (left, _lock) in abandoned(path) {
+    remove_all(abandoned(path));
+}
+
+/// Removes all abandoned temporary files in a folder, whatever their final names.
+pub fn remove_left_over_in(folder: &Path) {
+    remove_all(abandoned_in(folder, |name| {
+        let start = name.windows(MARK.len()).rposition(|part| part == MARK)?;
+        name.starts_with(b".").then(|| &name[start + MARK.len()..])
+    }));
+}
+
+fn remove_all(abandoned: impl Iterator<Item = (PathBuf, File)>) {
+    for (left, _lock) in abandoned {
         // A file that cannot be removed does no harm.
         let _ = match left.is_dir() {
             true => fs::remove_dir_all(&left),
@@ -234,13 +264,21 @@ pub fn left_over(path: &Path) -> Vec<PathBuf> {
 fn abandoned(path: &Path) -> impl Iterator<Item = (PathBuf, File)> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let prefix = prefix(&target);
-    let entries = fs::read_dir(folder_of(&target)).into_iter().flatten();
+    abandoned_in(folder_of(&target), move |name| {
+        name.strip_prefix(prefix.as_encoded_bytes())
+    })
+}
+
+/// As [`abandoned`], for the names in `folder` of which `after_prefix` gives the rest.
+fn abandoned_in<F: Fn(&[u8]) -> Option<&[u8]>>(
+    folder: &Path,
+    after_prefix: F,
+) -> impl Iterator<Item = (PathBuf, File)> + use<F> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
     entries.flatten().filter_map(move |entry| {
         let name = entry.file_name();
-        let random = name
-            .as_encoded_bytes()
-            .strip_prefix(prefix.as_encoded_bytes())?
-            .strip_suffix(SUFFIX.as_bytes())?;
+        let rest = after_prefix(name.as_encoded_bytes())?;
+        let random = rest.strip_suffix(SUFFIX.as_bytes())?;
         // Opening a pipe would wait.
         let kind = entry.file_type().ok()?;
         let is_ours = random.len() == RANDOM_BYTES && random.iter().all(u8::is_ascii_alphanumeric);
@@ -273,7 +311,8 @@ pub fn sync_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// The suffix of temporary names.
+/// The end of the prefix of temporary names, and their suffix.
+const MARK: &[u8] = b".tokapi-";
 const SUFFIX: &str = ".tmp";
 /// The length of the random part of a name, by `tempfile`.
 const RANDOM_BYTES: usize = 6;
@@ -345,6 +384,22 @@ mod tests {
             assert!(path.exists(), "{}", path.display());
         }
         assert_eq!(names(dir.path()), others.len() + 2);
+        remove_left_over_in(dir.path());
+        assert!(!dir.path().join(others[0]).exists() && dir.path().join(others[1]).exists());
+        assert_eq!(names(dir.path()), others.len() + 1);
+    }
+
+    #[test]
+    fn a_folder_is_removed_with_its_name_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("index");
+        fs::create_dir_all(folder.join("part-1")).unwrap();
+        fs::write(folder.join("part-1/terms"), b"some").unwrap();
+        remove_folder(&folder).unwrap();
+        assert_eq!(names(dir.path()), 0);
+        let error = remove_folder(&folder).unwrap_err().to_string();
+        assert!(error.starts_with(folder.to_str().unwrap()), "{error}");
+        assert_eq!(names(dir.path()), 0);
     }
 
     #[test]
