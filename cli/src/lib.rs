@@ -1,6 +1,7 @@
 //! The program `tokapi`: one file for each command.
 
 mod completions;
+mod copy;
 mod devices;
 mod dictionary;
 pub mod drawing;
@@ -83,6 +84,7 @@ enum Command {
     Serve(serve::Args),
     Delete(update::DeleteArgs),
     Merge(update::MergeArgs),
+    Copy(copy::Args),
     Info(inspect::InfoArgs),
     Check(inspect::CheckArgs),
     Export(export::Args),
@@ -120,6 +122,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args, program.threads.map(usize::from)),
         Command::Delete(args) => update::delete(&args, threads),
         Command::Merge(args) => update::merge(&args, threads),
+        Command::Copy(args) => copy::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Info(args) => inspect::info(&args),
         Command::Check(args) => inspect::check(&args),
@@ -147,7 +150,8 @@ pub fn main() -> ExitCode {
 }
 
 /// The commands that run on one thread.
-const ON_ONE_THREAD: [&str; 7] = [
+const ON_ONE_THREAD: [&str; 8] = [
+    "copy",
     "info",
     "check",
     "export",

@@ -1,6 +1,7 @@
 //! Creates an index: it is written beside the old one, and replaces it in one step.
 
 mod builder;
+mod copy;
 mod replaced;
 
 use std::fs;

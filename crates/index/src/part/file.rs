@@ -185,6 +185,11 @@ impl PageFile {
         Ok(file)
     }
 
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The bytes of data.
     pub fn len(&self) -> usize {
         self.length

@@ -14,7 +14,7 @@ use tokapi_index::IndexOptions;
 /// The version that is written now.
 const VERSION: u32 = 1;
 
-fn folder_of_version(version: u32) -> PathBuf {
+pub fn folder_of_version(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/formats/{version}"))
 }
 

@@ -7,6 +7,7 @@ mod collections;
 mod conformance;
 mod contents;
 mod cooperate;
+mod copies;
 mod damaged;
 mod epochs;
 mod eval;
