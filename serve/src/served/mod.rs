@@ -3,7 +3,6 @@
 mod catalog;
 mod columns;
 mod snapshot;
-mod terms;
 
 pub use catalog::{Catalog, Served, is_name, name_of};
 pub use columns::Column;

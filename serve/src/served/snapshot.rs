@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokapi::{Bm25, Error, Index, IndexInfo, Result, StoredDocument};
 
 use super::columns::Column;
-use super::terms::terms_by_walking;
-use crate::model::{IndexState, TermCount};
+use crate::model::IndexState;
 use crate::problem::Problem;
 
 /// An index in one state. A request reads one snapshot to its end.
@@ -102,19 +101,6 @@ impl Snapshot {
         // Two threads may read it at the same time; one column is kept.
         let column = Arc::new(Column::read(&self.index, field)?);
         Ok(Arc::clone(cell.get_or_init(|| column)))
-    }
-
-    /// At most `limit` terms that begin with `prefix` and come after `after`, ascending; and whether they are the last.
-    ///
-    /// # Errors
-    /// The index is damaged.
-    pub fn terms(
-        &self,
-        prefix: &str,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<(Vec<TermCount>, bool)> {
-        terms_by_walking(&self.index, prefix, after, limit)
     }
 
     /// Checks that the index can weigh by a formula. Gives the formula that it weighs by.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::call::Call;
 use crate::limits::{Limits, at_least_1, at_most};
-use crate::model::{CountAnswer, CountRequest, TermsAnswer, ValuesAnswer};
+use crate::model::{CountAnswer, CountRequest, TermCount, TermsAnswer, ValuesAnswer};
 use crate::problem::Problem;
 use crate::search::plan_count;
 use crate::served::Snapshot;
@@ -53,12 +53,19 @@ pub fn terms(
     after: Option<&str>,
     limit: usize,
 ) -> Result<TermsAnswer, Problem> {
-    let (terms, is_end) = snapshot.terms(prefix, after, limit)?;
+    // One more tells whether this is the last page.
+    let most = limit.saturating_add(1);
+    let mut terms = snapshot.index().terms(prefix, after, most)?;
+    let is_end = terms.len() < most;
+    terms.truncate(limit);
     let last = terms.last().filter(|_| !is_end);
     Ok(TermsAnswer {
         state: snapshot.state(),
-        next: last.map(|last| last.term.clone()),
-        terms,
+        next: last.map(|(term, _)| term.clone()),
+        terms: terms
+            .into_iter()
+            .map(|(term, df)| TermCount { term, df })
+            .collect(),
     })
 }
 

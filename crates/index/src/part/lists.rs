@@ -189,7 +189,7 @@ impl Lists {
             .bytes(bytes.saturating_add(start as usize)..bytes.saturating_add(end as usize))
     }
 
-    fn shard(&self, number: usize) -> Result<ShardView<'_>> {
+    pub(super) fn shard(&self, number: usize) -> Result<ShardView<'_>> {
         let at = self.terms.slice::<u64>(self.directory.0 + 8 * number, 1)?[0] as usize;
         let header = self.terms.slice::<ShardHeader>(at, 1)?[0];
         let trie_at = at + size_of::<ShardHeader>();
@@ -215,7 +215,7 @@ impl Lists {
         })
     }
 
-    fn record<'a>(&'a self, shard: &ShardView<'a>, id: u32) -> Result<Found<'a>> {
+    pub(super) fn record<'a>(&'a self, shard: &ShardView<'a>, id: u32) -> Result<Found<'a>> {
         let damaged = || self.terms.damaged("a record is not what was written");
         let (bit_count, place) = (shard.header.offset_bits, id as usize);
         let enough = bits::byte_count(place + 1, bit_count) + 7;
@@ -300,9 +300,9 @@ impl<'a> Blocks<'a> {
 }
 
 /// A shard of the dictionary.
-struct ShardView<'a> {
+pub(super) struct ShardView<'a> {
     header: ShardHeader,
-    trie: tokapi_weigh::dictionary::Arrays<'a>,
+    pub(super) trie: tokapi_weigh::dictionary::Arrays<'a>,
     offsets: &'a [u8],
     records: &'a [u8],
 }

@@ -16,6 +16,7 @@ pub(crate) mod layout;
 pub(crate) mod lists;
 mod look_up;
 pub(crate) mod note;
+mod ordered;
 mod retain;
 pub(crate) mod sequences;
 mod sparse_set;

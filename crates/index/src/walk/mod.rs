@@ -1,6 +1,7 @@
 //! The lists of several parts merged into one: terms ascend, deleted documents are left out, and
 //! the others are numbered without gaps.
 
+mod page;
 mod shares;
 
 use std::vec::IntoIter;

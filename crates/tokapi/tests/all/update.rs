@@ -104,6 +104,7 @@ fn same(index: &Index, left: &[Document], seed: u64) {
         assert!(id.ends_with(&document.fields[0].1[0].text));
     }
     let mut random = Random(seed | 1);
+    same_terms(index, &mut random);
     for _ in 0..15 {
         let mut query = query(&mut random, 40);
         if random.below(2) == 0 {
@@ -132,6 +133,25 @@ fn same(index: &Index, left: &[Document], seed: u64) {
             assert_eq!(answer, expected, "{query:?} {options:?}");
         }
         assert_eq!(index.count(&query).unwrap(), fresh.count(&query).unwrap());
+    }
+}
+
+/// Whether pages of terms are those of a walk through all terms.
+pub fn same_terms(index: &Index, random: &mut Random) {
+    let mut all = Vec::new();
+    let push = |term: &[u8], df| all.push((String::from_utf8(term.to_vec()).unwrap(), df));
+    index.each_term(push).unwrap();
+    for prefix in ["", "t", "t1", "t39", "dense", "u"] {
+        let known = all.get(random.below(all.len().max(1)));
+        let known = known.map_or("t", |(term, _)| term);
+        let after = [None, Some(known), Some("t2x"), Some("zz"), Some("")][random.below(5)];
+        let most = [0, 1, 3, 1000][random.below(4)];
+        let page = all.iter().filter(|(term, _)| {
+            term.starts_with(prefix) && after.is_none_or(|after| term.as_str() > after)
+        });
+        let page: Vec<(String, u64)> = page.take(most).cloned().collect();
+        let found = index.terms(prefix, after, most).unwrap();
+        assert_eq!(found, page, "{most} of `{prefix}` after {after:?}");
     }
 }
 

@@ -209,13 +209,13 @@ impl Arrays<'_> {
         None
     }
 
-    fn label(&self, label: u64) -> u8 {
+    pub(super) fn label(&self, label: u64) -> u8 {
         // The remaining eight bits.
         (self.labels[(label / 8) as usize] >> (label % 8 * 8)) as u8
     }
 
     /// The leaf of the term that ends at this node, if one does.
-    fn end_leaf(&self, node: &Node) -> Option<u64> {
+    pub(super) fn end_leaf(&self, node: &Node) -> Option<u64> {
         if node.label_count() == 0 {
             return Some(0);
         }
@@ -258,7 +258,7 @@ impl Arrays<'_> {
     }
 
     /// The tail at an offset, and the offset of the next one.
-    fn tail(&self, at: usize) -> (&[u8], usize) {
+    pub(super) fn tail(&self, at: usize) -> (&[u8], usize) {
         let (length, at) = (self.tails[at], at + 1);
         if length < LONG_TAIL {
             let end = at + usize::from(length);

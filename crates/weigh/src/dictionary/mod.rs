@@ -8,6 +8,7 @@ mod arrays;
 mod build;
 mod file;
 mod layout;
+mod ordered;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -16,6 +17,7 @@ use std::io::Write;
 use std::path::Path;
 
 pub use arrays::Arrays;
+pub use ordered::Ordered;
 
 use file::Image;
 use layout::Layout;

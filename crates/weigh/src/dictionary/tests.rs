@@ -1,6 +1,7 @@
 //! Laws of a dictionary.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use proptest::prelude::*;
 
@@ -28,12 +29,31 @@ fn holds<S: AsRef<[u8]>>(dictionary: &Dictionary, terms: &[S]) {
         assert_eq!(dictionary.term(id).as_deref(), Some(term));
     }
     assert_eq!(dictionary.term(members.len() as u32), None);
+    in_order(dictionary, &members, b"");
+    for &term in members.iter().step_by(1 + members.len() / 50) {
+        in_order(dictionary, &members, term);
+        for first in near_misses(term) {
+            in_order(dictionary, &members, &first);
+        }
+    }
     for &term in &members {
         for other in near_misses(term) {
             let known = dictionary.lookup(&other).is_some();
             assert_eq!(known, members.contains(&other[..]), "{other:?}");
         }
     }
+}
+
+/// From any term on, the terms come in ascending order, each with its id.
+fn in_order(dictionary: &Dictionary, members: &BTreeSet<&[u8]>, first: &[u8]) {
+    let (mut ordered, mut term) = (dictionary.arrays().from(first), Vec::new());
+    for &expected in members.range::<[u8], _>((Bound::Included(first), Bound::Unbounded)) {
+        let id = ordered.next(&mut term);
+        assert_eq!(term, expected, "from {first:?}");
+        assert_eq!(id, dictionary.lookup(expected));
+    }
+    assert_eq!(ordered.next(&mut term), None, "from {first:?}");
+    assert_eq!(ordered.next(&mut term), None);
 }
 
 /// The term without its last byte, with one more, and with one changed.
@@ -233,6 +253,14 @@ fn walk(dictionary: &Dictionary) {
     }
     for id in 0..dictionary.len() {
         assert!(dictionary.term(id as u32).is_some());
+    }
+    for first in small() {
+        let (mut ordered, mut count) = (dictionary.arrays().from(first.as_bytes()), 0);
+        while ordered.next(&mut Vec::new()).is_some() {
+            count += 1;
+        }
+        assert!(count <= dictionary.len());
+        assert!(!first.is_empty() || count == dictionary.len());
     }
 }
 
