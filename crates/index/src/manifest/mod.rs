@@ -256,11 +256,19 @@ impl Manifest {
     }
 }
 
-/// Whether the manifest of an epoch is not whole: it has no right checksum.
+/// Whether the manifest of an epoch is not whole: it ends before its checksum does. One that is whole and has another
+/// checksum was committed, and is damaged.
 fn is_torn(folder: &Path, epoch: u64) -> bool {
     let text = std::fs::read(epoch::path_of(folder, epoch)).unwrap_or_default();
     let end = text.iter().position(|&byte| byte == b'\n');
-    end.is_none_or(|end| checksum(&text[..=end]).as_bytes() != &text[end + 1..])
+    end.is_none_or(|end| !is_checksum(&text[end + 1..]))
+}
+
+/// Whether a line has the form of a [`checksum`].
+fn is_checksum(line: &[u8]) -> bool {
+    let digits = line.strip_prefix(b"crc32 ");
+    let digits = digits.and_then(|digits| digits.strip_suffix(b"\n"));
+    digits.is_some_and(|digits| digits.len() == 8 && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// The second line of the file.

@@ -14,7 +14,14 @@ pub(super) struct Merging {
     thread: Option<JoinHandle<Result<()>>>,
     /// The error of the last merge.
     failed: Option<Error>,
+    /// Merges that failed one after the other.
+    failures: u32,
+    /// Changes that start no merge: a merge that failed would fail again, and perhaps fill the disk meanwhile.
+    pause: u32,
 }
+
+/// After as many failures, the pause is no longer doubled.
+const MOST_DOUBLINGS: u32 = 10;
 
 impl Merging {
     pub fn of(shared: &Arc<Shared>) -> Self {
@@ -22,31 +29,52 @@ impl Merging {
             shared: Arc::clone(shared),
             thread: None,
             failed: None,
+            failures: 0,
+            pause: 0,
         }
     }
 
     /// Waits for the end of all merges.
     pub fn wait(&mut self) -> Result<()> {
-        let merged = self.thread.take().map(JoinHandle::join);
-        if let Some(error) = self.failed.take() {
-            return Err(error);
+        self.join();
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// The error of the last merge, if it has ended in one that nobody has been told.
+    pub fn failed(&mut self) -> Option<Error> {
+        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.join();
         }
-        match merged {
-            None => Ok(()),
-            Some(Ok(result)) => result,
+        self.failed.take()
+    }
+
+    /// Waits for the thread, and takes its result.
+    fn join(&mut self) {
+        match self.thread.take().map(JoinHandle::join) {
+            None => {}
+            Some(Ok(Ok(()))) => (self.failed, self.failures) = (None, 0),
+            Some(Ok(Err(error))) => {
+                self.pause = 1 << self.failures.min(MOST_DOUBLINGS);
+                self.failures += 1;
+                self.failed = Some(error);
+            }
             Some(Err(panic)) => std::panic::resume_unwind(panic),
         }
     }
 
     /// Starts a merge if one is due and none is running. [`Merging::wait`] returns its error, because the preceding
-    /// change is committed already.
+    /// change is committed already. After a failure, some changes start none.
     pub fn start(&mut self, progress: &Progress) {
         let is_running = |merging: &JoinHandle<_>| !merging.is_finished();
         if self.thread.as_ref().is_some_and(is_running) {
             return;
         }
-        self.failed = self.wait().err();
-        if self.failed.is_some() || merge::worth_merging(&self.shared.manifest().parts).is_none() {
+        self.join();
+        if self.pause > 0 {
+            self.pause -= 1;
+            return;
+        }
+        if merge::worth_merging(&self.shared.manifest().parts).is_none() {
             return;
         }
         let (shared, progress) = (Arc::clone(&self.shared), progress.clone());

@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     /// The memory bound of the open parts.
     pub window: Window,
     pub manifest: Mutex<Manifest>,
-    /// Earlier states that readers hold, or held at the last commit. Locked after the manifest.
+    /// Earlier states that readers hold, or held at the last commit.
     pub earlier: Mutex<Vec<Manifest>>,
     /// The highest number used in a name, committed or not.
     pub names: AtomicU64,
@@ -40,6 +40,11 @@ impl Shared {
     pub fn manifest(&self) -> MutexGuard<'_, Manifest> {
         // The content is only replaced as a whole.
         self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locked after the manifest.
+    pub fn earlier(&self) -> MutexGuard<'_, Vec<Manifest>> {
+        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn open_part(&self, note: &PartNote) -> Result<Part> {
@@ -83,7 +88,7 @@ impl Shared {
         next.names = self.names.load(Ordering::Relaxed);
         next.epoch = manifest.epoch + 1;
         next.commit(&self.path)?;
-        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut earlier = self.earlier();
         earlier.push(std::mem::replace(manifest, next));
         let is_gone = |state: &mut Manifest| epoch::remove(&self.path, state.epoch);
         let gone: Vec<Manifest> = earlier.extract_if(.., is_gone).collect();

@@ -1,7 +1,7 @@
 //! The writer of an index.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::change::{AddOptions, Added, Appended, Deletion, Missing, Repeated};
@@ -95,6 +95,23 @@ impl IndexWriter {
             shared,
             progress: None,
         })
+    }
+
+    /// Goes on from the newest state of the index after an [`Error::Busy`] of a change: another process, on a file system
+    /// without locks, has changed the index too.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn open_again(&mut self) -> Result<()> {
+        // Nobody needs its error: what could not be merged is merged later.
+        let _ = self.wait();
+        let newest = Manifest::read(&self.shared.path)?;
+        let mut manifest = self.shared.manifest();
+        let earlier = sweep(&self.shared.path, &newest);
+        *self.shared.earlier() = earlier;
+        self.shared.names.fetch_max(newest.names, Ordering::Relaxed);
+        *manifest = newest;
+        Ok(())
     }
 
     /// Reports to `progress`; the `progress` of added corpora is not used. A cancellation ends the
@@ -233,7 +250,8 @@ impl IndexWriter {
     /// # Errors
     /// Files cannot be written or read.
     pub fn merge(&mut self) -> Result<()> {
-        self.wait()?;
+        // Parts that a merge in the background could not merge are merged now.
+        let _ = self.wait();
         let manifest = self.shared.manifest().clone();
         let postings = manifest.parts.iter().map(|part| part.postings).sum();
         let progress = self.progress();
@@ -270,6 +288,11 @@ impl IndexWriter {
         parts
             .iter()
             .try_for_each(|part| self.shared.reorder(part, how))
+    }
+
+    /// The error of a merge in the background that has failed since the last call. Later changes try again.
+    pub fn failed_merge(&mut self) -> Option<Error> {
+        self.merging.failed()
     }
 
     /// Waits for the end of all merges.

@@ -125,6 +125,17 @@ fn torn_manifests_are_passed_over() {
     // Merges have epochs too.
     assert!(index.epoch() >= 11 && index.statistics().documents == 30);
     let newest = format!("epoch-{}.json", index.epoch());
+    // A manifest that is whole was committed: one that has changed since is no earlier state.
+    let mut damaged = whole.clone();
+    damaged[40] ^= 1;
+    let next = format!("epoch-{}.json", index.epoch() + 1);
+    fs::write(path.join(&next), &damaged).unwrap();
+    let error = Index::open(&path).err().unwrap().to_string();
+    assert!(
+        error.contains(&next) && error.contains("checksum"),
+        "{error}"
+    );
+    fs::remove_file(path.join(&next)).unwrap();
     drop(index);
     // Without a whole manifest there is no index.
     let copy = folder.path().join("copy");
@@ -156,6 +167,31 @@ fn a_second_writer_is_told() {
         error.to_string().contains("epoch 2 is there already"),
         "{error}"
     );
+    // The manifest there is that of another epoch, and then one that is not whole.
+    assert!(writer.open_again().is_err());
+    fs::write(path.join("epoch-2.json"), "{\"format\"").unwrap();
+    writer.open_again().unwrap();
+    writer.add(some(20..21), &AddOptions::default()).unwrap();
+    assert_eq!(writer.epoch(), 2);
+    // Another writer goes on from there.
+    let copy = path.with_file_name("copy");
+    copy_folder(&path, &copy);
+    let mut other = IndexWriter::open(&copy, 1).unwrap();
+    // It takes a name for itself that this writer takes too.
+    let options = AddOptions::default();
+    drop(other.prepare(some(0..1), &options).unwrap());
+    other.add(some(21..22), &AddOptions::default()).unwrap();
+    fs::copy(copy.join("epoch-3.json"), path.join("epoch-3.json")).unwrap();
+    for name in names(&copy).iter().filter(|name| !path.join(name).exists()) {
+        copy_folder(&copy.join(name), &path.join(name));
+    }
+    let added = writer.add(some(22..23), &AddOptions::default());
+    assert!(matches!(added, Err(Error::Busy { .. })));
+    writer.open_again().unwrap();
+    writer.add(some(22..23), &AddOptions::default()).unwrap();
+    let index = Index::open(&path).unwrap();
+    assert_eq!((index.epoch(), index.statistics().documents), (4, 23));
+    index.check().unwrap();
 }
 
 #[test]
