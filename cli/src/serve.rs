@@ -9,7 +9,7 @@ use tokapi::{Error, Index, IndexBuilder};
 use tokapi_serve::options::{EngineName, LogFormat};
 use tokapi_serve::served::name_of;
 use tokapi_serve::{Listener, Options};
-use tokapi_storage::apart::{epoch_of, is_index};
+use tokapi_storage::apart::{has_epoch, is_index};
 use tokapi_storage::whole::StagedFolder;
 use tokapi_text::analyze::STEMMERS;
 
@@ -69,6 +69,10 @@ pub struct Args {
     /// The folder of indexes that clients create; those that it has are served too
     #[arg(long, value_name = "DIR", help_heading = "Changes")]
     data: Option<PathBuf>,
+
+    /// The folder of snapshots, which clients take, restore and remove
+    #[arg(long, value_name = "DIR", help_heading = "Changes")]
+    snapshots: Option<PathBuf>,
 
     /// Send the header X-Elastic-Product, without which Elasticsearch's own clients stop
     #[arg(long, help_heading = "Clients of Elasticsearch")]
@@ -173,6 +177,7 @@ pub fn run(args: &Args, threads: Option<usize>) -> Result<(), Error> {
     for argument in &args.indexes {
         let (name, path) = split(argument);
         let name = name_of(name.or_else(|| stem(&path)).as_deref(), &path)?;
+        // A damaged index is not taken for documents.
         if !is_index(&path) && !has_epoch(&path) {
             documents.push((name.clone(), path.clone()));
         }
@@ -237,6 +242,7 @@ impl Args {
         options.elastic.product |= self.elastic_product;
         for (setting, flag) in [
             (&mut options.data, &self.data),
+            (&mut options.snapshots, &self.snapshots),
             (&mut options.tls.certificate, &self.tls_certificate),
             (&mut options.tls.key, &self.tls_key),
         ] {
@@ -279,12 +285,6 @@ fn stem(path: &Path) -> Option<String> {
     let name = name.to_string_lossy();
     let stem = name.split('.').find(|part| !part.is_empty())?;
     Some(stem.to_owned())
-}
-
-/// Whether a folder has the manifest of an epoch, perhaps a damaged one: such a folder is not taken for documents.
-fn has_epoch(path: &Path) -> bool {
-    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.any(|entry| entry.file_name().to_str().and_then(epoch_of) > Some(0))
 }
 
 impl Temporary {

@@ -1,5 +1,6 @@
 //! Errors for clients, as `application/problem+json` (RFC 9457): the fault, its place, and what to do.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub enum Kind {
     UnknownDocument,
     /// No document of the index has the term.
     UnknownTerm,
+    /// No snapshot has the name.
+    UnknownSnapshot,
     /// No route has the path.
     UnknownRoute,
     /// The route has no such method.
@@ -48,6 +51,10 @@ pub enum Kind {
     Overloaded,
     /// The client, or all clients together, send too many requests.
     RateExceeded,
+    /// The server has no room on disk for a change.
+    StorageFull,
+    /// Files that the request needs are damaged.
+    Damaged,
     /// The server failed.
     Internal,
     /// The server is not ready, or ends.
@@ -61,9 +68,11 @@ impl Kind {
     pub fn status(self) -> StatusCode {
         match self {
             Kind::InvalidRequest | Kind::LimitExceeded | Kind::NotKept => StatusCode::BAD_REQUEST,
-            Kind::UnknownIndex | Kind::UnknownDocument | Kind::UnknownTerm | Kind::UnknownRoute => {
-                StatusCode::NOT_FOUND
-            }
+            Kind::UnknownIndex
+            | Kind::UnknownDocument
+            | Kind::UnknownTerm
+            | Kind::UnknownSnapshot
+            | Kind::UnknownRoute => StatusCode::NOT_FOUND,
             Kind::Unauthorized => StatusCode::UNAUTHORIZED,
             Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -72,7 +81,8 @@ impl Kind {
             Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Kind::Overloaded | Kind::RateExceeded => StatusCode::TOO_MANY_REQUESTS,
-            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::Damaged | Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
             Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
         }
@@ -89,6 +99,7 @@ impl Kind {
             Kind::UnknownIndex => "unknown-index",
             Kind::UnknownDocument => "unknown-document",
             Kind::UnknownTerm => "unknown-term",
+            Kind::UnknownSnapshot => "unknown-snapshot",
             Kind::UnknownRoute => "unknown-route",
             Kind::MethodNotAllowed => "method-not-allowed",
             Kind::SlowRequest => "slow-request",
@@ -97,6 +108,8 @@ impl Kind {
             Kind::UnsupportedMediaType => "unsupported-media-type",
             Kind::Overloaded => "overloaded",
             Kind::RateExceeded => "rate-exceeded",
+            Kind::StorageFull => "storage-full",
+            Kind::Damaged => "damaged",
             Kind::Internal => "internal",
             Kind::Unavailable => "unavailable",
             Kind::Timeout => "timeout",
@@ -168,9 +181,27 @@ impl Problem {
     /// A failure of the server. The cause goes to the log only.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         let what = "the server failed to answer: its log has the cause, under the id in the header x-request-id";
+        Problem::new(Kind::Internal, what).because(cause)
+    }
+
+    /// Damaged files. The cause goes to the log only.
+    pub fn damaged(detail: impl Into<String>, cause: impl std::fmt::Display) -> Self {
+        Problem::new(Kind::Damaged, detail).because(cause)
+    }
+
+    /// A change that finds no room on disk. The cause goes to the log only.
+    fn no_room(why: &str, cause: impl std::fmt::Display) -> Self {
+        let detail = format!(
+            "the server cannot store the change, because {why}: nothing was changed; free space, or ask its operator to, \
+             and retry"
+        );
+        Problem::new(Kind::StorageFull, detail).because(cause)
+    }
+
+    fn because(self, cause: impl std::fmt::Display) -> Self {
         Problem {
             cause: Some(cause.to_string().into()),
-            ..Problem::new(Kind::Internal, what)
+            ..self
         }
     }
 
@@ -209,8 +240,24 @@ impl From<Error> for Problem {
                 Kind::Unavailable,
                 "the server is shutting down, and the request was not answered: retry it",
             ),
+            Error::Write { ref source, .. } | Error::Scratch { ref source, .. } => {
+                match no_room(source) {
+                    Some(why) => Problem::no_room(why, error),
+                    None => Problem::internal(error),
+                }
+            }
             other => Problem::internal(other),
         }
+    }
+}
+
+/// The reason why there is no room for a file; none if a write failed otherwise.
+fn no_room(source: &std::io::Error) -> Option<&'static str> {
+    match source.kind() {
+        ErrorKind::StorageFull => Some("its disk is full"),
+        ErrorKind::QuotaExceeded => Some("its quota of the disk is used up"),
+        ErrorKind::FileTooLarge => Some("a file would be larger than its system permits"),
+        _ => None,
     }
 }
 

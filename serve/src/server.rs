@@ -12,6 +12,7 @@ use axum::routing::get;
 use tokapi::{Error, Index, Memory, Result};
 use tokapi_device::cooperate::{Router as Processors, SchedulerOptions};
 use tokapi_storage::tune::Store;
+use tokapi_storage::whole::remove_left_over_in;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -308,9 +309,13 @@ pub(crate) fn service(options: &Options) -> Result<Service> {
         0 => writer.memory,
         bytes => Memory::new(bytes)?,
     };
+    // What a killed server has left.
+    let own = [&options.data, &options.snapshots].into_iter().flatten();
+    own.for_each(|folder| remove_left_over_in(folder));
     let writers = Writers::new(WritersOptions {
         enabled: options.write,
         data: options.data.clone(),
+        snapshots: options.snapshots.clone(),
         writer,
     });
     let limits = options.limits.clone();

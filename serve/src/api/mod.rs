@@ -12,6 +12,7 @@ mod parameters;
 mod postings;
 mod reply;
 mod search;
+mod snapshots;
 mod terms;
 mod values;
 mod writes;
@@ -70,5 +71,13 @@ pub fn routes(described: Described) -> Router<Arc<Service>> {
             "/v1/indexes/{index}/fields/{field}/values",
             get(values::values),
         )
+        .route("/v1/snapshots", get(snapshots::list))
+        .route(
+            "/v1/snapshots/{snapshot}",
+            get(snapshots::read)
+                .put(snapshots::take)
+                .delete(snapshots::remove),
+        )
+        .route("/v1/snapshots/{snapshot}/restore", post(snapshots::restore))
         .layer(Extension(described))
 }

@@ -6,6 +6,7 @@ mod filter;
 mod index;
 mod object;
 mod search;
+mod snapshot;
 mod state;
 mod term;
 mod write;
@@ -22,6 +23,7 @@ pub use search::{
     AnswerOrProblem, FormulaName, HitAnswer, Mode, SearchAnswer, SearchRequest, SearchesAnswer,
     SearchesRequest, Weighting,
 };
+pub use snapshot::{RestoreRequest, SnapshotAnswer, SnapshotRequest, SnapshotsAnswer};
 pub use state::{EpochAnswer, IndexState};
 pub use term::{TermAnswer, TermCount, TermsAnswer};
 pub use write::{

@@ -188,7 +188,7 @@ fn scope_of(method: &Method, route: &str) -> Option<Scope> {
     let last = route.rsplit('/').next().unwrap_or_default();
     let is_index = ["/v1/indexes/{index}", "/{index}"].contains(&route);
     Some(match *method {
-        _ if route == "/metrics" => Scope::Admin,
+        _ if route == "/metrics" || route.starts_with("/v1/snapshots") => Scope::Admin,
         Method::GET | Method::HEAD => Scope::Search,
         Method::POST if READS.contains(&last) => Scope::Search,
         _ if is_index => Scope::Admin,
@@ -246,6 +246,8 @@ mod tests {
             POST /v1/indexes/{index}/bulk write
             PUT /v1/indexes/{index}/documents/{id} write
             DELETE /v1/indexes/{index} admin
+            GET /v1/snapshots admin
+            POST /v1/snapshots/{snapshot}/restore admin
             PUT /{index} admin
             HEAD /{index} search";
         for line in table.lines() {

@@ -59,6 +59,8 @@ pub struct Options {
     pub write: bool,
     /// The folder of indexes that clients create. Those that it has are served too.
     pub data: Option<PathBuf>,
+    /// The folder of snapshots that clients take; without it, they take none.
+    pub snapshots: Option<PathBuf>,
     /// Bytes of memory for changes and merges; 0 means what is available.
     pub write_memory: u64,
     /// Threads that search; 0 means one a core.
@@ -112,7 +114,7 @@ pub enum Scope {
     Search,
     /// Changes of documents.
     Write,
-    /// New and removed indexes; metrics.
+    /// New and removed indexes; snapshots; metrics.
     Admin,
 }
 
@@ -229,6 +231,7 @@ impl Default for Options {
             listen: SocketAddr::from(([127, 0, 0, 1], 7878)),
             write: false,
             data: None,
+            snapshots: None,
             write_memory: 0,
             threads: 0,
             connection_threads: 0,

@@ -5,9 +5,18 @@
 
 mod apply;
 mod operation;
+mod remembered;
+mod snapshots;
 mod writer;
 mod writers;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use operation::{Applied, MOST_ID_BYTES, Operation, Outcome, Write};
 pub use writer::{Queued, Writer, WriterOptions};
 pub use writers::{NewIndex, Writers, WritersOptions, indexes_in};
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each change of the content is one step.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,10 +1,10 @@
 //! The writer of an index: a thread that turns waiting requests into epochs.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,12 +12,11 @@ use tokapi::{Error, Index, IndexWriter, Memory, Progress, Result};
 use tokio::sync::oneshot;
 
 use super::apply::Resolved;
+use super::locked;
 use super::operation::{Applied, Write};
+use super::remembered::Remembered;
 use crate::problem::{Kind, Problem};
 use crate::served::{Served, Snapshot};
-
-/// Requests whose answers are kept, for clients that repeat a request.
-const REMEMBERED: usize = 10_000;
 
 /// The time without a change after which merges in the background are looked for.
 const IDLE: Duration = Duration::from_millis(500);
@@ -59,9 +58,10 @@ enum Request {
 
 /// The writer of an index that is served. When it is dropped, waiting requests are applied first.
 pub struct Writer {
-    requests: Option<SyncSender<Request>>,
+    /// None once it is closed.
+    requests: Mutex<Option<SyncSender<Request>>>,
     waiting: Arc<AtomicU64>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Writer {
@@ -89,9 +89,9 @@ impl Writer {
             .spawn(move || applier.run(&from))
             .map_err(|error| Error::Limit(format!("cannot start a thread: {error}")))?;
         Ok(Writer {
-            requests: Some(requests),
+            requests: Mutex::new(Some(requests)),
             waiting,
-            thread: Some(thread),
+            thread: Mutex::new(Some(thread)),
         })
     }
 
@@ -119,6 +119,15 @@ impl Writer {
         self.submit(Request::Merge).await
     }
 
+    /// Applies the requests that wait, and takes no more.
+    pub fn close(&self) {
+        *locked(&self.requests) = None;
+        if let Some(thread) = locked(&self.thread).take() {
+            // A panic has been reported, and its requests have got their answers.
+            let _ = thread.join();
+        }
+    }
+
     /// The number of requests that wait.
     pub fn waiting(&self) -> u64 {
         self.waiting.load(Ordering::Relaxed)
@@ -134,7 +143,8 @@ impl Writer {
 
     fn send(&self, request: impl FnOnce(Reply) -> Request) -> std::result::Result<Answer, Problem> {
         let (reply, answer) = oneshot::channel();
-        let requests = self.requests.as_ref().ok_or_else(ended)?;
+        let requests = locked(&self.requests);
+        let requests = requests.as_ref().ok_or_else(ended)?;
         self.waiting.fetch_add(1, Ordering::Relaxed);
         match requests.try_send(request(reply)) {
             Ok(()) => Ok(answer),
@@ -167,18 +177,14 @@ impl Queued {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.requests = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic has been reported, and its requests have got their answers.
-            let _ = thread.join();
-        }
+        self.close();
     }
 }
 
 fn ended() -> Problem {
     Problem::new(
         Kind::Unavailable,
-        "the server is shutting down: retry with another server",
+        "the server is shutting down, or the index is being removed: retry",
     )
 }
 
@@ -188,7 +194,7 @@ struct Applier {
     served: Arc<Served>,
     options: WriterOptions,
     waiting: Arc<AtomicU64>,
-    remembered: Remembered,
+    remembered: Remembered<Applied>,
     progress: Progress,
 }
 
@@ -210,7 +216,7 @@ impl Applier {
             match request {
                 Request::Merge(reply) => {
                     let merged = self.merge();
-                    self.answer(reply, merged.map_err(Problem::from));
+                    self.answer(reply, merged);
                 }
                 Request::Write(write, reply) => {
                     let mut group = vec![(write, reply)];
@@ -275,7 +281,10 @@ impl Applier {
         drop(snapshot);
         let committed = match failed {
             Some(problem) => Err(problem),
-            None => self.commit(resolved).map_err(Problem::from),
+            None => {
+                let threads = self.options.threads;
+                self.change(|writer| resolved.commit(writer, threads))
+            }
         };
         for (key, outcomes, reply) in answers {
             let answer = committed.clone().map(|epoch| Applied { epoch, outcomes });
@@ -286,15 +295,30 @@ impl Applier {
         }
     }
 
-    fn commit(&mut self, resolved: Resolved) -> Result<u64> {
-        let epoch = resolved.commit(&mut self.writer, self.options.threads)?;
+    /// Changes the index, and serves its new state.
+    fn change<T>(
+        &mut self,
+        change: impl FnOnce(&mut IndexWriter) -> Result<T>,
+    ) -> std::result::Result<T, Problem> {
+        let changed = change(&mut self.writer);
+        if let Err(Error::Busy { .. }) = changed {
+            // The name of the next epoch was taken: the state that is known here is not the last.
+            let opened = self.writer.open_again().and_then(|()| self.show());
+            return Err(match opened {
+                Ok(()) => Problem::new(
+                    Kind::Conflict,
+                    "another process has changed the index: nothing of the request has happened; retry it",
+                ),
+                Err(error) => Problem::internal(error),
+            });
+        }
+        let changed = changed?;
         self.show()?;
-        Ok(epoch)
+        Ok(changed)
     }
 
-    fn merge(&mut self) -> Result<Applied> {
-        self.writer.merge()?;
-        self.show()?;
+    fn merge(&mut self) -> std::result::Result<Applied, Problem> {
+        self.change(IndexWriter::merge)?;
         Ok(Applied {
             epoch: self.writer.epoch(),
             outcomes: Vec::new(),
@@ -302,7 +326,10 @@ impl Applier {
     }
 
     /// Serves the newest state if merges in the background have made one.
-    fn show_merged(&self) {
+    fn show_merged(&mut self) {
+        if let Some(error) = self.writer.failed_merge() {
+            tracing::warn!("parts could not be merged, and later changes try again: {error}");
+        }
         if self.writer.epoch() != self.served.snapshot().epoch()
             && let Err(error) = self.show()
         {
@@ -319,29 +346,5 @@ impl Applier {
                 .replace(Snapshot::new(before.name(), Arc::new(index)));
         }
         Ok(())
-    }
-}
-
-/// The answers to the last requests that had a name.
-#[derive(Default)]
-struct Remembered {
-    answers: HashMap<String, Applied>,
-    order: VecDeque<String>,
-}
-
-impl Remembered {
-    fn get(&self, key: &str) -> Option<Applied> {
-        self.answers.get(key).cloned()
-    }
-
-    fn put(&mut self, key: String, applied: Applied) {
-        if self.answers.insert(key.clone(), applied).is_none() {
-            self.order.push_back(key);
-        }
-        if self.order.len() > REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.answers.remove(&oldest);
-        }
     }
 }

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use tokapi::{Analyzer, Corpus, CorpusOptions, Error, IndexBuilder, Keep, Result};
 
+use tokapi_storage::whole::remove_folder;
+
+use super::locked;
+use super::remembered::Remembered;
 use super::writer::{Writer, WriterOptions};
 use crate::problem::{Kind, Problem};
 use crate::served::{Catalog, Snapshot, is_name, name_of};
@@ -18,6 +23,8 @@ pub struct WritersOptions {
     pub enabled: bool,
     /// The folder of indexes that clients create; without it, they create none.
     pub data: Option<PathBuf>,
+    /// The folder of snapshots; without it, there are none.
+    pub snapshots: Option<PathBuf>,
     /// The options of each writer.
     pub writer: WriterOptions,
 }
@@ -35,8 +42,10 @@ pub struct NewIndex {
 
 /// The writers of all indexes.
 pub struct Writers {
-    options: WritersOptions,
+    pub(super) options: WritersOptions,
     open: Mutex<BTreeMap<String, Arc<Writer>>>,
+    /// The answers to changes of snapshots; locked during a change.
+    pub(super) snapshots: Mutex<Remembered<Bytes>>,
 }
 
 impl Writers {
@@ -45,6 +54,7 @@ impl Writers {
         Writers {
             options,
             open: Mutex::default(),
+            snapshots: Mutex::default(),
         }
     }
 
@@ -54,8 +64,9 @@ impl Writers {
     /// The server takes no changes; there is no such index; another process is changing it.
     pub fn get(&self, catalog: &Catalog, name: &str) -> std::result::Result<Arc<Writer>, Problem> {
         self.check_enabled()?;
+        let mut open = locked(&self.open);
+        // Of the index that has the name as long as the lock is held.
         let served = catalog.get(name)?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(writer) = open.get(name) {
             return Ok(Arc::clone(writer));
         }
@@ -77,31 +88,17 @@ impl Writers {
         new: NewIndex,
     ) -> std::result::Result<(), Problem> {
         self.check_enabled()?;
-        let Some(data) = &self.options.data else {
-            return Err(Problem::new(
-                Kind::Forbidden,
-                "this server has no folder for new indexes: start it with --data DIR",
-            ));
-        };
-        check_name(name)?;
-        let (path, name) = (data.join(name), name.to_owned());
         // One creation at a time.
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if catalog.names().contains(&name) || path.exists() {
-            return Err(Problem::new(
-                Kind::Conflict,
-                format!("the index `{name}` exists already: choose another name"),
-            ));
-        }
-        std::fs::create_dir_all(data).map_err(Error::writing(data))?;
+        let mut open = locked(&self.open);
+        let path = self.place_of_new(catalog, name)?;
         let nothing = Corpus::from_documents([], CorpusOptions::default());
         IndexBuilder::new(&path)
             .analyzer(new.analyzer)
             .keep(new.keep)
             .build(nothing)?;
-        let served = catalog.add(Snapshot::open(&name, &path)?)?;
+        let served = catalog.add(Snapshot::open(name, &path)?)?;
         let writer = Arc::new(Writer::open(&path, served, &self.options.writer)?);
-        open.insert(name, Arc::clone(&writer));
+        open.insert(name.to_owned(), Arc::clone(&writer));
         drop(open);
         if new.attachment.is_some() {
             let write = super::Write {
@@ -111,6 +108,30 @@ impl Writers {
             writer.queue(write)?.wait()?;
         }
         Ok(())
+    }
+
+    /// The folder of a new index.
+    pub(super) fn place_of_new(
+        &self,
+        catalog: &Catalog,
+        name: &str,
+    ) -> std::result::Result<PathBuf, Problem> {
+        let Some(data) = &self.options.data else {
+            return Err(Problem::new(
+                Kind::Forbidden,
+                "this server has no folder for new indexes: start it with --data DIR",
+            ));
+        };
+        check_name("an index", name)?;
+        let path = data.join(name);
+        if catalog.get(name).is_ok() || path.exists() {
+            return Err(Problem::new(
+                Kind::Conflict,
+                format!("an index is named `{name}` already: choose another name"),
+            ));
+        }
+        std::fs::create_dir_all(data).map_err(Error::writing(data))?;
+        Ok(path)
     }
 
     /// Ends to serve an index that a client created, and removes its files.
@@ -128,13 +149,15 @@ impl Writers {
                 ),
             ));
         }
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = locked(&self.open);
         // Another request may have been first.
         catalog.get(name)?;
         catalog.remove(name);
         let writer = open.remove(name);
-        // Requests of others that wait are answered first.
-        drop(writer);
+        // Requests that wait are answered first. Nobody writes to the folder of an index that gets the name later.
+        if let Some(writer) = writer {
+            writer.close();
+        }
         drop(open);
         remove_folder(&path)?;
         Ok(())
@@ -142,8 +165,7 @@ impl Writers {
 
     /// Answers all waiting changes, and closes the writers.
     pub fn close(&self) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.clear();
+        locked(&self.open).clear();
     }
 
     /// Checks that indexes may be changed.
@@ -161,32 +183,19 @@ impl Writers {
     }
 }
 
-/// Checks the name of a new index.
-fn check_name(name: &str) -> std::result::Result<(), Problem> {
+/// Checks the name of `what`, which is new.
+pub(super) fn check_name(what: &str, name: &str) -> std::result::Result<(), Problem> {
     /// Paths of the server itself.
     const RESERVED: [&str; 4] = ["live", "ready", "metrics", "v1"];
     match is_name(name) && !RESERVED.contains(&name) {
         true => Ok(()),
         false => Err(Problem::invalid(format!(
-            "`{}` is not a name for an index: use letters of ASCII, digits, -, _ and ., begin with a letter or a digit, and do \
+            "`{}` is not a name for {what}: use letters of ASCII, digits, -, _ and ., begin with a letter or a digit, and do \
              not use {}",
             name.escape_debug(),
             RESERVED.join(", ")
         ))),
     }
-}
-
-/// Removes the folder of an index: at first its name, so that it is whole or gone.
-fn remove_folder(path: &Path) -> Result<()> {
-    let gone = removed_name(path);
-    std::fs::rename(path, &gone).map_err(Error::writing(path))?;
-    std::fs::remove_dir_all(&gone).map_err(Error::writing(&gone))
-}
-
-/// A name for a folder that is being removed. No index has such a name.
-fn removed_name(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.removed-{}", std::process::id()))
 }
 
 /// The folders of indexes in the folder of new indexes, by name.

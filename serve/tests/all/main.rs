@@ -15,7 +15,9 @@ mod pages;
 mod problems;
 mod random;
 mod searches;
+mod snapshots;
 mod tls;
+mod torn;
 #[cfg(feature = "otel")]
 mod traces;
 mod writes;

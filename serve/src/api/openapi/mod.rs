@@ -13,7 +13,9 @@ use utoipa::{Modify, OpenApi};
 
 use super::parameters::Url;
 use super::reply::json;
-use super::{bulk, by_url, count, documents, index, postings, search, terms, values, writes};
+use super::{
+    bulk, by_url, count, documents, index, postings, search, snapshots, terms, values, writes,
+};
 use crate::limits::Limits;
 use crate::problem::Problem;
 
@@ -47,6 +49,11 @@ use crate::problem::Problem;
         bulk::bulk,
         writes::create_index,
         writes::remove_index,
+        snapshots::list,
+        snapshots::read,
+        snapshots::take,
+        snapshots::remove,
+        snapshots::restore,
     ),
     components(schemas(Problem)),
     modifiers(&Common),
@@ -54,6 +61,7 @@ use crate::problem::Problem;
     tags(
         (name = "server", description = "The server"),
         (name = "indexes", description = "The indexes"),
+        (name = "snapshots", description = "Snapshots of indexes"),
         (name = "search", description = "Searches"),
         (name = "documents", description = "Documents"),
         (name = "terms", description = "Terms and their postings"),
@@ -89,6 +97,7 @@ fn tag(path: &str) -> &'static str {
         Some("search" | "searches" | "count") => "search",
         Some("documents" | "bulk") => "documents",
         Some("terms") => "terms",
+        None if path.starts_with("/v1/snapshots") => "snapshots",
         None if !path.starts_with("/v1/indexes") => "server",
         _ => "indexes",
     }
@@ -105,7 +114,7 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Parameter> {
         .max_length(Some(128))
         .pattern(Some("^[A-Za-z0-9][A-Za-z0-9._-]*$"));
     let known = [
-        ("index", "The name of the index", "docs", name.build()),
+        ("index", "The name of the index", "docs", name.clone().build()),
         ("id", "The id of the document", "1", text().build()),
         (
             "term",
@@ -118,6 +127,12 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Parameter> {
             "The field, one of those that the index keeps",
             "lang",
             text().build(),
+        ),
+        (
+            "snapshot",
+            "The name of the snapshot",
+            "monday",
+            name.build(),
         ),
     ];
     let parameter = |(name, description, example, schema): (&str, _, &str, Object)| {

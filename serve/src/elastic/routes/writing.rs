@@ -1,7 +1,7 @@
 //! The store over the server's writers: a definition is attached to its index, and changes with the documents.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokapi::{Analyzer, AnalyzerOptions, Cut, Document, Index, Keep, StopWords, Value};
 use tokapi_text::corpus::ValueType;
@@ -22,9 +22,13 @@ pub struct Writing {
     text: String,
     /// The definitions by the names of indexes, with the attached texts that they were read from.
     known: Mutex<BTreeMap<String, (String, Arc<Definition>)>>,
-    /// The definitions of indexes that are written, perhaps of changes under way.
-    written: Mutex<BTreeMap<String, Arc<Mutex<Option<Definition>>>>>,
+    /// The definitions of indexes that are written, by name, each with the writer of its index: another index may get the
+    /// name.
+    written: Mutex<BTreeMap<String, (Weak<Writer>, Changing)>>,
 }
+
+/// The definition of an index that is written, perhaps of changes under way.
+type Changing = Arc<Mutex<Option<Definition>>>;
 
 impl Writing {
     /// A store of the indexes of `service`; the text of an index that no client created is the field `text`.
@@ -43,9 +47,17 @@ impl Writing {
     }
 
     /// The definition of an index that is being written, locked.
-    fn lock(&self, name: &str) -> Arc<Mutex<Option<Definition>>> {
+    fn lock(&self, name: &str, writer: &Arc<Writer>) -> Changing {
         let mut written = locked(&self.written);
-        Arc::clone(written.entry(name.to_owned()).or_default())
+        let of = Arc::downgrade(writer);
+        match written.get(name) {
+            Some((known, changing)) if known.ptr_eq(&of) => Arc::clone(changing),
+            _ => {
+                let changing = Changing::default();
+                written.insert(name.to_owned(), (of, Arc::clone(&changing)));
+                changing
+            }
+        }
     }
 
     /// Changes the definition and documents of an index; gives the results of the operations.
@@ -55,7 +67,7 @@ impl Writing {
         change: impl FnOnce(&mut Definition) -> Result<Vec<crate::write::Operation>>,
     ) -> Result<Vec<Outcome>> {
         let writer = self.writer(name)?;
-        let lock = self.lock(name);
+        let lock = self.lock(name, &writer);
         let mut current = locked(&lock);
         let snapshot = self.service.catalog.snapshot(name).map_err(of_problem)?;
         let before = match current.take() {

@@ -70,6 +70,7 @@ fn elastic() -> (Arc<Elastic>, TempDir) {
     let engine = Engine::new(&EngineOptions::default(), None, None).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let writers = Writers::new(WritersOptions {
+        snapshots: None,
         enabled: true,
         data: Some(folder.path().join("data")),
         writer: WriterOptions::new(1),
