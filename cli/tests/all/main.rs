@@ -21,9 +21,11 @@ mod processes;
 mod queries;
 mod reorder;
 mod serve;
+mod serve_full;
 mod serve_killed;
-mod serve_process;
 mod serve_soak;
+#[cfg(unix)]
+mod server;
 mod tune;
 mod update;
 mod words;

@@ -3,12 +3,11 @@
 //! `TOKAPI_SOAK=100` sends 10 million requests.
 #![cfg(target_os = "linux")]
 
-use std::io::{BufReader, Write};
-use std::net::{Shutdown, TcpStream};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::folder::{Folder, Random, rounds};
-use crate::serve_process::{Server, read, send};
+use crate::folder::{Folder, Random, TOKAPI, rounds};
+use crate::server::{Connection, Server};
 
 const REQUESTS: u64 = 100_000;
 const CLIENTS: u64 = 4;
@@ -55,7 +54,7 @@ const WRONG: [(&str, &str, &str, u16); 7] = [
 
 struct Client<'a> {
     server: &'a Server,
-    stream: BufReader<TcpStream>,
+    connection: Connection,
     random: Random,
 }
 
@@ -79,11 +78,13 @@ impl Client<'_> {
             }
             24..27 => {
                 // Not HTTP: the server says so and closes the connection.
-                self.stream
-                    .get_mut()
-                    .write_all(b"\x16\x03\x01 hello\r\n\r\n")
-                    .unwrap();
-                assert!(read(&mut self.stream).is_ok_and(|status| status == 400));
+                let hello = b"\x16\x03\x01 hello\r\n\r\n";
+                self.connection.write(hello).unwrap();
+                assert!(
+                    self.connection
+                        .read()
+                        .is_ok_and(|(status, _)| status == 400)
+                );
                 self.reconnect();
             }
             27..33 => {
@@ -94,10 +95,7 @@ impl Client<'_> {
                     body.len()
                 );
                 let end = 1 + random.below(head.len() as u64) as usize;
-                self.stream
-                    .get_mut()
-                    .write_all(&head.as_bytes()[..end])
-                    .unwrap();
+                self.connection.write(&head.as_bytes()[..end]).unwrap();
                 self.reconnect();
             }
             33..43 => {
@@ -126,17 +124,19 @@ impl Client<'_> {
     }
 
     fn ask(&mut self, method: &str, path: &str, body: &str, statuses: &[u16]) {
-        let status = send(&mut self.stream, method, &format!("{INDEX}{path}"), body).unwrap();
+        let sent = self
+            .connection
+            .send(method, &format!("{INDEX}{path}"), body);
+        let (status, answer) = sent.unwrap();
         assert!(
             statuses.contains(&status),
-            "{method} {path} {body}: {status}"
+            "{method} {path} {body}: {status} {answer}"
         );
     }
 
     fn reconnect(&mut self) {
-        // The server may have closed it.
-        let _ = self.stream.get_ref().shutdown(Shutdown::Both);
-        self.stream = self.server.connect().unwrap();
+        self.connection.close();
+        self.connection = self.server.connect().unwrap();
     }
 }
 
@@ -147,7 +147,7 @@ fn soak(server: &Server, requests: u64, seed: u64) -> Held {
             scope.spawn(move || {
                 let mut client = Client {
                     server,
-                    stream: server.connect().unwrap(),
+                    connection: server.connect().unwrap(),
                     random: Random((seed + client) * 2 + 1),
                 };
                 (0..requests / CLIENTS).for_each(|_| client.request());
@@ -171,10 +171,10 @@ fn soak(server: &Server, requests: u64, seed: u64) -> Held {
 fn memory_and_files_do_not_grow() {
     let folder = Folder::new();
     // A cache that is full after the first part.
-    let server = Server::start(&folder, &["--cache", "4MB", "--queue-ms", "0"]);
-    let mut stream = server.connect().unwrap();
-    assert_eq!(send(&mut stream, "PUT", INDEX, "{}").unwrap(), 200);
-    drop(stream);
+    let options = ["--cache", "4MB", "--queue-ms", "0"];
+    let server = Server::start(Command::new(TOKAPI), &folder, &options);
+    let created = server.connect().unwrap().send("PUT", INDEX, "{}").unwrap();
+    assert_eq!(created.0, 200, "{}", created.1);
     let requests = rounds(REQUESTS);
     let warm = soak(&server, requests / 5, 100);
     let started = Instant::now();

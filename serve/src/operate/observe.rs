@@ -161,6 +161,7 @@ mod tests {
         let writers = Writers::new(WritersOptions {
             enabled: false,
             data: None,
+            snapshots: None,
             writer: WriterOptions::new(1),
         });
         let catalog = Catalog::default();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokapi::Index;
-use tokapi_serve::{Options, Server, run};
+use tokapi_serve::{Listener, Options, Server, run};
 
 use crate::client::{Answer, Client};
 
@@ -49,7 +49,9 @@ fn books() -> (TempDir, Server, Client) {
     let mut client = Client::new(server.address());
     let created = client.put("/v1/indexes/books", &json!({"fields": ["lang"]}));
     assert_eq!(created.status, 200);
-    (0..40).for_each(|id| drop(put(&mut client, "books", id)));
+    for id in 0..40 {
+        put(&mut client, "books", id);
+    }
     (folder, server, client)
 }
 
@@ -377,7 +379,8 @@ fn halves_are_removed_at_the_next_start() {
     }
     tokapi_serve::check(&options(&folder)).unwrap();
     assert_eq!((names(&data).len(), names(&all).len()), (2, 2));
-    run(&options(&folder), |server| {
+    let options = options(&folder);
+    run(Listener::bind(&options).unwrap(), &options, |server| {
         assert_eq!(
             (names(&data), names(&all)),
             (vec!["books".into()], vec!["monday".into()])

@@ -110,11 +110,13 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Parameter> {
             .schema_type(Type::String)
             .min_length(Some(1))
     };
-    let name = text()
-        .max_length(Some(128))
-        .pattern(Some("^[A-Za-z0-9][A-Za-z0-9._-]*$"));
+    let name = || {
+        text()
+            .max_length(Some(128))
+            .pattern(Some("^[A-Za-z0-9][A-Za-z0-9._-]*$"))
+    };
     let known = [
-        ("index", "The name of the index", "docs", name.clone().build()),
+        ("index", "The name of the index", "docs", name().build()),
         ("id", "The id of the document", "1", text().build()),
         (
             "term",
@@ -132,7 +134,7 @@ fn path_parameters(path: &str) -> impl Iterator<Item = Parameter> {
             "snapshot",
             "The name of the snapshot",
             "monday",
-            name.build(),
+            name().build(),
         ),
     ];
     let parameter = |(name, description, example, schema): (&str, _, &str, Object)| {

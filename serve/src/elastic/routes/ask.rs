@@ -230,7 +230,7 @@ pub fn of_problem(problem: Problem) -> Refusal {
         Kind::BodyTooLarge => "content_too_long_exception",
         Kind::Unavailable => "node_closed_exception",
         Kind::Internal => "exception",
-        Kind::Conflict => "cluster_block_exception",
+        Kind::Conflict | Kind::StorageFull => "cluster_block_exception",
         _ => "illegal_argument_exception",
     };
     Refusal::new(problem.status().as_u16(), kind, problem.detail.clone())
