@@ -211,6 +211,8 @@ impl<T: Fn(Kept<'_>)> Keeping<T> {
         let Some(state) = states.max_by_key(|state| postings_of(&state.index)) else {
             return;
         };
+        // Those that are replaced can be freed.
+        drop(held);
         let index = Arc::clone(&state.index);
         let started = Instant::now();
         let brought = bring(&self.indexes, &self.lists, self.budget, &index);
