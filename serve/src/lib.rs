@@ -11,9 +11,9 @@
 //! | `relay` | connections that the thread of an answer goes on with |
 //! | [`problem`] | an error as `application/problem+json` |
 //! | [`model`] | the JSON of requests and answers |
+//! | [`gpu`] | a GPU, and the indexes there |
 //! | [`limits`], [`options`] | settings: from flags, environment, a TOML file |
 //! | [`served`] | the indexes that are served, each under a name, in one state at a time |
-//! | `gpu` | a GPU, and the indexes there |
 //! | [`search`] | requests planned, searched, answered and cached |
 //! | [`mod@write`] | changes: operations of requests that wait together become one epoch |
 //! | [`service`] | the parts of a server that all routes use |

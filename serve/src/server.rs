@@ -98,7 +98,8 @@ impl Server {
     /// An index cannot be opened; the GPU that is asked for cannot be used.
     pub fn start_on(listener: Listener, options: &Options) -> Result<Self> {
         let service = Arc::new(service(options)?);
-        let keeping = service.gpu.as_ref().map(|gpu| gpu.keep(newest(&service)));
+        let keeping = service.gpu.as_ref();
+        let keeping = keeping.map(|gpu| gpu.keep(newest(&service))).transpose()?;
         let limit = |error| Error::Limit(format!("cannot start the server: {error}"));
         let address = listener.address()?;
         let Listener {
@@ -149,7 +150,7 @@ impl Server {
         };
         let accepting = runtime.spawn(accept.run(listener, stopped));
         Ok(Server {
-            keeping: keeping.transpose()?,
+            keeping,
             address,
             certificate,
             service,
@@ -220,9 +221,15 @@ pub fn check(options: &Options) -> Result<()> {
     Certificate::of(&options.tls)?;
     Access::new(&options.tokens, &options.limits, &Metrics::default())?;
     match options.engine {
-        EngineName::Gpu => gpu::open(options).map(drop),
+        EngineName::Gpu => gpu_of(options).map(drop),
         _ => Ok(()),
     }
+}
+
+/// The GPU, if the options ask for one.
+fn gpu_of(options: &Options) -> Result<Option<Gpu>> {
+    let (engine, threads) = (options.engine, options.search_threads());
+    gpu::open(engine, options.device, threads, &options.gpu)
 }
 
 /// The indexes in the states that are served, as long as there is a server.
@@ -289,7 +296,7 @@ fn catalog(options: &Options) -> Result<Catalog> {
 pub(crate) fn service(options: &Options) -> Result<Service> {
     let catalog = catalog(options)?;
     let threads = options.search_threads();
-    let gpu = gpu::open(options)?;
+    let gpu = gpu_of(options)?;
     let accelerator = gpu.as_ref().map(Gpu::accelerator);
     let store = gpu.as_ref().and_then(|_| Store::of_user());
     let processors = store.and_then(|store| Processors::load(&store, threads as u64));

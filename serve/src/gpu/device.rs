@@ -8,8 +8,9 @@ use tokapi_device::cooperate::Accelerator;
 use tokapi_device::gpu::{GpuIndexOptions, GpuIndexes, Keeper, KeeperOptions, Kept};
 use tokapi_kernels::Build;
 
-use super::{Brought, IndexOnGpu, without_engine};
-use crate::options::{GpuSettings, Options};
+#[cfg(not(feature = "cuda"))]
+use super::without_engine;
+use super::{Brought, GpuSettings, IndexOnGpu};
 
 /// A GPU with indexes.
 pub struct Gpu {
@@ -26,11 +27,11 @@ pub struct Keeping {
 /// The build of the kernels: for GPUs, or in tests for the host.
 fn build(settings: &GpuSettings) -> Result<Build> {
     match settings.host {
-        Some(_) => Ok(Build::Host),
+        true => Ok(Build::Host),
         #[cfg(feature = "cuda")]
-        None => Ok(Build::Cuda),
+        false => Ok(Build::Cuda),
         #[cfg(not(feature = "cuda"))]
-        None => Err(without_engine()),
+        false => Err(without_engine()),
     }
 }
 
@@ -38,17 +39,16 @@ impl Gpu {
     /// Checks that a GPU can be used.
     ///
     /// # Errors
-    /// None can, or not the one that the options name.
-    pub fn open(options: &Options) -> Result<Self> {
-        let settings = &options.gpu;
+    /// None can, or not the one of this number.
+    pub fn open(device: u32, threads: usize, settings: &GpuSettings) -> Result<Self> {
         let build = build(settings)?;
         build.count()?;
-        build.device(options.device)?;
+        build.device(device)?;
         let indexes = GpuIndexes::new(GpuIndexOptions {
-            device: options.device,
+            device,
             memory_bytes: (settings.memory > 0).then_some(settings.memory),
-            threads: options.search_threads(),
-            fail_after: settings.host.flatten(),
+            threads,
+            fail_after: settings.fail_after,
             ..GpuIndexOptions::new(build)
         });
         Ok(Gpu {

@@ -3,14 +3,14 @@
 #[cfg_attr(feature = "kernels", path = "device.rs")]
 #[cfg_attr(not(feature = "kernels"), path = "none.rs")]
 mod device;
+mod settings;
 
 use std::path::PathBuf;
 
 use tokapi::{Error, Result};
 
-use crate::options::{EngineName, Options};
-
 pub use device::{Gpu, Keeping};
+pub use settings::{EngineName, GpuSettings};
 
 /// An index on a GPU.
 #[derive(Debug, Clone)]
@@ -36,16 +36,21 @@ pub struct Brought {
     pub seconds: f64,
 }
 
-/// The GPU that the options ask for; none with the engine `auto` if none can be used.
+/// The GPU of a number, whose lists `threads` threads read; none with the engine `auto` if none can be used.
 ///
 /// # Errors
 /// The engine `gpu` is asked for, and no GPU can be used.
-pub fn open(options: &Options) -> Result<Option<Gpu>> {
-    let opened = match options.engine {
+pub fn open(
+    engine: EngineName,
+    device: u32,
+    threads: usize,
+    settings: &GpuSettings,
+) -> Result<Option<Gpu>> {
+    let opened = match engine {
         EngineName::Cpu => return Ok(None),
-        _ => Gpu::open(options),
+        _ => Gpu::open(device, threads, settings),
     };
-    match (options.engine, opened) {
+    match (engine, opened) {
         (EngineName::Auto, Err(Error::NoDevice(why) | Error::Device(why) | Error::Limit(why))) => {
             tracing::info!("the CPU answers all searches: {why}");
             Ok(None)
@@ -55,6 +60,7 @@ pub fn open(options: &Options) -> Result<Option<Gpu>> {
 }
 
 /// The error of a build without the engine for GPUs.
+#[cfg(not(feature = "cuda"))]
 fn without_engine() -> Error {
     Error::NoDevice(
         "this build has no engine for GPUs: build it with --features cuda, or use the CPU".into(),

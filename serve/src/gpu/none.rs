@@ -5,8 +5,7 @@ use std::sync::Arc;
 use tokapi::{Index, Result};
 use tokapi_device::cooperate::Accelerator;
 
-use super::{Brought, IndexOnGpu, without_engine};
-use crate::options::Options;
+use super::{Brought, GpuSettings, IndexOnGpu, without_engine};
 
 /// There is none.
 pub enum Gpu {}
@@ -17,7 +16,7 @@ pub enum Keeping {}
 impl Gpu {
     /// # Errors
     /// Always.
-    pub fn open(_: &Options) -> Result<Self> {
+    pub fn open(_: u32, _: usize, _: &GpuSettings) -> Result<Self> {
         Err(without_engine())
     }
 

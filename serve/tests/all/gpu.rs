@@ -33,7 +33,8 @@ impl WithGpu {
         options.write = true;
         options.data = Some(folder.path().join("data"));
         options.engine = EngineName::Gpu;
-        options.gpu.host = Some(fail_after);
+        options.gpu.host = cfg!(not(feature = "cuda"));
+        options.gpu.fail_after = fail_after;
         options.gpu.least_postings = 1;
         options.gpu.settle_ms = 1;
         options.gpu.retry_ms = 20;
