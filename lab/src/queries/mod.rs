@@ -3,6 +3,7 @@
 mod batches;
 mod draw;
 mod ramp;
+mod served;
 mod svg;
 mod variation;
 
@@ -38,6 +39,10 @@ pub struct Args {
     /// Queries, `id<TAB>text` or JSON lines with _id and text [default: drawn from the index]
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
+
+    /// Write the drawn queries to this file, an id and a text a line
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
 
     /// The parts to measure
     #[arg(long, value_enum, default_values_t = [Part::Batches, Part::Variation, Part::Router, Part::Load])]
@@ -114,6 +119,8 @@ enum Part {
     Router,
     /// The response times of queries that arrive at random, at rising rates
     Load,
+    /// The same through the engine of the server
+    Served,
 }
 
 /// An index on both processors, and the queries to measure.
@@ -159,6 +166,14 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
     let of = |occur| terms.iter().map(move |terms| draw::query(terms, occur));
     let (and, or): (Vec<Query>, Vec<Query>) =
         (of(Occur::Must).collect(), of(Occur::Should).collect());
+    if let Some(path) = &args.save {
+        let numbered = terms.iter().enumerate();
+        let lines = numbered.map(|(number, terms)| format!("{number}\t{}\n", terms.join(" ")));
+        std::fs::write(path, lines.collect::<String>()).map_err(|source| Error::Write {
+            path: path.clone(),
+            source,
+        })?;
+    }
     let options = GpuIndexOptions {
         device: args.device,
         memory_bytes: args.device_memory,
@@ -200,7 +215,7 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
             svg::batch_times(&of_sizes, folder)?;
         }
     }
-    if has(Part::Router) || has(Part::Load) {
+    if has(Part::Router) || has(Part::Load) || has(Part::Served) {
         let mixed = bench.mixed();
         let few: Vec<&Query> = mixed.iter().take(routing::MOST_QUERIES).collect();
         let measured = routing::measure(&bench.on_device, &few, &bench.search)?;
@@ -215,6 +230,10 @@ pub fn run(args: &Args, threads: usize) -> Result<(), Error> {
             if let Some(folder) = &args.svg {
                 svg::router(&measured, routed.router.as_ref(), folder)?;
             }
+        }
+        if has(Part::Served) {
+            let queries = mixed.clone();
+            bench.served(queries, routed.router, &mut report)?;
         }
         if has(Part::Load) {
             let at_loads = bench.ramp(mixed, routed.router, &mut report)?;

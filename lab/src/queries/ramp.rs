@@ -42,7 +42,7 @@ pub struct AtLoad {
     pub times: [f64; 5],
     share_gpu: f64,
     mean_batch: f64,
-    refused: usize,
+    pub refused: usize,
     switches: u64,
 }
 
@@ -52,6 +52,7 @@ struct Tally {
     times: Vec<AtomicU64>,
     told: AtomicUsize,
     failed: AtomicUsize,
+    refused: AtomicUsize,
 }
 
 const POLICIES: [(Policy, &str); 4] = [
@@ -61,7 +62,63 @@ const POLICIES: [(Policy, &str); 4] = [
     (Policy::Cooperative, "cooperative"),
 ];
 
+/// The place where queries enter.
+pub trait Entrance: Sync {
+    /// Submits the query of a number. Its outcome is told exactly once.
+    fn submit(&self, query: usize, told: Told);
+
+    /// The work so far.
+    fn work(&self) -> Work;
+}
+
+/// The work behind an entrance.
+pub struct Work {
+    pub by_cpu: u64,
+    pub by_gpu: u64,
+    pub batches: u64,
+    pub switches: u64,
+}
+
+/// Where the outcome of a query is told.
+#[derive(Clone)]
+pub struct Told {
+    tally: Arc<Tally>,
+    number: usize,
+    due: Instant,
+}
+
+/// Makes an entrance by a policy.
+pub type Open<'a> = &'a dyn Fn(Policy) -> Result<Box<dyn Entrance>, Error>;
+
+/// A scheduler, and the queries that are submitted to it.
+struct ByScheduler {
+    scheduler: Scheduler,
+    queries: Arc<Vec<Arc<Search>>>,
+}
+
+impl Entrance for ByScheduler {
+    fn submit(&self, query: usize, told: Told) {
+        let query = Arc::clone(&self.queries[query % self.queries.len()]);
+        let refused = told.clone();
+        let reply = move |outcome: Outcome| told.tell(matches!(outcome, Outcome::Answered(..)));
+        if self.scheduler.submit(query, None, reply).is_err() {
+            refused.refuse();
+        }
+    }
+
+    fn work(&self) -> Work {
+        let report = self.scheduler.report();
+        Work {
+            by_cpu: report.by_cpu,
+            by_gpu: report.by_gpu,
+            batches: report.batches.len() as u64,
+            switches: report.switches,
+        }
+    }
+}
+
 impl Bench<'_> {
+    /// The loads of a scheduler.
     pub fn ramp(
         &self,
         queries: Vec<Query>,
@@ -74,6 +131,38 @@ impl Bench<'_> {
             options: self.search.clone(),
         };
         let queries: Vec<Arc<Search>> = queries.into_iter().map(search).map(Arc::new).collect();
+        let queries = Arc::new(queries);
+        let open = |policy: Policy| -> Result<Box<dyn Entrance>, Error> {
+            let indexes = GpuIndexes::of(Arc::clone(&self.on_device));
+            let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::new(indexes));
+            let options = self.scheduler_options(policy, LANES);
+            Ok(Box::new(ByScheduler {
+                scheduler: Scheduler::new(Some(accelerator), router, &options)?,
+                queries: Arc::clone(&queries),
+            }))
+        };
+        let title = format!("{} threads, {LANES} lanes", self.threads);
+        self.loads("load", &title, &POLICIES, &open, report)
+    }
+
+    /// The options of a scheduler beside the sources of queries.
+    pub fn scheduler_options(&self, policy: Policy, lanes: usize) -> SchedulerOptions {
+        SchedulerOptions::default()
+            .threads(self.threads.saturating_sub(SOURCES + lanes).max(1))
+            .lanes(lanes)
+            .policy(policy)
+            .queue(QUEUE)
+    }
+
+    /// Rising loads at an entrance, by each of some policies.
+    pub fn loads(
+        &self,
+        name: &str,
+        title: &str,
+        policies: &[(Policy, &'static str)],
+        open: Open<'_>,
+        report: &mut Report,
+    ) -> Result<Vec<AtLoad>, Error> {
         let mut table = Table::new(&[
             "offered q/s",
             "policy",
@@ -90,12 +179,12 @@ impl Bench<'_> {
         ]);
         let mut all: Vec<AtLoad> = Vec::new();
         let mut offered = self.args.first_load;
-        let mut policies = POLICIES.to_vec();
+        let mut policies = policies.to_vec();
         while offered <= self.args.last_load {
             let mut turns: Vec<Vec<AtLoad>> = policies.iter().map(|_| Vec::new()).collect();
             for _ in 0..self.args.repeat.max(1) {
                 for (&(policy, name), turns) in policies.iter().zip(&mut turns) {
-                    turns.push(self.at_load(&queries, router, policy, name, offered)?);
+                    turns.push(self.at_load(&*open(policy)?, name, offered)?);
                 }
             }
             for mut turns in turns {
@@ -130,34 +219,19 @@ impl Bench<'_> {
             })
         });
         let title = format!(
-            "AND and OR in turn, top {}, at random moments; {} threads, {} lanes; from the moment a query is due to its answer; of {} turns that in the middle by p99",
-            self.args.k, self.threads, LANES, self.args.repeat
+            "AND and OR in turn, top {}, at random moments; {title}; from the moment a query is due to its answer; of {} turns that in the middle by p99",
+            self.args.k, self.args.repeat
         );
-        report.add(
-            "load",
-            &title,
-            &table.text(),
-            json.collect::<Vec<_>>().into(),
-        );
+        report.add(name, &title, &table.text(), json.collect::<Vec<_>>().into());
         Ok(all)
     }
 
     fn at_load(
         &self,
-        queries: &[Arc<Search>],
-        router: Option<Router>,
-        policy: Policy,
+        entrance: &dyn Entrance,
         name: &'static str,
         offered: f64,
     ) -> Result<AtLoad, Error> {
-        let options = SchedulerOptions::default()
-            .threads(self.threads.saturating_sub(SOURCES + LANES).max(1))
-            .lanes(LANES)
-            .policy(policy)
-            .queue(QUEUE);
-        let indexes = GpuIndexes::of(Arc::clone(&self.on_device));
-        let accelerator: Arc<dyn Accelerator> = Arc::new(Arc::new(indexes));
-        let scheduler = Scheduler::new(Some(accelerator), router, &options)?;
         let of_source = (offered * self.args.seconds / SOURCES as f64) as usize;
         let count = of_source * SOURCES;
         let tallies: Vec<Vec<Arc<Tally>>> = (0..SOURCES)
@@ -168,49 +242,44 @@ impl Bench<'_> {
             })
             .collect();
         let all = || tallies.iter().flatten();
-        let refused = AtomicUsize::new(0);
         let started = Instant::now();
         std::thread::scope(|scope| {
             for (source, tallies) in tallies.iter().enumerate() {
-                let (scheduler, refused) = (&scheduler, &refused);
                 scope.spawn(move || {
                     let seed = self.args.seed.wrapping_add(source as u64);
                     let mut arrivals = Arrivals::new(started, offered / SOURCES as f64, seed);
                     for number in 0..of_source {
                         let due = arrivals.next();
                         wait_until(due);
-                        let query = &queries[(number * SOURCES + source) % queries.len()];
-                        let to = Arc::clone(&tallies[number / TALLIED]);
-                        let reply =
-                            move |outcome: Outcome| to.tell(number % TALLIED, due, &outcome);
-                        if scheduler.submit(Arc::clone(query), None, reply).is_err() {
-                            refused.fetch_add(1, Ordering::Relaxed);
-                        }
+                        let told = Told {
+                            tally: Arc::clone(&tallies[number / TALLIED]),
+                            number: number % TALLIED,
+                            due,
+                        };
+                        entrance.submit(number * SOURCES + source, told);
                     }
                 });
             }
         });
-        let refused = refused.into_inner();
-        let told = || -> usize { all().map(|tally| tally.told.load(Ordering::Acquire)).sum() };
-        while told() + refused < count {
+        let sum = |of: fn(&Tally) -> &AtomicUsize| -> usize {
+            all().map(|tally| of(tally).load(Ordering::Acquire)).sum()
+        };
+        while sum(|tally| &tally.told) < count {
             std::thread::sleep(Duration::from_micros(100));
         }
         let seconds = started.elapsed().as_secs_f64();
-        let report = scheduler.report();
-        drop(scheduler);
+        let work = entrance.work();
         let mut times: Vec<f64> = all()
             .flat_map(|tally| &tally.times)
             .map(|time| time.load(Ordering::Relaxed) as f64 / 1e6)
             .filter(|&time| time > 0.0)
             .collect();
         times.sort_by(f64::total_cmp);
-        let (answered, told) = (times.len(), told());
-        let failed: usize = all()
-            .map(|tally| tally.failed.load(Ordering::Relaxed))
-            .sum();
-        if failed > 0 || told + refused != count || answered != told {
+        let answered = times.len();
+        let (failed, refused) = (sum(|tally| &tally.failed), sum(|tally| &tally.refused));
+        if failed > 0 || answered + refused != count {
             return Err(Error::Device(format!(
-                "of {count} queries {told} were told of and {refused} refused, {failed} failed"
+                "of {count} queries {answered} were answered and {refused} refused, {failed} failed"
             )));
         }
         let quantile = |share: f64| {
@@ -220,7 +289,7 @@ impl Bench<'_> {
         };
         let quantile = |share: f64| quantile(share).copied().unwrap_or(0.0);
         let mean = times.iter().sum::<f64>() / answered.max(1) as f64;
-        let by = (report.by_cpu + report.by_gpu).max(1) as f64;
+        let by = (work.by_cpu + work.by_gpu).max(1) as f64;
         Ok(AtLoad {
             policy: name,
             offered,
@@ -232,10 +301,10 @@ impl Bench<'_> {
                 quantile(0.99),
                 quantile(0.999),
             ],
-            share_gpu: report.by_gpu as f64 / by,
-            mean_batch: report.by_gpu as f64 / report.batches.len().max(1) as f64,
+            share_gpu: work.by_gpu as f64 / by,
+            mean_batch: work.by_gpu as f64 / work.batches.max(1) as f64,
             refused,
-            switches: report.switches,
+            switches: work.switches,
         })
     }
 }
@@ -246,20 +315,30 @@ impl Tally {
             times: (0..count).map(|_| AtomicU64::new(0)).collect(),
             told: AtomicUsize::new(0),
             failed: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
         }
     }
+}
 
-    fn tell(&self, number: usize, due: Instant, outcome: &Outcome) {
-        match outcome {
-            Outcome::Answered(..) => {
+impl Told {
+    /// The query was answered, or failed.
+    pub fn tell(self, is_answered: bool) {
+        match is_answered {
+            true => {
                 // A time is far below 2^64 ns.
-                let time = due.elapsed().as_nanos().max(1) as u64;
-                self.times[number].fetch_add(time, Ordering::Relaxed);
+                let time = self.due.elapsed().as_nanos().max(1) as u64;
+                self.tally.times[self.number].fetch_add(time, Ordering::Relaxed);
             }
-            _ => {
-                self.failed.fetch_add(1, Ordering::Relaxed);
+            false => {
+                self.tally.failed.fetch_add(1, Ordering::Relaxed);
             }
         }
-        self.told.fetch_add(1, Ordering::Release);
+        self.tally.told.fetch_add(1, Ordering::Release);
+    }
+
+    /// The queue was full.
+    pub fn refuse(self) {
+        self.tally.refused.fetch_add(1, Ordering::Relaxed);
+        self.tally.told.fetch_add(1, Ordering::Release);
     }
 }
