@@ -1,6 +1,7 @@
 //! The limits of requests.
 
 use serde::Deserialize;
+use tokapi::Error;
 
 use crate::problem::{Kind, Problem};
 
@@ -29,6 +30,8 @@ pub struct Limits {
     pub facets: usize,
     /// Values of a field that a search counts.
     pub facet_values: usize,
+    /// Bytes of an answer, or of all answers of a batch.
+    pub answer_bytes: usize,
     /// Milliseconds for a search that names no `timeout_ms`.
     pub timeout_ms: u64,
     /// The largest `timeout_ms`.
@@ -56,6 +59,7 @@ impl Default for Limits {
             snippet_characters: 10_000,
             facets: 16,
             facet_values: 100,
+            answer_bytes: 64 << 20,
             timeout_ms: 10_000,
             longest_timeout_ms: 60_000,
             read_ms: 30_000,
@@ -88,5 +92,46 @@ pub fn at_least_1(what: &str, value: usize) -> Result<(), Problem> {
     match value {
         0 => Err(Problem::invalid(format!("{what} is 0: give 1 or more"))),
         _ => Ok(()),
+    }
+}
+
+/// The bytes that an answer may still have. Its parts take theirs before they are kept, so that an answer that is too
+/// large is given up early.
+#[derive(Debug)]
+pub struct Room {
+    limit: usize,
+    used: usize,
+}
+
+impl Room {
+    /// Bytes of a part beside its texts: names of members, numbers.
+    const PART: usize = 50;
+
+    /// Room for an answer of `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Room { limit, used: 0 }
+    }
+
+    /// Takes room for bytes that are written.
+    ///
+    /// # Errors
+    /// There is not as much.
+    pub fn take(&mut self, bytes: usize) -> tokapi::Result<()> {
+        self.used = self.used.saturating_add(bytes);
+        match self.used <= self.limit {
+            true => Ok(()),
+            false => Err(Error::Limit(format!(
+                "the answer is larger than {} bytes, the limit of this server: ask for fewer documents, or for less of each",
+                self.limit
+            ))),
+        }
+    }
+
+    /// Takes room for a part with a text.
+    ///
+    /// # Errors
+    /// There is not as much.
+    pub fn take_part(&mut self, text: &str) -> tokapi::Result<()> {
+        self.take(text.len() + Room::PART)
     }
 }

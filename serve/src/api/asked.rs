@@ -108,13 +108,17 @@ impl<P: InIndex + 'static> Asked<P> {
     /// Reads the index in the queue of searches; the answer as JSON.
     ///
     /// # Errors
-    /// The queue is full; the time is over; those of `read`.
+    /// The queue is full; the time is over; the answer is too large; those of `read`.
     pub async fn read<A: Serialize>(
         self,
         read: impl FnOnce(&Snapshot, P) -> Result<A, Problem> + Send + 'static,
     ) -> Answer {
-        let place = self.place;
-        let read = move |snapshot: &Snapshot| to_json(&read(snapshot, place)?);
+        let (place, mut room) = (self.place, self.call.room());
+        let read = move |snapshot: &Snapshot| {
+            let answer = to_json(&read(snapshot, place)?)?;
+            room.take(answer.len())?;
+            Ok(answer)
+        };
         self.call.read(self.snapshot, None, read).await.map(json)
     }
 }

@@ -40,6 +40,7 @@ pub async fn postings(
     Url((start, (size, bm25))): Url<(Start, (PageSize, Bm25))>,
     asked: Asked<(String, String)>,
 ) -> Answer {
+    let room = asked.call.room();
     let read = move |snapshot: &Snapshot, (_, term)| {
         let page = PostingsPage {
             term,
@@ -47,7 +48,7 @@ pub async fn postings(
             limit: size.limit,
             bm25,
         };
-        verbs::postings(snapshot, page)
+        verbs::postings(snapshot, page, room)
     };
     asked.read(read).await
 }

@@ -14,6 +14,7 @@ use crate::verbs;
     responses((status = 200, description = "Values and the number of documents with each", body = ValuesAnswer))
 )]
 pub async fn values(Url(page): Url<PageSize>, asked: Asked<(String, String)>) -> Answer {
-    let read = move |snapshot: &_, (_, field)| verbs::values(snapshot, field, page.limit);
+    let room = asked.call.room();
+    let read = move |snapshot: &_, (_, field)| verbs::values(snapshot, field, page.limit, room);
     asked.read(read).await
 }

@@ -9,12 +9,13 @@ use tokapi::{Explained, Highlighter, Hit, Index, Result};
 use super::cursor::print_cursor;
 use super::plan::{Planned, Shown};
 use super::values::fields_json;
+use crate::limits::Room;
 use crate::model::{HitAnswer, SearchAnswer, TermAnswer, ValueCount};
 
 /// The answer to a search that found `hits`.
 ///
 /// # Errors
-/// The index is damaged; the deadline passed before all hits were shown.
+/// It is larger than the limit of answers; the index is damaged; the deadline passed before all hits were shown.
 pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
     let Planned {
         search,
@@ -29,6 +30,7 @@ pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
         planned.deadline.check()?;
         shower.hit(hit)
     });
+    let answers = answers.collect::<Result<_>>()?;
     let is_full = hits.len() == search.options.k;
     let last = hits.last().filter(|_| is_full);
     Ok(SearchAnswer {
@@ -36,7 +38,7 @@ pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
         index: snapshot.name().to_owned(),
         epoch: snapshot.epoch(),
         complete: true,
-        hits: answers.collect::<Result<_>>()?,
+        hits: answers,
         next: last.map(|hit| print_cursor(hit.rank())),
         count: match shown.count {
             true => Some(index.count(&search.query)?),
@@ -44,7 +46,7 @@ pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
         },
         facets: match shown.facets.is_empty() {
             true => None,
-            false => Some(facets(planned)?),
+            false => Some(facets(planned, &mut shower.room)?),
         },
     })
 }
@@ -66,11 +68,11 @@ pub fn explain_terms(index: &Index, explained: Explained) -> Vec<TermAnswer> {
 }
 
 /// Counts the values of the asked fields in all documents that match.
-fn facets(planned: &Planned) -> Result<BTreeMap<String, Vec<ValueCount>>> {
+fn facets(planned: &Planned, room: &mut Room) -> Result<BTreeMap<String, Vec<ValueCount>>> {
     let matches = planned.snapshot.index().documents(planned.query())?;
     let count = |field: &String| {
         let column = planned.snapshot.column(field)?;
-        let values = column.count(matches.iter().copied(), planned.facet_values);
+        let values = column.count(matches.iter().copied(), planned.facet_values, room)?;
         Ok((field.clone(), values))
     };
     planned.shown.facets.iter().map(count).collect()
@@ -82,6 +84,8 @@ struct Shower<'a> {
     planned: &'a Planned,
     /// None if the index keeps no texts, or no snippets are wanted.
     highlighter: Option<Highlighter<'a>>,
+    /// The room that is left.
+    room: Room,
 }
 
 impl<'a> Shower<'a> {
@@ -94,6 +98,7 @@ impl<'a> Shower<'a> {
                 true => Some(index.highlighter(planned.query())?),
                 false => None,
             },
+            room: Room::new(planned.answer_bytes),
         })
     }
 
@@ -109,12 +114,16 @@ impl<'a> Shower<'a> {
             length: None,
             terms: None,
         };
+        self.room.take_part(&answer.id)?;
         let Planned { search, shown, .. } = self.planned;
         self.stored(hit, shown, &mut answer)?;
         if shown.explain {
             let explained = self
                 .index
                 .explain(&search.query, &search.options, hit.document)?;
+            for term in &explained.terms {
+                self.room.take_part(&term.term)?;
+            }
             answer.length = Some(explained.length);
             answer.terms = Some(explain_terms(self.index, explained));
         }
@@ -122,7 +131,7 @@ impl<'a> Shower<'a> {
     }
 
     /// Adds the stored content of a document.
-    fn stored(&self, hit: &Hit, shown: &Shown, answer: &mut HitAnswer) -> Result<()> {
+    fn stored(&mut self, hit: &Hit, shown: &Shown, answer: &mut HitAnswer) -> Result<()> {
         let fields = shown.fields.as_deref();
         let shows_fields = !self.index.keep().fields.is_empty() && fields != Some(&[]);
         let mut stored = match self.highlighter.is_some() || shown.text {
@@ -134,6 +143,7 @@ impl<'a> Shower<'a> {
             (&self.highlighter, shown.snippet_characters, &stored.text)
         {
             let snippet = highlighter.snippet(text, characters);
+            self.room.take(snippet.text.len())?;
             let place = |at: usize| snippet.text[..at].chars().count();
             let highlights = snippet.highlights.iter();
             let highlights = highlights.map(|range| [place(range.start), place(range.end)]);
@@ -143,9 +153,16 @@ impl<'a> Shower<'a> {
         if shows_fields {
             let is_shown =
                 |name: &str| fields.is_none_or(|fields| fields.iter().any(|f| f == name));
+            for (name, values) in &stored.fields {
+                for value in values.iter().filter(|_| is_shown(name)) {
+                    self.room.take(value.text.len())?;
+                }
+            }
             answer.fields = fields_json(&mut stored, is_shown);
         }
         if shown.text {
+            self.room
+                .take(stored.text.as_ref().map_or(0, String::len))?;
             answer.text = stored.text;
         }
         Ok(())

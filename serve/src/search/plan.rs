@@ -46,6 +46,8 @@ pub struct Planned {
     pub deadline: Deadline,
     /// Values of a facet.
     pub facet_values: usize,
+    /// The most bytes of the answer.
+    pub answer_bytes: usize,
 }
 
 impl Planned {
@@ -89,6 +91,7 @@ impl Planned {
             shown,
             deadline,
             facet_values: limits.facet_values,
+            answer_bytes: limits.answer_bytes,
         })
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use tokapi::{Index, Query, Result};
 
+use crate::limits::Room;
 use crate::model::ValueCount;
 
 /// The values of a field: the distinct ones, and their numbers by document.
@@ -56,7 +57,15 @@ impl Column {
     }
 
     /// Counts the values in `documents`; gives the most frequent, and of equally frequent ones the first by bytes.
-    pub fn count(&self, documents: impl Iterator<Item = u64>, most: usize) -> Vec<ValueCount> {
+    ///
+    /// # Errors
+    /// There is no room for them.
+    pub fn count(
+        &self,
+        documents: impl Iterator<Item = u64>,
+        most: usize,
+        room: &mut Room,
+    ) -> Result<Vec<ValueCount>> {
         let mut counts = vec![0u64; self.values.len()];
         for document in documents {
             // Documents are numbered from 0 in memory of this size.
@@ -79,9 +88,13 @@ impl Column {
         }
         found.truncate(most);
         found.sort_by(order);
-        let counted = found.into_iter().map(|number| ValueCount {
-            value: self.values[number].clone(),
-            count: counts[number],
+        let counted = found.into_iter().map(|number| {
+            let value = &self.values[number];
+            room.take_part(value)?;
+            Ok(ValueCount {
+                value: value.clone(),
+                count: counts[number],
+            })
         });
         counted.collect()
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::call::Call;
-use crate::limits::{Limits, at_least_1, at_most};
+use crate::limits::{Limits, Room, at_least_1, at_most};
 use crate::model::{CountAnswer, CountRequest, TermCount, TermsAnswer, ValuesAnswer};
 use crate::problem::Problem;
 use crate::search::plan_count;
@@ -72,13 +72,18 @@ pub fn terms(
 /// At most `limit` values of a field, the most frequent first.
 ///
 /// # Errors
-/// The index does not keep the field; it is damaged.
-pub fn values(snapshot: &Snapshot, field: String, limit: usize) -> Result<ValuesAnswer, Problem> {
+/// The index does not keep the field; there is no room for its values; the index is damaged.
+pub fn values(
+    snapshot: &Snapshot,
+    field: String,
+    limit: usize,
+    mut room: Room,
+) -> Result<ValuesAnswer, Problem> {
     snapshot.check_values(&field)?;
     let column = snapshot.column(&field)?;
     Ok(ValuesAnswer {
         state: snapshot.state(),
-        values: column.count(0..snapshot.index().numbered(), limit),
+        values: column.count(0..snapshot.index().numbered(), limit, &mut room)?,
         distinct: column.distinct(),
         field,
     })

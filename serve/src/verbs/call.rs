@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 
-use crate::limits::at_most;
+use crate::limits::{Room, at_most};
 use crate::model::{SearchAnswer, SearchRequest};
 use crate::problem::Problem;
 use crate::search::{Deadline, plan};
@@ -44,7 +44,7 @@ impl Call {
     /// Answers a search of one state of an index.
     ///
     /// # Errors
-    /// The request is invalid or exceeds a limit; the queue is full; the deadline passed.
+    /// The request is invalid, or it or its answer exceeds a limit; the queue is full; the deadline passed.
     pub async fn search(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -56,16 +56,18 @@ impl Call {
         let planned = plan(&service.limits, Arc::clone(snapshot), request, self.started)?;
         let answer = service.engine.cached(planned, form.name, form.write).await;
         service.log_if_slow(snapshot.name(), &text, k, self.started, &self.id);
+        let answer = answer?;
+        self.room().take(answer.len())?;
         Ok(Timed {
             took_us: self.took_us(),
-            answer: answer?,
+            answer,
         })
     }
 
     /// Answers several searches at the same time: an answer or a problem for each.
     ///
     /// # Errors
-    /// They are too many, or find too many documents.
+    /// They are too many, or find too many documents; their answers are too large.
     pub async fn searches(
         &self,
         searches: Vec<(Arc<Snapshot>, SearchRequest)>,
@@ -77,10 +79,17 @@ impl Call {
         let k = ks.fold(0, usize::saturating_add);
         at_most("the sum of all k", k, limits.batch_k)?;
         let searches = searches.into_iter();
-        let answers =
+        let searches =
             searches.map(async |(snapshot, request)| self.search(&snapshot, request, form).await);
-        let share = self.service.engine.share();
-        let answers: Vec<_> = stream::iter(answers).buffered(share).collect().await;
+        let mut searches = stream::iter(searches).buffered(self.service.engine.share());
+        // The first answer without room ends all searches.
+        let (mut room, mut answers) = (self.room(), Vec::new());
+        while let Some(answer) = searches.next().await {
+            if let Ok(Timed { answer, .. }) = &answer {
+                room.take(answer.len())?;
+            }
+            answers.push(answer);
+        }
         for problem in answers.iter().filter_map(|answer| answer.as_ref().err()) {
             problem.log_cause(&self.id.id);
         }
@@ -101,6 +110,11 @@ impl Call {
         let index = Arc::clone(snapshot.index());
         let work = move || read(&snapshot);
         self.service.engine.work(index, deadline, work).await
+    }
+
+    /// Room for an answer.
+    pub fn room(&self) -> Room {
+        Room::new(self.service.limits.answer_bytes)
     }
 
     /// The microseconds since the request arrived.

@@ -2,6 +2,7 @@
 
 use tokapi::{Bm25, Query, SearchOptions};
 
+use crate::limits::Room;
 use crate::model::{PostingAnswer, PostingsAnswer, TermCount};
 use crate::problem::{Kind, Problem};
 use crate::served::Snapshot;
@@ -21,8 +22,13 @@ pub struct PostingsPage {
 /// Reads some postings of a term.
 ///
 /// # Errors
-/// No document has the term; the index cannot weigh by the formula; it is damaged.
-pub fn postings(snapshot: &Snapshot, page: PostingsPage) -> Result<PostingsAnswer, Problem> {
+/// No document has the term; the index cannot weigh by the formula; there is no room for the postings; the index is
+/// damaged.
+pub fn postings(
+    snapshot: &Snapshot,
+    page: PostingsPage,
+    mut room: Room,
+) -> Result<PostingsAnswer, Problem> {
     let PostingsPage {
         term,
         after,
@@ -55,8 +61,10 @@ pub fn postings(snapshot: &Snapshot, page: PostingsPage) -> Result<PostingsAnswe
     for &document in page {
         let explained = index.explain(&query, &options, document)?;
         for term in explained.terms {
+            let id = index.id(document)?;
+            room.take_part(&id)?;
             postings.push(PostingAnswer {
-                id: index.id(document)?.into_owned(),
+                id: id.into_owned(),
                 tf: term.tf,
                 weight: term.weight,
             });

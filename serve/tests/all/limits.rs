@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokapi_serve::model::SearchRequest;
 use tokapi_serve::search::{answer, plan};
 
-use crate::client::Client;
+use crate::client::{Answer, Client};
 use crate::fixture::Fixture;
 
 const SEARCH: &str = "/v1/indexes/full/search";
@@ -111,6 +111,114 @@ fn each_number_has_its_limit() {
 }
 
 #[test]
+fn answers_have_a_size() {
+    let fixture = Fixture::with(|options| options.limits.answer_bytes = 2000);
+    let mut client = fixture.client();
+    let many = "the of a and in flow boundary layer";
+    let plain = |k: usize| json!({ "query": "flow", "k": k, "snippets": false, "fields": [] });
+    let cases: [(Value, Value); 5] = [
+        (plain(10), plain(100)),
+        (
+            json!({ "query": "flow", "k": 1, "fields": [] }),
+            json!({ "query": "flow", "k": 20, "fields": [] }),
+        ),
+        (
+            json!({ "query": "flow", "k": 10, "snippets": false }),
+            json!({ "query": "flow", "k": 30, "snippets": false }),
+        ),
+        (
+            json!({ "query": "flow", "k": 2, "snippets": false, "explain": true }),
+            json!({ "query": many, "k": 10, "snippets": false, "explain": true }),
+        ),
+        (
+            json!({ "query": "flow", "k": 2, "snippets": false }),
+            json!({ "query": "flow", "k": 5, "snippets": false, "text": true }),
+        ),
+    ];
+    let refused = |answer: Answer| {
+        let detail = answer.problem(400, "limit-exceeded");
+        assert!(
+            detail.contains("larger than 2000 bytes") && detail.contains("ask for fewer"),
+            "{detail}"
+        );
+    };
+    for (within, beyond) in &cases {
+        let answer = client.post(SEARCH, within);
+        assert_eq!(answer.status, 200, "{within}: {}", answer.text());
+        refused(client.post(SEARCH, beyond));
+        // Also when one might have been kept.
+        refused(client.post(SEARCH, beyond));
+    }
+    // All answers of a batch share the room; a single problem is an answer.
+    let searches = |count: usize| json!({ "searches": vec![plain(10); count] });
+    let batch = "/v1/indexes/full/searches";
+    assert_eq!(client.post(batch, &searches(2)).status, 200);
+    refused(client.post(batch, &searches(6)));
+    let one = json!({ "searches": [plain(1), plain(100)] });
+    let answers = client.post(batch, &one).json();
+    assert!(answers["answers"][0]["hits"].is_array(), "{answers}");
+    assert_eq!(answers["answers"][1]["status"], 400, "{answers}");
+    let index = "/v1/indexes/full";
+    let get = |client: &mut Client, path: &str| client.get(&format!("{index}/{path}"));
+    assert_eq!(get(&mut client, "terms/flow/postings?limit=5").status, 200);
+    refused(get(&mut client, "terms/flow/postings?limit=100"));
+    assert_eq!(get(&mut client, "fields/year/values?limit=25").status, 200);
+    refused(get(&mut client, "documents/17/vector"));
+    refused(get(&mut client, "terms?limit=1000"));
+    // Elasticsearch's interface.
+    for (method, path, body, status) in [
+        (
+            "POST",
+            "full/_search",
+            json!({ "size": 1, "_source": false }),
+            200,
+        ),
+        ("POST", "full/_search", json!({ "size": 50 }), 400),
+        ("POST", "full/_mget", json!({ "ids": ["1"] }), 200),
+        ("POST", "full/_mget", json!({ "ids": vec!["1"; 20] }), 400),
+    ] {
+        let kind = [("content-type", "application/json")];
+        let body = body.to_string();
+        let answer = client.send_with(method, &format!("/{path}"), &kind, body.as_bytes());
+        assert_eq!(answer.status, status, "{path} {body}: {}", answer.text());
+        let is_told = answer.text().contains("larger than 2000 bytes");
+        assert_eq!(is_told, status == 400, "{path} {body}");
+    }
+    let one = "{}\n{\"size\": 10, \"_source\": false}\n";
+    for (count, status) in [(1, 200), (4, 400)] {
+        let body = one.repeat(count);
+        let answer = client.post_text("/full/_msearch", "application/x-ndjson", body.as_bytes());
+        assert_eq!(answer.status, status, "{count}: {}", answer.text());
+    }
+    let fixture = Fixture::with(|options| options.limits.answer_bytes = 700);
+    let mut client = fixture.client();
+    let facets =
+        |field: &str| json!({ "query": "flow", "k": 1, "snippets": false, "facets": [field] });
+    assert_eq!(client.post(SEARCH, &facets("kind")).status, 200);
+    let refused = |answer: Answer| answer.problem(400, "limit-exceeded");
+    refused(client.post(SEARCH, &facets("year")));
+    refused(get(&mut client, "fields/year/values?limit=25"));
+    refused(get(&mut client, "documents/17"));
+    for path in ["/full/_doc/17", "/full/_source/17"] {
+        let answer = client.get(path);
+        assert!(
+            answer.status == 400 && answer.text().contains("700 bytes"),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn facets_have_the_most_frequent_values() {
+    let fixture = Fixture::with(|options| options.limits.facet_values = 2);
+    let body = json!({ "k": 1, "facets": ["year", "kind"] });
+    let answer = fixture.client().post(SEARCH, &body).json();
+    for field in ["year", "kind"] {
+        assert_eq!(answer["facets"][field].as_array().unwrap().len(), 2);
+    }
+}
+
+#[test]
 fn slow_clients_are_let_go() {
     let fixture = Fixture::with(|options| options.limits.read_ms = 200);
     let mut client = fixture.client();
@@ -129,6 +237,7 @@ fn slow_clients_are_let_go() {
 fn a_full_queue_refuses_and_a_passed_deadline_is_told() {
     let fixture = Fixture::with(|options| {
         (options.queue, options.threads, options.cache_bytes) = (1, 1, 0);
+        options.limits.answer_bytes = 1 << 30;
     });
     // Facets of all documents, and long snippets, keep the one thread busy.
     let slow = json!({ "searches": vec![json!({
@@ -152,17 +261,31 @@ fn a_full_queue_refuses_and_a_passed_deadline_is_told() {
     assert!(!refused.is_empty() && answered > 0, "{}", refused.len());
     assert_eq!(refused[0]["status"], 429);
 
-    let fixture = Fixture::with(|options| (options.threads, options.cache_bytes) = (1, 0));
-    let address = fixture.server().address();
-    std::thread::scope(|scope| {
-        let busy = scope.spawn(|| Client::new(address).post("/v1/indexes/full/searches", &slow));
-        std::thread::sleep(Duration::from_millis(100));
-        let body = json!({ "query": "flow", "timeout_ms": 1 });
-        let late = Client::new(address).post(SEARCH, &body);
-        let detail = late.problem(504, "timeout");
-        assert!(detail.contains("1 ms"), "{detail}");
-        assert_eq!(busy.join().unwrap().status, 200);
-    });
+    // The timeout of a search, and that of searches that name none.
+    for (usual, body) in [
+        (10_000, json!({ "query": "flow", "timeout_ms": 1 })),
+        (1, json!({ "query": "flow" })),
+    ] {
+        let fixture = Fixture::with(|options| {
+            (options.threads, options.cache_bytes) = (1, 0);
+            options.limits.timeout_ms = usual;
+            options.limits.answer_bytes = 1 << 30;
+        });
+        let address = fixture.server().address();
+        let mut slow = slow.clone();
+        for search in slow["searches"].as_array_mut().unwrap() {
+            search["timeout_ms"] = 60_000.into();
+        }
+        std::thread::scope(|scope| {
+            let busy =
+                scope.spawn(|| Client::new(address).post("/v1/indexes/full/searches", &slow));
+            std::thread::sleep(Duration::from_millis(100));
+            let late = Client::new(address).post(SEARCH, &body);
+            let detail = late.problem(504, "timeout");
+            assert!(detail.contains("1 ms"), "{detail}");
+            assert_eq!(busy.join().unwrap().status, 200);
+        });
+    }
 }
 
 #[test]

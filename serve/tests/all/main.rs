@@ -8,6 +8,7 @@ mod end;
 mod fixture;
 mod fuzzed;
 mod gpu;
+mod hostile;
 mod laws;
 mod limits;
 mod operation;

@@ -8,6 +8,7 @@ use crate::elastic::dsl::{Highlight, Matching, Plan, SearchBody, Sort};
 use crate::elastic::find::Found;
 use crate::elastic::source;
 use crate::elastic::tree::Tree;
+use crate::limits::Room;
 
 /// What an answer shows hits of.
 pub struct Hits<'a> {
@@ -23,12 +24,14 @@ pub struct Hits<'a> {
     pub plan: &'a Plan,
     /// The options of scores.
     pub options: SearchOptions,
+    /// The most bytes of the answer.
+    pub answer_bytes: usize,
 }
 
 /// The answer of `_search` without the member `took`: see [`with_took`].
 ///
 /// # Errors
-/// The index is damaged.
+/// It is too large; the index is damaged.
 pub fn search(of: &Hits<'_>, found: &Found) -> Result<Vec<u8>> {
     let mut json = Vec::with_capacity(256 + 512 * found.hits.len());
     json.extend_from_slice(b"{\"timed_out\":false,");
@@ -59,6 +62,7 @@ pub fn search(of: &Hits<'_>, found: &Found) -> Result<Vec<u8>> {
             json.push(b',');
         }
         of.hit(hit, highlighter.as_ref(), &mut json)?;
+        Room::new(of.answer_bytes).take(json.len())?;
     }
     json.extend_from_slice(b"]}}");
     Ok(json)

@@ -24,6 +24,7 @@ pub async fn get(State(elastic): Asked, ask: Ask) -> Result<Answer> {
     let definition = elastic.definition(&snapshot);
     let work = move |snapshot: &Snapshot| found(snapshot, &definition, &id, &sources);
     let (found, json) = elastic.work(&snapshot, None, ask.started, work).await?;
+    elastic.room().take(json.len()).map_err(of_error)?;
     Ok(Answer {
         status: if found { 200 } else { 404 },
         ..Answer::ok(json)
@@ -44,6 +45,8 @@ pub async fn source(State(elastic): Asked, ask: Ask) -> Result<Answer> {
     let work = move |snapshot: &Snapshot| read(snapshot, &definition, &id);
     let found = elastic.work(&snapshot, None, ask.started, work).await?;
     let shown = found.and_then(|text| source::shown(&text, &sources));
+    let length = shown.as_ref().map_or(0, String::len);
+    elastic.room().take(length).map_err(of_error)?;
     shown.map(Answer::ok).ok_or(missing)
 }
 
@@ -88,6 +91,7 @@ pub async fn several(State(elastic): Asked, ask: Ask) -> Result<Answer> {
             asked.len()
         )));
     }
+    let mut room = elastic.room();
     let mut json = b"{\"docs\":[".to_vec();
     for (at, (index, id, sources)) in asked.into_iter().enumerate() {
         if at > 0 {
@@ -105,6 +109,7 @@ pub async fn several(State(elastic): Asked, ask: Ask) -> Result<Answer> {
         let definition = elastic.definition(&snapshot);
         let work = move |snapshot: &Snapshot| found(snapshot, &definition, &id, &sources);
         let (_, item) = elastic.work(&snapshot, None, ask.started, work).await?;
+        room.take(item.len()).map_err(of_error)?;
         json.extend(item);
     }
     json.extend_from_slice(b"]}");

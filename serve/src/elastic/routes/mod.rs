@@ -22,6 +22,7 @@ use super::error::{Refusal, Result};
 use super::find::Reader;
 use super::mapping::matches;
 use super::store::{Definition, Store};
+use crate::limits::Room;
 use crate::served::Snapshot;
 use crate::service::Service;
 use ask::{Answer, Ask, of_error, of_problem};
@@ -211,6 +212,11 @@ impl Elastic {
     /// The definition of an index.
     fn definition(&self, snapshot: &Snapshot) -> Arc<Definition> {
         self.store.definition(snapshot.name(), snapshot.index())
+    }
+
+    /// Room for an answer.
+    fn room(&self) -> Room {
+        Room::new(self.service.limits.answer_bytes)
     }
 
     /// Does work on an index on a thread of searches.

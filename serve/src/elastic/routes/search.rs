@@ -7,7 +7,7 @@ use axum::extract::State;
 use futures_util::stream::{self, StreamExt};
 use tokapi::SearchOptions;
 
-use super::{Answer, Ask, Asked, Elastic, bm25, with_reader};
+use super::{Answer, Ask, Asked, Elastic, bm25, of_error, with_reader};
 use crate::elastic::answer::{self, Hits};
 use crate::elastic::dsl::{self, SearchBody, has_no_effect, unknown_param};
 use crate::elastic::error::{Refusal, Result};
@@ -31,6 +31,7 @@ async fn one(
     let snapshot = elastic.one(index)?;
     let definition = elastic.definition(&snapshot);
     let timeout = body.timeout;
+    let answer_bytes = elastic.service.limits.answer_bytes;
     let work = move |snapshot: &crate::served::Snapshot| {
         let mut warnings = body.warnings.clone();
         let index = &**snapshot.index();
@@ -60,8 +61,9 @@ async fn one(
             body: &body,
             plan: &plan,
             options: SearchOptions::default().bm25(bm25(&definition)),
+            answer_bytes,
         };
-        let tail = answer::search(&of, &found).map_err(super::of_error)?;
+        let tail = answer::search(&of, &found).map_err(of_error)?;
         let json = answer::with_took(started.elapsed().as_millis(), &tail);
         Ok((json, warnings))
     };
@@ -117,12 +119,15 @@ pub async fn several(State(elastic): Asked, ask: Ask) -> Result<Answer> {
     let mut all: Vec<String> = Vec::new();
     let share = elastic.service.engine.share();
     let mut searches = stream::iter(searches).buffered(share);
+    // The first answer without room ends all searches.
+    let mut room = elastic.room();
     while let Some(found) = searches.next().await {
         if !json.is_empty() {
             json.push(b',');
         }
         match found {
             Ok((found, warnings)) => {
+                room.take(found.len()).map_err(of_error)?;
                 let tail = found.strip_suffix(b"}").unwrap_or(&found);
                 json.extend_from_slice(tail);
                 json.extend_from_slice(b",\"status\":200}");
