@@ -93,7 +93,7 @@ impl Settings {
             let top = name.split('.').next().unwrap_or_default();
             let is_empty = *value == Tree::Object(Vec::new());
             match top {
-                "similarity" | "analysis" if is_empty => continue,
+                "similarity" | "analysis" if is_empty && name == top => continue,
                 "similarity" => similarities.push((name.clone(), value)),
                 top if WITHOUT_EFFECT.contains(&top) => {}
                 "analysis" if name == "analysis.analyzer.default.type" => {
