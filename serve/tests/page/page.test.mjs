@@ -172,6 +172,34 @@ visit("indexes", SAMPLE, async (page) => {
   assert.match(await page.textContent("#statistics"), /documents403/);
 });
 
+visit("examples find documents", SAMPLE, async (page) => {
+  await page.waitForSelector("#examples button");
+  assert.equal(await page.textContent("#start-title"), "Search 403 documents");
+  const example = page.locator("#examples button").first();
+  const query = await example.textContent();
+  await shot(page, "start");
+  await example.click();
+  await counted(page);
+  assert.equal(await page.inputValue("#query"), query);
+  assert.ok((await count(page)) > 0);
+  assert.ok(await page.isHidden("#start"));
+});
+
+visit("ways out of an empty result", `${SAMPLE}&q=wing zzzz&mode=and&filter=lang:de`, async (page) => {
+  await page.waitForFunction(() => document.querySelector("#missing").textContent);
+  assert.match(await page.textContent("#count"), /^No document matches/);
+  assert.equal(await page.textContent("#missing"), "No document has “zzzz”.");
+  const ways = await page.$$eval("#ways button", (buttons) => buttons.map((button) => button.textContent));
+  const { count: number } = await answer("sample", { query: "wing", count: true });
+  assert.deepEqual(ways, ["Search without filters", "Search for any of the words", `wing (${number})`]);
+  await shot(page, "nothing");
+  await page.getByRole("button", { name: "Search for any of the words" }).click();
+  await counted(page);
+  assert.ok(await page.isHidden("#nothing"));
+  const told = await answer("sample", { query: "wing zzzz", filters: ["lang:de"], count: true });
+  assert.equal(await count(page), told.count);
+});
+
 visit("filters", `${SAMPLE}&q=wing`, async (page) => {
   await counted(page);
   const all = await count(page);
@@ -192,7 +220,7 @@ visit("filters", `${SAMPLE}&q=wing`, async (page) => {
 
 visit("filters alone", SAMPLE, async (page) => {
   const years = page.locator(".facet", { hasText: "year" });
-  await years.getByRole("button", { name: /^All/ }).click();
+  await years.getByRole("button", { name: / more$/ }).click();
   await years.locator(".value", { hasText: "1955" }).locator("label").click();
   await counted(page);
   const told = await answer("sample", { query: "", filters: ["year:1955"], count: true });
