@@ -1,11 +1,12 @@
 //! Connections: accepted, served, and ended in good order.
 
 use std::sync::Arc;
+#[cfg(feature = "grpc")]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use futures_util::FutureExt;
-use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
@@ -153,7 +154,11 @@ struct Connection {
 }
 
 impl Connection {
-    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
+    /// Serves HTTP/1.1.
+    #[cfg(not(feature = "grpc"))]
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        use hyper::server::conn::http1;
+
         let service = TowerToHyperService::new(self.router);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -161,6 +166,46 @@ impl Connection {
             .serve_connection(TokioIo::new(stream), service);
         // The client has gone, or has sent something that is not HTTP and was told so.
         let _ = self.watcher.watch(connection).await;
+    }
+
+    /// Serves HTTP/1.1 or HTTP/2, as the client begins.
+    #[cfg(feature = "grpc")]
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        use hyper::service::{Service as _, service_fn};
+        use hyper_util::rt::TokioExecutor;
+        use hyper_util::server::conn::auto;
+
+        let has_begun = Arc::new(AtomicBool::new(false));
+        let (begins, router) = (
+            Arc::clone(&has_begun),
+            TowerToHyperService::new(self.router),
+        );
+        let service = service_fn(move |request| {
+            begins.store(true, Ordering::Relaxed);
+            router.call(request)
+        });
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        let (timer, head) = (TokioTimer::new(), self.head);
+        builder
+            .http1()
+            .timer(timer.clone())
+            .header_read_timeout(head);
+        // Finds clients that have gone.
+        builder.http2().timer(timer).keep_alive_interval(head);
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        let connection = self.watcher.watch(connection);
+        // Until its first request, a client of HTTP/2 has no limit of its own.
+        let idle = async {
+            sleep(head).await;
+            if has_begun.load(Ordering::Relaxed) {
+                std::future::pending().await
+            }
+        };
+        tokio::select! {
+            // The client has gone, or has sent something that is not HTTP and was told so.
+            _ = connection => {}
+            () = idle => {}
+        }
     }
 
     /// Answers a client that does not speak TLS.

@@ -44,7 +44,7 @@ impl Embedded {
         let access = Arc::new(Access::new(&options.tokens, &options.limits, &metrics)?);
         let (of_observer, counted) = (Arc::clone(&service), Arc::clone(&metrics));
         let observer = Observer::new(of_observer, counted, options.access_log, None);
-        let router = router(&service, &metrics, access, observer, options);
+        let router = router(&service, &metrics, access, observer, options)?;
         Ok(Embedded {
             service,
             router: TowerToHyperService::new(router),

@@ -21,6 +21,7 @@
 //! | [`api`] | the routes of `/v1` |
 //! | [`elastic`] | the subset of Elasticsearch |
 //! | [`page`] | the page for browsers |
+//! | `grpc` | the same verbs by gRPC, with the feature `grpc` |
 //! | `operate` | health, metrics, logs |
 //! | [`tls`], `listen` | the certificate; the address |
 //! | `accept`, `server`, `embedded` | connections, the server as a whole, and without connections |
@@ -30,6 +31,8 @@ pub mod api;
 pub mod elastic;
 mod embedded;
 pub mod gpu;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 pub mod limits;
 mod listen;
 pub mod model;

@@ -1,5 +1,6 @@
 //! Errors for clients, as `application/problem+json` (RFC 9457): the fault, its place, and what to do.
 
+use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,10 +146,6 @@ pub struct Problem {
     cause: Option<Arc<str>>,
 }
 
-/// The cause of a failure: an extension of the response, for the log.
-#[derive(Debug, Clone)]
-pub struct Cause(pub Arc<str>);
-
 impl Problem {
     /// A problem; `detail` says the fault, its place, and what to do.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
@@ -212,6 +209,26 @@ impl Problem {
         }
     }
 
+    /// The kind, as a URI.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// The kind, in words.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The cause of a failure of the server, for its log only.
+    pub fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    /// Seconds after which a retry may succeed.
+    pub fn retry_after(&self) -> Option<u64> {
+        self.retry_after
+    }
+
     /// The kind.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -261,17 +278,24 @@ fn no_room(source: &std::io::Error) -> Option<&'static str> {
     }
 }
 
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// A response with the problem as an extension too, for the log and for other forms.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status(), self.to_json()).into_response();
-        if let Some(cause) = self.cause {
-            response.extensions_mut().insert(Cause(cause));
-        }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokapi::{Error, Index, Memory, Result};
@@ -137,7 +138,7 @@ impl Server {
         );
         let (stop, stopped) = watch::channel(false);
         let accept = Accept {
-            router: router(&service, &metrics, access, observer, options),
+            router: router(&service, &metrics, access, observer, options)?,
             service: Arc::clone(&service),
             metrics,
             certificate: certificate.clone(),
@@ -336,7 +337,7 @@ pub(crate) fn router(
     access: Arc<Access>,
     observer: Observer,
     options: &Options,
-) -> Router {
+) -> Result<Router> {
     let elastic = Arc::new(elastic_of(service, options));
     let origins = Arc::new(Origins {
         is_local: options.listen.ip().is_loopback(),
@@ -348,21 +349,23 @@ pub(crate) fn router(
         move |headers: HeaderMap| home(elastic, headers)
     };
     let described = api::Described::new(&options.limits, !options.tokens.is_empty());
-    Router::new()
+    let routes = Router::new()
         .merge(api::routes(described))
         .merge(operate::routes(Arc::clone(metrics)))
         .merge(page::routes())
         .merge(elastic::routes(elastic))
-        .route("/", get(home))
+        .route("/", get(home));
+    #[cfg(feature = "grpc")]
+    let routes = routes.merge(crate::grpc::routes(service)?);
+    let routes = routes
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
-        .layer(axum::middleware::from_fn_with_state(access, permit))
-        .layer(axum::middleware::from_fn_with_state(origins, same_site))
-        .layer(axum::middleware::from_fn_with_state(
-            Arc::new(observer),
-            observe,
-        ))
-        .with_state(Arc::clone(service))
+        .layer(from_fn_with_state(access, permit))
+        .layer(from_fn_with_state(origins, same_site));
+    #[cfg(feature = "grpc")]
+    let routes = routes.layer(from_fn_with_state(Arc::clone(service), crate::grpc::arrive));
+    let routes = routes.layer(from_fn_with_state(Arc::new(observer), observe));
+    Ok(routes.with_state(Arc::clone(service)))
 }
 
 fn elastic_of(service: &Arc<Service>, options: &Options) -> Elastic {

@@ -1,11 +1,11 @@
 //! The parts of a server that all routes use.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde::Serialize;
+use tokio::sync::watch;
 
 use crate::gpu::Gpu;
 use crate::limits::Limits;
@@ -28,7 +28,8 @@ pub struct Service {
     pub slow: Option<Duration>,
     /// The changes.
     pub writers: Writers,
-    draining: AtomicBool,
+    /// Whether the server ends soon.
+    ending: watch::Sender<bool>,
 }
 
 /// The id of a request: an extension of it.
@@ -60,18 +61,24 @@ impl Service {
             limits,
             slow,
             writers,
-            draining: AtomicBool::new(false),
+            ending: watch::Sender::new(false),
         }
     }
 
     /// Whether the server ends soon.
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+        *self.ending.borrow()
+    }
+
+    /// Waits until the server ends soon.
+    pub async fn ends(&self) {
+        // An error means that the server has ended.
+        let _ = self.ending.subscribe().wait_for(|&ending| ending).await;
     }
 
     /// From now on the server is not ready, and clients close their connections.
     pub fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
+        self.ending.send_replace(true);
     }
 
     /// Logs a search if it was slow.

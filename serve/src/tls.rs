@@ -17,7 +17,11 @@ use tokio_rustls::server::TlsStream;
 use crate::options::TlsSettings;
 
 /// The protocols that clients may choose from, the best first.
+#[cfg(not(feature = "grpc"))]
 const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
+/// The protocols that clients may choose from, the best first.
+#[cfg(feature = "grpc")]
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 /// The first byte of a TLS connection: a record of its handshake.
 const HANDSHAKE: u8 = 0x16;

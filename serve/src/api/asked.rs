@@ -75,6 +75,7 @@ impl<P: InIndex> FromRequestParts<Shared> for Aimed<P> {
             service: Arc::clone(service),
             started,
             id,
+            until: None,
         };
         Ok(Aimed { call, place })
     }

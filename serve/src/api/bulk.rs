@@ -158,7 +158,7 @@ impl Bulk {
         };
         self.batch += 1;
         let key = self.key.as_ref().map(|key| format!("{key}#{}", self.batch));
-        let answers = self.changes.apply(batch, key).await;
+        let answers = self.changes.apply(batch, key).done().await;
         self.line += answers.len() as u64;
         self.send(&answers).await
     }

@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::model::Object;
 use crate::problem::{Kind, Problem};
 use crate::service::{RequestId, Shared};
+use crate::verbs::check_key;
 
 /// The header of [`Key`].
 const KEY: &str = "idempotency-key";
@@ -61,15 +62,9 @@ impl<S: Sync> FromRequestParts<S> for Key {
         let Some(key) = parts.headers.get(KEY) else {
             return Ok(Key(None));
         };
-        let is_name = |key: &&str| {
-            (1..=256).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
-        };
-        match key.to_str().ok().filter(is_name) {
-            Some(key) => Ok(Key(Some(key.to_owned()))),
-            None => Err(Problem::invalid(format!(
-                "the header {KEY} must have 1 to 256 visible characters of ASCII, without spaces: send another name"
-            ))),
-        }
+        let key = String::from_utf8_lossy(key.as_bytes()).into_owned();
+        check_key(&format!("the header {KEY}"), &key)?;
+        Ok(Key(Some(key)))
     }
 }
 

@@ -176,7 +176,7 @@ fn of_hex(text: &str) -> Option<[u8; 32]> {
 
 /// The scope that a route needs; none if everybody may use it.
 fn scope_of(method: &Method, route: &str) -> Option<Scope> {
-    const OPEN: [&str; 3] = ["/", "/live", "/ready"];
+    const OPEN: [&str; 4] = ["/", "/live", "/ready", "/grpc.health.v1.Health/{method}"];
     const READS: [&str; 7] = [
         "search", "searches", "count", "_search", "_msearch", "_count", "_mget",
     ];
@@ -187,11 +187,17 @@ fn scope_of(method: &Method, route: &str) -> Option<Scope> {
     }
     let last = route.rsplit('/').next().unwrap_or_default();
     let is_index = ["/v1/indexes/{index}", "/{index}"].contains(&route);
+    // Methods of gRPC have the verb at the beginning of their name.
+    let is_call = route.starts_with("/tokapi.v1.");
+    let begins = |verbs: &[&str]| is_call && verbs.iter().any(|verb| last.starts_with(verb));
+    let is_reflection = route.starts_with("/grpc.reflection.");
     Some(match *method {
         _ if route == "/metrics" || route.starts_with("/v1/snapshots") => Scope::Admin,
+        _ if route.starts_with("/tokapi.v1.SnapshotService/") => Scope::Admin,
         Method::GET | Method::HEAD => Scope::Search,
         Method::POST if READS.contains(&last) => Scope::Search,
-        _ if is_index => Scope::Admin,
+        _ if begins(&["Search", "Count", "Get", "List"]) || is_reflection => Scope::Search,
+        _ if is_index || begins(&["Create", "Drop"]) => Scope::Admin,
         _ => Scope::Write,
     })
 }
@@ -249,7 +255,19 @@ mod tests {
             GET /v1/snapshots admin
             POST /v1/snapshots/{snapshot}/restore admin
             PUT /{index} admin
-            HEAD /{index} search";
+            HEAD /{index} search
+            POST /grpc.health.v1.Health/{method} everybody
+            POST /grpc.reflection.v1.ServerReflection/{method} search
+            POST /tokapi.v1.SearchService/SearchStream search
+            POST /tokapi.v1.SearchService/Count search
+            POST /tokapi.v1.IndexService/ListTerms search
+            POST /tokapi.v1.DocumentService/GetVector search
+            POST /tokapi.v1.DocumentService/PutDocument write
+            POST /tokapi.v1.DocumentService/Bulk write
+            POST /tokapi.v1.IndexService/MergeIndex write
+            POST /tokapi.v1.IndexService/CreateIndex admin
+            POST /tokapi.v1.IndexService/DropIndex admin
+            POST /tokapi.v1.SnapshotService/ListSnapshots admin";
         for line in table.lines() {
             let [method, route, scope] = line.split_whitespace().collect::<Vec<_>>()[..] else {
                 panic!("{line}");

@@ -10,13 +10,13 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, State};
-use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Request, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::metrics::{Metrics, Route};
 use super::trace::{Parent, Spans, TraceId};
-use crate::problem::{Cause, Problem};
+use crate::problem::Problem;
 use crate::service::{RequestId, Service};
 
 /// Observes all requests.
@@ -86,7 +86,7 @@ pub async fn observe(
     let id = observer.id(&request);
     let path = request.extensions().get::<MatchedPath>().cloned();
     let route = Route(path);
-    let method = request.method().clone();
+    let (method, version) = (request.method().clone(), request.version());
     let parent = Parent::of(request.headers());
     let spans = observer.spans.as_ref();
     let span = spans.map(|spans| spans.begin(parent, &method, route.name()));
@@ -98,7 +98,10 @@ pub async fn observe(
         trace: trace.clone(),
     });
     let mut response = unwound(next.run(request)).await;
-    let status = response.status();
+    let problem = response.extensions().get::<Problem>();
+    // Over gRPC, every answer has the status 200.
+    let status = problem.map_or(response.status(), Problem::status);
+    let cause = problem.and_then(Problem::cause).map(str::to_owned);
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert(ID, id);
@@ -106,12 +109,11 @@ pub async fn observe(
     let is = HeaderValue::from_static;
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, is("nosniff"));
     headers.insert(header::REFERRER_POLICY, is("no-referrer"));
-    if observer.service.is_draining() {
+    if observer.service.is_draining() && version < Version::HTTP_2 {
         headers.insert(header::CONNECTION, is("close"));
     }
     let took = started.elapsed();
     observer.metrics.count(&route, status, took);
-    let cause = response.extensions().get::<Cause>();
     // Fewer than 2^64 microseconds.
     let took_us = took.as_micros() as u64;
     let (route, status_code) = (route.name(), status.as_u16());
@@ -119,7 +121,7 @@ pub async fn observe(
     if let Some(span) = span {
         span.end(status_code, Arc::clone(&id));
     }
-    if let Some(Cause(cause)) = cause {
+    if let Some(cause) = cause {
         tracing::error!(request = &*id, trace, %method, route, status = status_code, took_us, %cause, "failed");
     } else if observer.access_log || status == StatusCode::INTERNAL_SERVER_ERROR {
         tracing::info!(request = &*id, trace, %method, route, status = status_code, took_us, "request");

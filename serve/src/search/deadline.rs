@@ -36,6 +36,17 @@ impl Deadline {
         })
     }
 
+    /// This deadline, or `end` if that is earlier.
+    pub fn until(self, end: Option<Instant>) -> Self {
+        match end {
+            Some(end) if end < self.at => Deadline {
+                at: end,
+                timeout: self.timeout.saturating_sub(self.at - end),
+            },
+            _ => self,
+        }
+    }
+
     /// Ends work that nobody waits for any more: the client has been told that it is too late.
     ///
     /// # Errors
@@ -56,5 +67,22 @@ impl Deadline {
                 self.timeout.as_millis()
             ),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earlier_end_counts() {
+        let (limits, now) = (Limits::default(), Instant::now());
+        let deadline = Deadline::after(&limits, now, Some(500)).unwrap();
+        let after = |ms| Some(now + Duration::from_millis(ms));
+        assert_eq!(deadline.until(None), deadline);
+        assert_eq!(deadline.until(after(501)), deadline);
+        let earlier = deadline.until(after(100));
+        assert_eq!(Some(earlier.at), after(100));
+        assert!(earlier.passed().detail.contains("after 100 ms"));
     }
 }

@@ -4,7 +4,6 @@
 //! thread that read the request.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokapi::{Error, Filter, Kept, Occur, Query, SearchOptions};
 use tokapi_device::cooperate::Search;
@@ -178,7 +177,7 @@ impl Key {
     }
 }
 
-/// Plans a search of `/v1`, which arrived at `now`.
+/// Plans a search.
 ///
 /// # Errors
 /// As [`Planned::new`]; a filter or a cursor cannot be parsed.
@@ -186,7 +185,7 @@ pub fn plan(
     limits: &Limits,
     snapshot: Arc<Snapshot>,
     request: SearchRequest,
-    now: Instant,
+    deadline: Deadline,
 ) -> Result<Planned, Problem> {
     let query = parse(
         limits,
@@ -216,7 +215,6 @@ pub fn plan(
         count: request.count,
         facets: request.facets,
     };
-    let deadline = Deadline::after(limits, now, request.timeout_ms)?;
     Planned::new(limits, snapshot, query, options, shown, deadline)
 }
 

@@ -22,6 +22,8 @@ pub struct Call {
     pub started: Instant,
     /// The id of the request.
     pub id: RequestId,
+    /// The time when the client no longer waits, if it has told that.
+    pub until: Option<Instant>,
 }
 
 /// A form of the answers to searches.
@@ -53,7 +55,8 @@ impl Call {
     ) -> Result<Timed, Problem> {
         let service = &self.service;
         let (text, k) = (request.query.clone(), request.k);
-        let planned = plan(&service.limits, Arc::clone(snapshot), request, self.started)?;
+        let deadline = self.deadline(request.timeout_ms)?;
+        let planned = plan(&service.limits, Arc::clone(snapshot), request, deadline)?;
         let answer = service.engine.cached(planned, form.name, form.write).await;
         service.log_if_slow(snapshot.name(), &text, k, self.started, &self.id);
         let answer = answer?;
@@ -106,7 +109,7 @@ impl Call {
         timeout_ms: Option<u64>,
         read: impl FnOnce(&Snapshot) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let deadline = Deadline::after(&self.service.limits, self.started, timeout_ms)?;
+        let deadline = self.deadline(timeout_ms)?;
         let index = Arc::clone(snapshot.index());
         let work = move || read(&snapshot);
         self.service.engine.work(index, deadline, work).await
@@ -115,6 +118,23 @@ impl Call {
     /// Room for an answer.
     pub fn room(&self) -> Room {
         Room::new(self.service.limits.answer_bytes)
+    }
+
+    /// The time when an answer is of no use any more: the client's, or that of the timeout if it is earlier. A client
+    /// that tells its time may wait as long as the longest timeout.
+    fn deadline(&self, timeout_ms: Option<u64>) -> Result<Deadline, Problem> {
+        let limits = &self.service.limits;
+        let longest = self.until.map(|_| limits.longest_timeout_ms);
+        let deadline = Deadline::after(limits, self.started, timeout_ms.or(longest))?;
+        Ok(deadline.until(self.until))
+    }
+
+    /// Another request of the same client.
+    pub fn again(&self) -> Self {
+        Call {
+            started: Instant::now(),
+            ..self.clone()
+        }
     }
 
     /// The microseconds since the request arrived.

@@ -13,7 +13,10 @@ use crate::model::{
 };
 use crate::problem::{Kind, Problem};
 use crate::served::Snapshot;
-use crate::write::{Applied, MOST_ID_BYTES, Operation, Outcome, Write, Writer};
+use crate::write::{Applied, MOST_ID_BYTES, Operation, Outcome, Queued, Write, Writer};
+
+/// The most bytes of the name of a request.
+const MOST_KEY_BYTES: usize = 256;
 
 /// Does work that waits for the disk.
 ///
@@ -98,37 +101,24 @@ impl Changes {
         })
     }
 
-    /// Applies a batch as one change, and gives an answer for each of its lines.
-    pub async fn apply(&self, batch: Batch, key: Option<String>) -> Vec<BulkAnswer> {
+    /// Begins to apply a batch as one change. Batches take effect in the order in which they begin.
+    pub fn apply(&self, batch: Batch, key: Option<String>) -> Applying {
         let Batch {
             operations,
-            mut answers,
+            answers,
             ..
         } = batch;
-        if operations.is_empty() {
-            return answers;
-        }
         let write = Write {
             operations,
             key,
             ..Write::default()
         };
-        let applied = self.writer.write(write).await;
-        let outcomes = applied.as_ref().map(|applied| &applied.outcomes[..]);
-        let mut outcomes = outcomes.unwrap_or_default().iter();
-        for answer in answers.iter_mut().filter(|answer| answer.problem.is_none()) {
-            match &applied {
-                Ok(applied) => {
-                    answer.epoch = Some(applied.epoch);
-                    answer.result = outcomes.next().map(|&outcome| result_of(outcome));
-                }
-                Err(problem) => answer.problem = Some(problem.clone()),
-            }
+        let is_change = !write.operations.is_empty();
+        Applying {
+            queued: is_change.then(|| self.writer.queue(write)),
+            answers,
+            request: Arc::clone(&self.call.id.id),
         }
-        if let Err(problem) = &applied {
-            problem.log_cause(&self.call.id.id);
-        }
-        answers
     }
 
     async fn one(self, operation: Operation, key: Option<String>) -> Result<WriteAnswer, Problem> {
@@ -148,6 +138,41 @@ impl Changes {
                 result: result_of(outcome),
             }),
         }
+    }
+}
+
+/// A batch that is being applied.
+pub struct Applying {
+    /// None without a change.
+    queued: Option<Result<Queued, Problem>>,
+    answers: Vec<BulkAnswer>,
+    request: Arc<str>,
+}
+
+impl Applying {
+    /// Waits until the batch is applied, and gives an answer for each of its lines.
+    pub async fn done(self) -> Vec<BulkAnswer> {
+        let mut answers = self.answers;
+        let applied = match self.queued {
+            None => return answers,
+            Some(Ok(queued)) => queued.answer().await,
+            Some(Err(problem)) => Err(problem),
+        };
+        let outcomes = applied.as_ref().map(|applied| &applied.outcomes[..]);
+        let mut outcomes = outcomes.unwrap_or_default().iter();
+        for answer in answers.iter_mut().filter(|answer| answer.problem.is_none()) {
+            match &applied {
+                Ok(applied) => {
+                    answer.epoch = Some(applied.epoch);
+                    answer.result = outcomes.next().map(|&outcome| result_of(outcome));
+                }
+                Err(problem) => answer.problem = Some(problem.clone()),
+            }
+        }
+        if let Err(problem) = &applied {
+            problem.log_cause(&self.request);
+        }
+        answers
     }
 }
 
@@ -194,6 +219,20 @@ fn result_of(outcome: Outcome) -> WriteResult {
         Outcome::Deleted => WriteResult::Deleted,
         Outcome::NotFound => WriteResult::NotFound,
         Outcome::Conflict => WriteResult::Conflict,
+    }
+}
+
+/// Checks the name of a request, which stands in `place`.
+///
+/// # Errors
+/// It is none.
+pub fn check_key(place: &str, key: &str) -> Result<(), Problem> {
+    let is_plain = |byte: u8| byte.is_ascii_graphic();
+    match (1..=MOST_KEY_BYTES).contains(&key.len()) && key.bytes().all(is_plain) {
+        true => Ok(()),
+        false => Err(Problem::invalid(format!(
+            "{place} must have 1 to {MOST_KEY_BYTES} visible characters of ASCII, without spaces: send another name"
+        ))),
     }
 }
 

@@ -9,7 +9,7 @@ mod postings;
 
 pub use browse::{count, page_size, terms, values};
 pub use call::{Call, Form, Timed};
-pub use changes::{Batch, Changes, blocking};
+pub use changes::{Applying, Batch, Changes, blocking, check_key};
 pub use documents::{document, vector};
 pub use indexes::{create, described, indexes, remove, server, statistics};
 pub use postings::{PostingsPage, postings};

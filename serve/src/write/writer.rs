@@ -103,7 +103,7 @@ impl Writer {
         self.submit(|reply| Request::Write(write, reply)).await
     }
 
-    /// Puts the operations of a request in the queue, for threads that may wait.
+    /// Puts the operations of a request in the queue.
     ///
     /// # Errors
     /// Too many requests wait.
@@ -137,8 +137,7 @@ impl Writer {
         &self,
         request: impl FnOnce(Reply) -> Request,
     ) -> std::result::Result<Applied, Problem> {
-        let answer = self.send(request)?;
-        answer.await.unwrap_or_else(|_| Err(ended()))
+        Queued(self.send(request)?).answer().await
     }
 
     fn send(&self, request: impl FnOnce(Reply) -> Request) -> std::result::Result<Answer, Problem> {
@@ -172,6 +171,14 @@ impl Queued {
     /// As [`Writer::write`].
     pub fn wait(self) -> std::result::Result<Applied, Problem> {
         self.0.blocking_recv().unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub async fn answer(self) -> std::result::Result<Applied, Problem> {
+        self.0.await.unwrap_or_else(|_| Err(ended()))
     }
 }
 

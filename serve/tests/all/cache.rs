@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokapi_serve::limits::Limits;
-use tokapi_serve::search::plan;
+use tokapi_serve::search::{Deadline, plan};
 use tokapi_serve::served::Snapshot;
 
 use crate::fixture::Fixture;
@@ -48,14 +48,11 @@ fn a_cache_stays_within_its_bytes() {
 fn different_searches_have_different_names() {
     let fixture = Fixture::new();
     let snapshots = [0, 1].map(|_| Arc::new(Snapshot::open("full", fixture.full.path()).unwrap()));
+    let limits = Limits::default();
+    let deadline = Deadline::after(&limits, Instant::now(), None).unwrap();
     let key = |snapshot: &Arc<Snapshot>, body: Value| {
         let request = serde_json::from_value(body).unwrap();
-        let planned = plan(
-            &Limits::default(),
-            Arc::clone(snapshot),
-            request,
-            Instant::now(),
-        );
+        let planned = plan(&limits, Arc::clone(snapshot), request, deadline);
         planned.unwrap().key()
     };
     let bodies = [

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokapi_serve::model::SearchRequest;
-use tokapi_serve::search::{answer, plan};
+use tokapi_serve::search::{Deadline, answer, plan};
 
 use crate::client::{Answer, Client};
 use crate::fixture::Fixture;
@@ -319,10 +319,10 @@ fn an_answer_that_is_too_late_is_not_made_to_its_end() {
     let snapshot = service.catalog.snapshot("full").unwrap();
     let request = SearchRequest {
         query: "flow".to_owned(),
-        timeout_ms: Some(1),
         ..SearchRequest::default()
     };
-    let planned = plan(&service.limits, snapshot, request, Instant::now()).unwrap();
+    let deadline = Deadline::after(&service.limits, Instant::now(), Some(1)).unwrap();
+    let planned = plan(&service.limits, snapshot, request, deadline).unwrap();
     let search = &planned.search;
     let hits = search.index.search(&search.query, &search.options).unwrap();
     assert_eq!(hits.len(), 10);

@@ -8,6 +8,8 @@ mod end;
 mod fixture;
 mod fuzzed;
 mod gpu;
+#[cfg(feature = "grpc-client")]
+mod grpc;
 mod hostile;
 mod laws;
 mod limits;

@@ -19,14 +19,14 @@ use crate::fixture::Fixture;
 const SEARCH: &str = "/v1/indexes/full/search";
 
 /// A certificate of this machine, with its key.
-struct Pair {
+pub struct Pair {
     certificate: CertificateDer<'static>,
-    certificate_pem: String,
+    pub certificate_pem: String,
     key_pem: String,
 }
 
 impl Pair {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let names = ["localhost", "127.0.0.1"].map(str::to_owned);
         let made = rcgen::generate_simple_self_signed(names).unwrap();
         Pair {
@@ -38,10 +38,10 @@ impl Pair {
 }
 
 /// The two files of a certificate.
-struct Files(TempDir);
+pub struct Files(TempDir);
 
 impl Files {
-    fn of(pair: &Pair) -> Self {
+    pub fn of(pair: &Pair) -> Self {
         let files = Files(tempfile::tempdir().unwrap());
         files.put(pair);
         files
@@ -60,7 +60,7 @@ impl Files {
         self.0.path().join("server.key")
     }
 
-    fn set(&self, tls: &mut TlsSettings) {
+    pub fn set(&self, tls: &mut TlsSettings) {
         tls.certificate = Some(self.certificate());
         tls.key = Some(self.key());
     }
