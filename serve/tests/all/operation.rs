@@ -149,7 +149,7 @@ fn checked_settings_and_names() {
     check(&options).unwrap();
     options.indexes.insert("_b".into(), path.clone());
     let error = check(&options).unwrap_err().to_string();
-    assert!(error.contains("`_b` is no name for an index"), "{error}");
+    assert!(error.contains("`_b` is not a name for an index"), "{error}");
     options.indexes = [("a".to_owned(), path.join("nothing"))].into();
     check(&options).unwrap_err();
     options.indexes = [("a".to_owned(), path)].into();

@@ -314,8 +314,8 @@ fn requests_that_are_not_permitted() {
     take(&mut client, "tuesday", "none").problem(404, "unknown-index");
     take(&mut client, "monday", "books").problem(409, "conflict");
     for (body, part) in [
-        (json!({"index": "../x"}), "no name for an index"),
-        (json!({"index": "live"}), "no name for an index"),
+        (json!({"index": "../x"}), "is not a name for an index"),
+        (json!({"index": "live"}), "is not a name for an index"),
         (json!({"index": 1}), "invalid type"),
         (json!({"as": "then"}), "unknown field"),
     ] {

@@ -282,8 +282,8 @@ fn changes_that_are_not_permitted() {
     let again = all.put("/v1/indexes/books", &json!({}));
     assert!(again.problem(409, "conflict").contains("`books`"));
     for (name, body, part) in [
-        ("..%2Fbooks", json!({}), "no name for an index"),
-        ("a%2Fb", json!({}), "no name for an index"),
+        ("..%2Fbooks", json!({}), "is not a name for an index"),
+        ("a%2Fb", json!({}), "is not a name for an index"),
         ("other", json!({"analyzer": "klingon"}), "`klingon`"),
         ("other", json!({"stemmer": "klingon"}), "klingon"),
         ("other", json!({"stop_words": "klingon"}), "`klingon`"),
