@@ -305,6 +305,7 @@ pub(crate) fn service(options: &Options) -> Result<Service> {
         scheduler: SchedulerOptions::default()
             .threads(threads)
             .lanes(LANES)
+            .policy(options.gpu.policy)
             .retry(Some(Duration::from_millis(options.gpu.retry_ms)))
             .queue(options.queue),
         longest_wait: Duration::from_millis(options.queue_ms),

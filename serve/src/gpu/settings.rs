@@ -1,6 +1,7 @@
 //! The settings of the processors that answer searches.
 
 use serde::Deserialize;
+use tokapi_device::cooperate::Policy;
 
 /// The processors that answer searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -28,7 +29,11 @@ pub struct GpuSettings {
     pub settle_ms: u64,
     /// Milliseconds until a lost GPU is tried again.
     pub retry_ms: u64,
-    /// For tests: whether the kernels run on the host, and the batches after which each lane is lost.
+    /// For tests: which searches go to the GPU, whether the kernels run on the host, and the batches after which each
+    /// lane is lost.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub policy: Policy,
     #[doc(hidden)]
     #[serde(skip)]
     pub host: bool,
@@ -44,6 +49,7 @@ impl Default for GpuSettings {
             least_postings: 1_000_000,
             settle_ms: 100,
             retry_ms: 10_000,
+            policy: Policy::default(),
             host: false,
             fail_after: None,
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokapi::{Index, Query, SearchOptions};
+use tokapi_device::cooperate::Policy;
 use tokapi_serve::options::EngineName;
 use tokapi_serve::{Options, Server};
 
@@ -34,6 +35,8 @@ impl WithGpu {
         options.data = Some(folder.path().join("data"));
         options.engine = EngineName::Gpu;
         options.gpu.host = cfg!(not(feature = "cuda"));
+        // Few searches at a time, answered in microseconds, would not wait for batches.
+        options.gpu.policy = Policy::Synchronous;
         options.gpu.fail_after = fail_after;
         options.gpu.least_postings = 1;
         options.gpu.settle_ms = 1;
