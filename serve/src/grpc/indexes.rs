@@ -99,7 +99,8 @@ impl IndexService for Indexes {
             limit: page_size(&call.service.limits, request.limit.map(size))?,
             bm25: bm25_of(request.weighting)?,
         };
-        let read = move |snapshot: &_| verbs::postings(snapshot, page);
+        let room = call.room();
+        let read = move |snapshot: &_| verbs::postings(snapshot, page, room);
         let postings = call.read(snapshot, None, read).await?;
         Ok(Response::new(ListPostingsResponse {
             state: state(postings.state),
@@ -118,7 +119,8 @@ impl IndexService for Indexes {
         let (call, request) = arrived(request)?;
         let snapshot = call.service.catalog.snapshot(&request.index)?;
         let limit = page_size(&call.service.limits, request.limit.map(size))?;
-        let read = move |snapshot: &_| verbs::values(snapshot, request.field, limit);
+        let room = call.room();
+        let read = move |snapshot: &_| verbs::values(snapshot, request.field, limit, room);
         let values = call.read(snapshot, None, read).await?;
         Ok(Response::new(ListValuesResponse {
             state: state(values.state),
