@@ -134,8 +134,8 @@ fn the_openapi_document_describes_every_route() {
     // Every reference leads somewhere.
     walk(&document, &mut |object| {
         if let Some(Value::String(reference)) = object.get("$ref") {
-            let name = reference.strip_prefix("#/components/schemas/").unwrap();
-            assert!(schemas.contains_key(name), "{name}");
+            let place = reference.strip_prefix('#').unwrap();
+            assert!(document.pointer(place).is_some(), "{reference}");
         }
     });
 }
