@@ -2,6 +2,7 @@
 //!
 //! For every field, the number of its values, then each value after its length.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::Index;
@@ -160,6 +161,41 @@ pub(crate) fn key(field: &str, value: &str) -> Option<String> {
     Some(key)
 }
 
+/// The beginning of the list names of all values of a field.
+pub(crate) fn field_prefix(field: &str) -> String {
+    let mut prefix = String::with_capacity(field.len() + 1);
+    escape(field, &mut prefix);
+    prefix.push('\0');
+    prefix
+}
+
+/// The value of a list name, of which `value` is the part behind the field.
+pub(crate) fn value_of_key(value: &[u8]) -> Cow<'_, [u8]> {
+    if !value.contains(&b'\\') {
+        return value.into();
+    }
+    let text = String::from_utf8_lossy(value);
+    let (mut plain, mut rest) = (String::with_capacity(text.len()), &*text);
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        // Two stand for one; otherwise the number of a character follows.
+        rest = match after.strip_prefix('\\') {
+            Some(after) => {
+                plain.push('\\');
+                after
+            }
+            None => {
+                let (digits, after) = after.split_once(';').unwrap_or((after, ""));
+                let number = u32::from_str_radix(digits, 16).ok();
+                plain.extend(number.and_then(char::from_u32));
+                after
+            }
+        };
+    }
+    plain.push_str(rest);
+    plain.into_bytes().into()
+}
+
 fn escape(text: &str, into: &mut String) {
     for character in text.chars() {
         match character {
@@ -188,6 +224,11 @@ mod tests {
             .filter_map(|value| key("f g", value))
             .collect();
         assert_eq!(keys.len(), values.len());
+        for value in values {
+            let key = key("f g", value).unwrap();
+            let escaped = key.strip_prefix(&field_prefix("f g")).unwrap();
+            assert_eq!(value_of_key(escaped.as_bytes()), value.as_bytes());
+        }
         let is_term = |key: &String| !key.contains(char::is_whitespace);
         assert!(keys.iter().all(is_term));
         assert!(key("f", &"x".repeat(MOST_VALUE_BYTES + 1)).is_none());

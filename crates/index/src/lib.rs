@@ -63,6 +63,7 @@ use manifest::Manifest;
 use manifest::epoch::Hold;
 use part::Part;
 use part::file;
+use part::note::PartNote;
 use part::window::Window;
 use parts::{PartLists, TermRange};
 use tokapi_storage::error::{Error, Result};
@@ -187,14 +188,36 @@ impl Index {
     pub fn open_at(path: impl AsRef<Path>, epoch: u64) -> Result<Self> {
         let path = path.as_ref();
         let (manifest, hold) = Manifest::hold_at(path, epoch)?;
-        Index::of_manifest(path, &manifest, hold, &Window::default())
+        Index::of_manifest(path, &manifest, hold, |note| {
+            Part::open(path, note, &Window::default())
+        })
+    }
+
+    /// Opens the newest state of the index. The files that both states have are shared: they are neither opened nor
+    /// checked again.
+    ///
+    /// # Errors
+    /// As [`Index::open`].
+    pub fn open_again(&self) -> Result<Self> {
+        Index::newest(&self.path, |note| {
+            let known = self.parts.iter().find(|part| part.note.name == note.name);
+            match known {
+                Some(part) => part.open_again(&self.path, note, &Window::default()),
+                None => Part::open(&self.path, note, &Window::default()),
+            }
+        })
     }
 
     fn open_with(path: &Path, window: &Window) -> Result<Self> {
+        Index::newest(path, |note| Part::open(path, note, window))
+    }
+
+    /// Opens the newest state of an index, each part by `open`.
+    fn newest(path: &Path, open: impl Fn(&PartNote) -> Result<Part>) -> Result<Self> {
         let mut tried = None;
         loop {
             let (manifest, hold) = Manifest::hold(path)?;
-            match Index::of_manifest(path, &manifest, hold, window) {
+            match Index::of_manifest(path, &manifest, hold, &open) {
                 // On a file system without locks, the parts may have been merged meanwhile.
                 Err(_) if tried != Some(manifest.epoch) => tried = Some(manifest.epoch),
                 opened => return opened,
@@ -202,12 +225,15 @@ impl Index {
         }
     }
 
-    fn of_manifest(path: &Path, manifest: &Manifest, hold: Hold, window: &Window) -> Result<Self> {
+    fn of_manifest(
+        path: &Path,
+        manifest: &Manifest,
+        hold: Hold,
+        open: impl Fn(&PartNote) -> Result<Part>,
+    ) -> Result<Self> {
         let analyzer = Analyzer::new(&manifest.analyzer)?;
         let parts = manifest.parts.iter();
-        let parts: Vec<Part> = parts
-            .map(|note| Part::open(path, note, window))
-            .collect::<Result<_>>()?;
+        let parts: Vec<Part> = parts.map(open).collect::<Result<_>>()?;
         let keep = manifest.keep.clone();
         if !parts.iter().all(|part| keep.is_kept_by(part)) {
             return Err(file::damaged(path, "a part lacks what the others keep"));

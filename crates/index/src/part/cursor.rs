@@ -32,6 +32,35 @@ pub(crate) struct Cursor<'a> {
 
 const NONE: usize = usize::MAX;
 
+impl Found<'_> {
+    /// Passes the documents of the list to `each`, ascending, a block at a time. Many short lists are read faster so than
+    /// by cursors.
+    pub fn each_documents(
+        &self,
+        room: &mut [[u32; BLOCK]; 2],
+        mut each: impl FnMut(&[u32]),
+    ) -> Result<()> {
+        if let List::Short(count, bytes) = &self.list {
+            let [documents, tfs] = room;
+            let taken = take_postings(bytes, -1, &mut documents[..*count], &mut tfs[..*count]);
+            if taken.is_none() || documents[count - 1] >= self.documents {
+                return Err(self.file.damaged(DAMAGED));
+            }
+            each(&documents[..*count]);
+            return Ok(());
+        }
+        let mut cursor = Cursor::new(self)?;
+        for block in 0..cursor.block_count() {
+            cursor.go_to_block(block);
+            cursor.decode()?;
+            each(cursor.documents());
+        }
+        Ok(())
+    }
+}
+
+const DAMAGED: &str = "a list is not what was written";
+
 impl<'a> Cursor<'a> {
     /// A cursor over the list of a term.
     pub fn new(found: &Found<'a>) -> Result<Self> {
@@ -77,7 +106,7 @@ impl<'a> Cursor<'a> {
     /// The error that the list is damaged.
     #[cold]
     fn damaged(&self) -> Error {
-        self.file.damaged("a list is not what was written")
+        self.file.damaged(DAMAGED)
     }
 
     /// The number of blocks.

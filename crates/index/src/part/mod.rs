@@ -25,9 +25,10 @@ pub(crate) mod tokens;
 pub(crate) mod window;
 pub(crate) mod writer;
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bounds::LengthCodes;
 use cursor::Cursor;
@@ -44,12 +45,19 @@ use tokapi_storage::error::Result;
 use tokens::Tokens;
 use window::Window;
 
-/// A part of an index.
+/// A part of an index in one state: its files, which never change, and its deleted documents.
 pub(crate) struct Part {
     pub note: PartNote,
-    pub lists: Lists,
     /// The deleted documents.
-    pub deleted: Option<Deleted>,
+    pub deleted: Option<Arc<Deleted>>,
+    files: Arc<PartFiles>,
+}
+
+/// The files of a part, but for that of its deleted documents.
+pub(crate) struct PartFiles {
+    /// A number that no other files of this process have.
+    pub number: u64,
+    pub lists: Lists,
     lengths: Arc<PageFile>,
     ids: IdFile,
     sequences: Sequences,
@@ -60,6 +68,14 @@ pub(crate) struct Part {
     pub store: Option<Store>,
     /// The documents as sequences of terms, if they are kept.
     pub tokens: Option<Tokens>,
+}
+
+impl Deref for Part {
+    type Target = PartFiles;
+
+    fn deref(&self) -> &PartFiles {
+        &self.files
+    }
 }
 
 impl Part {
@@ -74,6 +90,42 @@ impl Part {
 
     /// Opens the part in `folder` that `note` describes, as [`Part::open`] does.
     pub fn open_in(folder: &Path, note: &PartNote, window: &Window) -> Result<Self> {
+        let files = Arc::new(PartFiles::open(folder, note, window)?);
+        let deleted = note.deleted.as_ref();
+        let deleted = deleted.map(|deleted| files.open_deleted(folder, note, deleted, window));
+        Ok(Part {
+            note: note.clone(),
+            deleted: deleted.transpose()?.map(Arc::new),
+            files,
+        })
+    }
+
+    /// Opens the part of the index in `path` that `note` describes as [`Part::open`] does, with the files of this one if
+    /// they are the same.
+    pub fn open_again(&self, path: &Path, note: &PartNote, window: &Window) -> Result<Self> {
+        if !self.note.is_same_part(note) {
+            return Part::open(path, note, window);
+        }
+        let deleted = match &note.deleted {
+            known if *known == self.note.deleted => self.deleted.clone(),
+            None => None,
+            Some(deleted) => {
+                let folder = path.join(&note.name);
+                let opened = self.files.open_deleted(&folder, note, deleted, window)?;
+                Some(Arc::new(opened))
+            }
+        };
+        Ok(Part {
+            note: note.clone(),
+            deleted,
+            files: Arc::clone(&self.files),
+        })
+    }
+}
+
+impl PartFiles {
+    fn open(folder: &Path, note: &PartNote, window: &Window) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let lengths = note.open(folder, layout::LENGTHS, window)?;
         let ids = IdFile::open(folder, note, window)?;
         let documents = u32::try_from(note.documents)
@@ -82,13 +134,10 @@ impl Part {
         let codes = LengthCodes::of_starts(lengths.slice(codes_at, 256)?);
         let codes = codes.ok_or_else(|| lengths.damaged("its codes do not ascend"))?;
         let lists = Lists::open(folder, note, &layout::TEXT, documents, window)?;
-        let deleted = note.deleted.as_ref();
-        let deleted = deleted.map(|note| Deleted::open(folder, note, documents, &lists, window));
         let has = |file: PartFile| note.files.contains_key(file.name);
-        Ok(Part {
-            note: note.clone(),
+        Ok(PartFiles {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             lists,
-            deleted: deleted.transpose()?,
             lengths,
             ids,
             sequences: Sequences::open(folder, note, window)?,
@@ -117,6 +166,20 @@ impl Part {
         })
     }
 
+    fn open_deleted(
+        &self,
+        folder: &Path,
+        note: &PartNote,
+        deleted: &DeletedNote,
+        window: &Window,
+    ) -> Result<Deleted> {
+        // A part has fewer than 2^32.
+        let documents = note.documents as u32;
+        Deleted::open(folder, deleted, documents, &self.lists, window)
+    }
+}
+
+impl Part {
     /// The number of documents.
     pub fn documents(&self) -> u32 {
         // A part has fewer than 2^32.
@@ -195,7 +258,7 @@ impl Part {
 
     /// The list of deleted documents.
     pub fn deleted(&self) -> Result<Option<Found<'_>>> {
-        self.deleted.as_ref().map(Deleted::found).transpose()
+        self.deleted.as_deref().map(Deleted::found).transpose()
     }
 
     /// Whether a document is deleted.

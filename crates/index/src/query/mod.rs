@@ -13,6 +13,7 @@ mod any;
 mod batch;
 mod bounds;
 mod clause;
+mod column;
 mod exhaustive;
 mod explain;
 mod filter;
@@ -29,6 +30,7 @@ mod snippet;
 mod statistics;
 mod terms;
 mod top;
+pub mod values;
 mod windows;
 
 pub use clause::{Clause, Filter, Occur, Phrase, Query};

@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
     ) -> Result<Self> {
         let streams = parts.into_iter();
         let streams =
-            streams.map(|part| Stream::new(&part.lists, part.deleted.as_ref(), Some(range)));
+            streams.map(|part| Stream::new(&part.lists, part.deleted.as_deref(), Some(range)));
         Walk::of(streams.collect::<Result<_>>()?, numbers)
     }
 
