@@ -16,7 +16,7 @@ use crate::verbs::{self, PostingsPage};
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Start {
-    /// `next` of the page before
+    /// `next` of the page before: a sequence number, which stays when parts are merged
     after: Option<u64>,
 }
 

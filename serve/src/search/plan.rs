@@ -30,6 +30,8 @@ pub struct Shown {
     pub count: bool,
     /// The fields whose values are counted.
     pub facets: Vec<String>,
+    /// Whether there is a next page.
+    pub next: bool,
 }
 
 /// A checked search in one state of an index.
@@ -43,6 +45,8 @@ pub struct Planned {
     pub shown: Shown,
     /// The time when an answer is of no use any more.
     pub deadline: Deadline,
+    /// The number of documents of the answer. The search may find one more, which tells that there is a next page.
+    pub k: usize,
     /// Values of a facet.
     pub facet_values: usize,
     /// The most bytes of the answer.
@@ -58,12 +62,15 @@ impl Planned {
         limits: &Limits,
         snapshot: Arc<Snapshot>,
         query: Query,
-        options: SearchOptions,
+        mut options: SearchOptions,
         shown: Shown,
         deadline: Deadline,
     ) -> Result<Self, Problem> {
         check_query(limits, &snapshot, &query)?;
-        at_most("k", options.k, limits.k)?;
+        let k = options.k;
+        at_most("k", k, limits.k)?;
+        // The document behind the page is not shown.
+        options.k = k.saturating_add(shown.next.into());
         options.bm25.check()?;
         snapshot.check_formula(&options.bm25)?;
         if let Some(characters) = shown.snippet_characters {
@@ -89,6 +96,7 @@ impl Planned {
             snapshot,
             shown,
             deadline,
+            k,
             facet_values: limits.facet_values,
             answer_bytes: limits.answer_bytes,
         })
@@ -214,6 +222,7 @@ pub fn plan(
         explain: request.explain,
         count: request.count,
         facets: request.facets,
+        next: true,
     };
     Planned::new(limits, snapshot, query, options, shown, deadline)
 }

@@ -1,6 +1,6 @@
 //! The postings of a term.
 
-use tokapi::{Bm25, Query, SearchOptions};
+use tokapi::{Bm25, Index, Query, SearchOptions};
 
 use crate::limits::Room;
 use crate::model::{PostingAnswer, PostingsAnswer, TermCount};
@@ -52,7 +52,7 @@ pub fn postings(
     let options = SearchOptions::default().bm25(bm25);
     let documents = index.documents(&query)?;
     let from = match after {
-        Some(after) => documents.partition_point(|&document| document <= after),
+        Some(after) => first_behind(index, &documents, after)?,
         None => 0,
     };
     let page = &documents[from..documents.len().min(from.saturating_add(limit))];
@@ -76,6 +76,20 @@ pub fn postings(
         of: TermCount { term, df },
         formula,
         postings,
-        next: last.copied(),
+        next: last.map(|&last| index.sequence(last)).transpose()?,
     })
+}
+
+/// The place of the first of `documents` behind the sequence number `after`. Both ascend together, and merges change no
+/// sequence number.
+fn first_behind(index: &Index, documents: &[u64], after: u64) -> Result<usize, Problem> {
+    let (mut from, mut to) = (0, documents.len());
+    while from < to {
+        let middle = from.midpoint(to);
+        match index.sequence(documents[middle])? <= after {
+            true => from = middle + 1,
+            false => to = middle,
+        }
+    }
+    Ok(from)
 }

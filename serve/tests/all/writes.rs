@@ -168,6 +168,43 @@ fn a_change_is_visible_when_it_is_answered_and_equals_an_index_built_at_once() {
     index.check().unwrap();
 }
 
+/// Pages of postings go on behind a document, whatever is merged meanwhile.
+#[test]
+fn pages_of_postings_outlive_a_merge() {
+    let (_folder, server, mut client) = books();
+    let put = |client: &mut Client, id: usize| {
+        let path = format!("/v1/indexes/books/documents/d{id}");
+        assert_eq!(client.put(&path, &document(id, 1)).status, 200);
+    };
+    (0..12).for_each(|id| put(&mut client, id));
+    // Replaced documents come last, and their numbers are gaps until the merge.
+    (2..5).for_each(|id| put(&mut client, id));
+    let page = |client: &mut Client, after: Option<u64>| {
+        let after = after.map_or(String::new(), |after| format!("&after={after}"));
+        let url = format!("/v1/indexes/books/terms/all/postings?limit=4{after}");
+        let answer = client.get(&url).json();
+        let ids = answer["postings"].as_array().unwrap().iter();
+        let ids = ids.map(|posting| posting["id"].as_str().unwrap().to_owned());
+        (ids.collect::<Vec<_>>(), answer["next"].as_u64())
+    };
+    let (first, next) = page(&mut client, None);
+    assert_eq!(first, ["d0", "d1", "d5", "d6"]);
+    let merged = client.post_text("/v1/indexes/books/merge", "application/json", b"");
+    assert_eq!(merged.status, 200);
+    let (second, next) = page(&mut client, next);
+    assert_eq!(second, ["d7", "d8", "d9", "d10"]);
+    let (third, next) = page(&mut client, next);
+    assert_eq!(
+        (third, next),
+        (
+            vec!["d11".into(), "d2".into(), "d3".into(), "d4".into()],
+            None
+        )
+    );
+    drop(client);
+    end(server);
+}
+
 #[test]
 fn writers_and_readers_at_the_same_time() {
     const WRITERS: usize = 4;
