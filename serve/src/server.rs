@@ -274,7 +274,7 @@ async fn keep_current(certificate: Arc<Certificate>) {
 
 fn catalog(options: &Options) -> Result<Catalog> {
     options.check()?;
-    let catalog = Catalog::default();
+    let catalog = Catalog::new(options.columns_bytes);
     let mut indexes = options.indexes.clone();
     if let Some(data) = &options.data {
         for (name, path) in indexes_in(data)? {

@@ -279,8 +279,17 @@ fn of_engine(service: &Service) -> Registry {
     for (name, help, value) in gauges {
         registry.register(name, help, ConstGauge::new(value));
     }
-    let bytes = ConstGauge::new(load.cache.bytes as i64);
-    registry.register_with_unit("cache", "Size of the cache", Unit::Bytes, bytes);
+    let sizes = [
+        ("cache", "Size of the cache", load.cache.bytes),
+        (
+            "columns",
+            "Size of the values of fields in memory",
+            service.catalog.columns().bytes(),
+        ),
+    ];
+    for (name, help, bytes) in sizes {
+        registry.register_with_unit(name, help, Unit::Bytes, ConstGauge::new(bytes as i64));
+    }
     let (epochs, documents) = (Family::default(), Family::default());
     let snapshots = service.catalog.snapshots();
     for snapshot in &snapshots {

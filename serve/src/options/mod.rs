@@ -13,6 +13,7 @@ use tokapi::{Error, Result};
 pub use crate::gpu::{EngineName, GpuSettings};
 use crate::limits::Limits;
 use crate::model::SearchRequest;
+use crate::served::USUAL_ROOM;
 
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -61,6 +62,8 @@ pub struct Options {
     pub queue_ms: u64,
     /// The most bytes of cached answers; 0 caches none.
     pub cache_bytes: u64,
+    /// The most bytes of the values of fields in memory, for facets.
+    pub columns_bytes: u64,
     /// The processors that answer searches.
     pub engine: EngineName,
     /// The number of the GPU.
@@ -195,6 +198,7 @@ impl Default for Options {
             queue: 4096,
             queue_ms: 50,
             cache_bytes: 64 << 20,
+            columns_bytes: USUAL_ROOM,
             engine: EngineName::default(),
             device: 0,
             gpu: GpuSettings::default(),

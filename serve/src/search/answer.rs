@@ -11,28 +11,25 @@ use super::plan::{Planned, Shown};
 use super::values::fields_json;
 use crate::limits::Room;
 use crate::model::{HitAnswer, SearchAnswer, TermAnswer, ValueCount};
+use crate::served::most_frequent;
 
 /// The answer to a search that found `hits`.
 ///
 /// # Errors
 /// It is larger than the limit of answers; the index is damaged; the deadline passed before all hits were shown.
 pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
-    let Planned {
-        search,
-        snapshot,
-        shown,
-        ..
-    } = planned;
+    let snapshot = &planned.snapshot;
     let index = &**snapshot.index();
     let mut shower = Shower::new(index, planned)?;
     // Ten thousand hits with snippets take longer than any search.
-    let answers = hits.iter().map(|hit| {
+    let page = &hits[..hits.len().min(planned.k)];
+    let answers = page.iter().map(|hit| {
         planned.deadline.check()?;
         shower.hit(hit)
     });
     let answers = answers.collect::<Result<_>>()?;
-    let is_full = hits.len() == search.options.k;
-    let last = hits.last().filter(|_| is_full);
+    let last = page.last().filter(|_| page.len() < hits.len());
+    let (count, facets) = counted(planned, &mut shower.room)?;
     Ok(SearchAnswer {
         took_us: None,
         index: snapshot.name().to_owned(),
@@ -40,14 +37,8 @@ pub fn answer(planned: &Planned, hits: &[Hit]) -> Result<SearchAnswer> {
         complete: true,
         hits: answers,
         next: last.map(|hit| print_cursor(hit.rank())),
-        count: match shown.count {
-            true => Some(index.count(&search.query)?),
-            false => None,
-        },
-        facets: match shown.facets.is_empty() {
-            true => None,
-            false => Some(facets(planned, &mut shower.room)?),
-        },
+        count,
+        facets,
     })
 }
 
@@ -67,15 +58,25 @@ pub fn explain_terms(index: &Index, explained: Explained) -> Vec<TermAnswer> {
     terms.collect()
 }
 
-/// Counts the values of the asked fields in all documents that match.
-fn facets(planned: &Planned, room: &mut Room) -> Result<BTreeMap<String, Vec<ValueCount>>> {
-    let matches = planned.snapshot.index().documents(planned.query())?;
-    let count = |field: &String| {
-        let column = planned.snapshot.column(field)?;
-        let values = column.count(matches.iter().copied(), planned.facet_values, room)?;
+/// The values of fields, each with the number of documents.
+type Facets = BTreeMap<String, Vec<ValueCount>>;
+
+/// The number of all documents that match, and the values of fields in them, as far as they were asked for.
+fn counted(planned: &Planned, room: &mut Room) -> Result<(Option<u64>, Option<Facets>)> {
+    let Planned {
+        snapshot, shown, ..
+    } = planned;
+    if shown.facets.is_empty() {
+        let count = shown.count.then(|| snapshot.index().count(planned.query()));
+        return Ok((count.transpose()?, None));
+    }
+    let (count, counts) = snapshot.count_values(planned.query(), &shown.facets)?;
+    let facets = shown.facets.iter().zip(&counts).map(|(field, counts)| {
+        let (_, values) = most_frequent(counts, planned.facet_values, room)?;
         Ok((field.clone(), values))
-    };
-    planned.shown.facets.iter().map(count).collect()
+    });
+    let facets = facets.collect::<Result<_>>()?;
+    Ok((shown.count.then_some(count), Some(facets)))
 }
 
 /// Shows the documents that a query found.

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokapi::{Error, Result};
 
+use super::columns::Columns;
 use super::snapshot::Snapshot;
 use crate::problem::{Kind, Problem};
 
@@ -43,9 +44,23 @@ impl Served {
 #[derive(Default)]
 pub struct Catalog {
     served: RwLock<BTreeMap<String, Arc<Served>>>,
+    columns: Arc<Columns>,
 }
 
 impl Catalog {
+    /// No indexes, whose values of fields will take at most `columns_bytes` bytes of memory.
+    pub fn new(columns_bytes: u64) -> Self {
+        Catalog {
+            served: RwLock::default(),
+            columns: Arc::new(Columns::new(columns_bytes)),
+        }
+    }
+
+    /// The values of fields of all indexes, as far as they are in memory.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
     /// The index of a name.
     ///
     /// # Errors
@@ -101,6 +116,7 @@ impl Catalog {
                 "two indexes are named `{name}`: name one of them, NAME=PATH"
             )));
         }
+        let snapshot = snapshot.with_columns(Arc::clone(&self.columns));
         let added = Arc::new(Served::new(snapshot));
         served.insert(name, Arc::clone(&added));
         Ok(added)

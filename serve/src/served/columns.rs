@@ -1,101 +1,108 @@
-//! The values of a field in all documents, for counting.
+//! The values of fields, kept for counting.
+//!
+//! A part of an index never changes, and its columns are of use as long as it is there: a change of the index costs the
+//! columns of its new part.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
 
-use tokapi::{Index, Query, Result};
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use tokapi::{Index, Result};
+use tokapi_index::query::values::{Column, ValueCounts, column, part_numbers};
 
 use crate::limits::Room;
 use crate::model::ValueCount;
 
-/// The values of a field: the distinct ones, and their numbers by document.
-#[derive(Debug, Default)]
-pub struct Column {
-    values: Vec<String>,
-    /// The end of each document's values in `numbers`.
-    ends: Vec<u64>,
-    numbers: Vec<u32>,
+/// The bytes of an entry beside its column.
+const ENTRY_BYTES: u64 = 256;
+
+/// The assumed size of a column, to size the table.
+const USUAL_BYTES: u64 = 1 << 16;
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<(u64, String), Arc<Column>> for ByBytes {
+    fn weight(&self, _: &(u64, String), column: &Arc<Column>) -> u64 {
+        column.bytes() + ENTRY_BYTES
+    }
 }
 
-impl Column {
-    /// Reads the values of `field`, which `index` keeps, in all documents but the deleted ones.
+/// Bytes of columns unless another number is given.
+pub const USUAL_ROOM: u64 = 256 << 20;
+
+/// Columns of parts, by the number of the part and the field; bounded by their bytes.
+pub struct Columns(Cache<(u64, String), Arc<Column>, ByBytes>);
+
+impl Default for Columns {
+    fn default() -> Self {
+        Columns::new(USUAL_ROOM)
+    }
+}
+
+impl Columns {
+    /// Room for `bytes` bytes of columns.
+    pub fn new(bytes: u64) -> Self {
+        let usual = usize::try_from(bytes / USUAL_BYTES).unwrap_or(usize::MAX);
+        // A column may be as large as all the room, so the room is one.
+        let options = OptionsBuilder::new()
+            .shards(1)
+            .estimated_items_capacity(usual.max(64))
+            .weight_capacity(bytes)
+            .build();
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        Columns(match options {
+            Ok(options) => Cache::with_options(options, ByBytes, hasher, lifecycle),
+            // The options are complete, so there is no error.
+            Err(_) => Cache::with_weighter(usual, bytes, ByBytes),
+        })
+    }
+
+    /// The columns of a field in all parts of an index; those that are not there are read.
     ///
     /// # Errors
     /// The index is damaged.
-    pub fn read(index: &Index, field: &str) -> Result<Self> {
-        let place = index.keep().fields.iter().position(|name| name == field);
-        let mut column = Column::default();
-        let mut known: HashMap<String, u32> = HashMap::new();
-        for document in index.documents(&Query::everything())? {
-            column
-                .ends
-                .resize(document as usize, column.numbers.len() as u64);
-            let first = column.numbers.len();
-            let fields = index.fields(document)?.fields;
-            let values = place.and_then(|place| fields.into_iter().nth(place));
-            for value in values.into_iter().flat_map(|(_, values)| values) {
-                let next = known.len() as u32;
-                let number = *known.entry(value.text).or_insert(next);
-                // A document counts once for a value that it repeats.
-                if !column.numbers[first..].contains(&number) {
-                    column.numbers.push(number);
-                }
-            }
-            column.ends.push(column.numbers.len() as u64);
-        }
-        let numbered = index.numbered() as usize;
-        column.ends.resize(numbered, column.numbers.len() as u64);
-        column.values = vec![String::new(); known.len()];
-        for (value, number) in known {
-            column.values[number as usize] = value;
-        }
-        Ok(column)
-    }
-
-    /// The number of distinct values.
-    pub fn distinct(&self) -> u64 {
-        self.values.len() as u64
-    }
-
-    /// Counts the values in `documents`; gives the most frequent, and of equally frequent ones the first by bytes.
-    ///
-    /// # Errors
-    /// There is no room for them.
-    pub fn count(
-        &self,
-        documents: impl Iterator<Item = u64>,
-        most: usize,
-        room: &mut Room,
-    ) -> Result<Vec<ValueCount>> {
-        let mut counts = vec![0u64; self.values.len()];
-        for document in documents {
-            // Documents are numbered from 0 in memory of this size.
-            let document = document as usize;
-            let from = match document.checked_sub(1) {
-                Some(before) => self.ends[before] as usize,
-                None => 0,
-            };
-            for &number in &self.numbers[from..self.ends[document] as usize] {
-                counts[number as usize] += 1;
-            }
-        }
-        let mut found: Vec<usize> = (0..counts.len()).filter(|&n| counts[n] > 0).collect();
-        let order = |a: &usize, b: &usize| {
-            let by_count = counts[*b].cmp(&counts[*a]);
-            by_count.then_with(|| self.values[*a].cmp(&self.values[*b]))
-        };
-        if most < found.len() && most > 0 {
-            found.select_nth_unstable_by(most - 1, order);
-        }
-        found.truncate(most);
-        found.sort_by(order);
-        let counted = found.into_iter().map(|number| {
-            let value = &self.values[number];
-            room.take_part(value)?;
-            Ok(ValueCount {
-                value: value.clone(),
-                count: counts[number],
-            })
+    pub fn of(&self, index: &Index, field: &str) -> Result<Vec<Arc<Column>>> {
+        let parts = part_numbers(index).enumerate().map(|(place, number)| {
+            let read = || column(index, place, field).map(Arc::new);
+            self.0.get_or_insert_with(&(number, field.to_owned()), read)
         });
-        counted.collect()
+        parts.collect()
     }
+
+    /// The bytes of the columns that are kept.
+    pub fn bytes(&self) -> u64 {
+        self.0.weight()
+    }
+}
+
+/// The number of distinct values, and the most frequent ones; of equally frequent ones, the first by bytes.
+///
+/// # Errors
+/// There is no room for them.
+pub fn most_frequent(
+    counts: &ValueCounts,
+    most: usize,
+    room: &mut Room,
+) -> Result<(u64, Vec<ValueCount>)> {
+    let mut counted = counts.all();
+    let distinct = counted.len() as u64;
+    let order = |a: &(Cow<'_, str>, u64), b: &(Cow<'_, str>, u64)| {
+        b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
+    };
+    if (1..counted.len()).contains(&most) {
+        counted.select_nth_unstable_by(most, order);
+        counted.truncate(most);
+    }
+    counted.sort_unstable_by(order);
+    let values = counted.into_iter().take(most);
+    let values = values.map(|(value, count)| {
+        room.take_part(&value)?;
+        Ok(ValueCount {
+            value: value.into_owned(),
+            count,
+        })
+    });
+    Ok((distinct, values.collect::<Result<_>>()?))
 }

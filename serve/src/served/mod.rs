@@ -5,5 +5,5 @@ mod columns;
 mod snapshot;
 
 pub use catalog::{Catalog, Served, is_name, name_of};
-pub use columns::Column;
+pub use columns::{Columns, USUAL_ROOM, most_frequent};
 pub use snapshot::Snapshot;

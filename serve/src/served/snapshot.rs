@@ -1,13 +1,13 @@
 //! An index in one state.
 
-use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tokapi::{Bm25, Error, Index, IndexInfo, Result, StoredDocument};
+use tokapi::{Bm25, Error, Index, IndexInfo, Query, Result, StoredDocument};
+use tokapi_index::query::values::{self, Column, ValueCounts};
 
-use super::columns::Column;
+use super::columns::Columns;
 use crate::model::IndexState;
 use crate::problem::Problem;
 
@@ -18,8 +18,7 @@ pub struct Snapshot {
     epoch: u64,
     identity: u64,
     info: IndexInfo,
-    /// The values of fields that were counted in this state, by field.
-    columns: Mutex<HashMap<String, Arc<OnceLock<Arc<Column>>>>>,
+    columns: Arc<Columns>,
 }
 
 impl Snapshot {
@@ -40,8 +39,26 @@ impl Snapshot {
             identity: NEXT.fetch_add(1, Ordering::Relaxed),
             info: index.info(),
             index,
-            columns: Mutex::default(),
+            columns: Arc::default(),
         }
+    }
+
+    /// Keeps the values of fields in `columns`, which several indexes share.
+    pub fn with_columns(self, columns: Arc<Columns>) -> Self {
+        Snapshot { columns, ..self }
+    }
+
+    /// The newest state of the index; none if it is this one.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn newest(&self) -> Result<Option<Self>> {
+        let index = self.index.open_again()?;
+        let is_newer = index.epoch() != self.epoch;
+        Ok(is_newer.then(|| {
+            let columns = Arc::clone(&self.columns);
+            Snapshot::new(&self.name, Arc::new(index)).with_columns(columns)
+        }))
     }
 
     /// The name under which the index is served.
@@ -86,21 +103,26 @@ impl Snapshot {
         self.index.find(id)
     }
 
-    /// The values of a field in all documents, read once.
+    /// The values of a field in each part of the index.
     ///
     /// # Errors
-    /// The index does not keep the field; it is damaged.
-    pub fn column(&self, field: &str) -> Result<Arc<Column>> {
-        let cell = {
-            let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(columns.entry(field.to_owned()).or_default())
-        };
-        if let Some(column) = cell.get() {
-            return Ok(Arc::clone(column));
-        }
-        // Two threads may read it at the same time; one column is kept.
-        let column = Arc::new(Column::read(&self.index, field)?);
-        Ok(Arc::clone(cell.get_or_init(|| column)))
+    /// The index is damaged.
+    pub fn columns(&self, field: &str) -> Result<Vec<Arc<Column>>> {
+        self.columns.of(&self.index, field)
+    }
+
+    /// Counts the documents that match a query, and the values of fields in them.
+    ///
+    /// # Errors
+    /// The index lacks something that the query needs; it is damaged.
+    pub fn count_values(
+        &self,
+        query: &Query,
+        fields: &[String],
+    ) -> Result<(u64, Vec<ValueCounts>)> {
+        let columns = fields.iter().map(|field| self.columns(field));
+        let columns: Vec<_> = columns.collect::<Result<_>>()?;
+        values::count(&self.index, query, &columns)
     }
 
     /// Checks that the index can weigh by a formula. Gives the formula that it weighs by.

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use tokapi::Query;
+
 use super::call::Call;
 use crate::limits::{Limits, Room, at_least_1, at_most};
 use crate::model::{CountAnswer, CountRequest, TermCount, TermsAnswer, ValuesAnswer};
 use crate::problem::Problem;
 use crate::search::plan_count;
-use crate::served::Snapshot;
+use crate::served::{Snapshot, most_frequent};
 
 /// Terms, postings or values of a page unless a limit is given.
 const PAGE: usize = 100;
@@ -80,11 +82,17 @@ pub fn values(
     mut room: Room,
 ) -> Result<ValuesAnswer, Problem> {
     snapshot.check_values(&field)?;
-    let column = snapshot.column(&field)?;
+    let fields = [field];
+    let (_, counts) = snapshot.count_values(&Query::everything(), &fields)?;
+    let values = counts
+        .first()
+        .map(|counts| most_frequent(counts, limit, &mut room));
+    let (distinct, values) = values.transpose()?.unwrap_or_default();
+    let [field] = fields;
     Ok(ValuesAnswer {
         state: snapshot.state(),
-        values: column.count(0..snapshot.index().numbered(), limit, &mut room)?,
-        distinct: column.distinct(),
         field,
+        distinct,
+        values,
     })
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokapi::{Error, Index, IndexWriter, Memory, Progress, Result};
+use tokapi::{Error, IndexWriter, Memory, Progress, Result};
 use tokio::sync::oneshot;
 
 use super::apply::Resolved;
@@ -16,7 +16,7 @@ use super::locked;
 use super::operation::{Applied, Write};
 use super::remembered::Remembered;
 use crate::problem::{Kind, Problem};
-use crate::served::{Served, Snapshot};
+use crate::served::Served;
 
 /// The time without a change after which merges in the background are looked for.
 const IDLE: Duration = Duration::from_millis(500);
@@ -346,11 +346,8 @@ impl Applier {
 
     /// Serves the newest state.
     fn show(&self) -> Result<()> {
-        let before = self.served.snapshot();
-        let index = Index::open(before.index().path())?;
-        if index.epoch() != before.epoch() {
-            self.served
-                .replace(Snapshot::new(before.name(), Arc::new(index)));
+        if let Some(newest) = self.served.snapshot().newest()? {
+            self.served.replace(newest);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod browse;
 mod cache;
 mod client;
 mod end;
+mod facets;
 mod fixture;
 mod fuzzed;
 mod gpu;
