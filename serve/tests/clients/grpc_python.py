@@ -1,13 +1,13 @@
 """The services of gRPC with the stubs that grpcio-tools makes of serve/proto.
 
-grpc_python.py SERVER QUERIES PROTO: SERVER has the index `cranfield`, takes changes and creates indexes.
+Usage: grpc_python.py ADDRESS QUERIES PROTO STUBS, where the server at ADDRESS serves Cranfield as `cranfield` and takes
+changes. The stubs are written to the folder STUBS.
 """
 import json
 import pathlib
 import struct
 import subprocess
 import sys
-import tempfile
 import urllib.request
 
 import grpc
@@ -15,8 +15,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from grpc_status import rpc_status
 
-server, queries, proto = sys.argv[1:]
-stubs = tempfile.mkdtemp()
+server, queries, proto, stubs = sys.argv[1:]
+pathlib.Path(stubs).mkdir()
 files = sorted(str(path) for path in pathlib.Path(proto).glob("tokapi/v1/*.proto"))
 command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{proto}", f"--python_out={stubs}", f"--grpc_python_out={stubs}"]
 subprocess.run(command + files, check=True)

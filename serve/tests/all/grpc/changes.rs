@@ -18,6 +18,7 @@ fn books(folder: &TempDir) -> (Server, Clients) {
     options.drain_delay_ms = 0;
     options.write = true;
     options.data = Some(folder.path().join("data"));
+    options.snapshots = Some(folder.path().join("snapshots"));
     let server = Server::start(&options).unwrap();
     let mut clients = Clients::new(server.address());
     let request = proto::CreateIndexRequest {
@@ -293,6 +294,63 @@ fn requests_may_wait_for_answers() {
         }
         drop(send);
         assert!(answers.next().await.is_none());
+    });
+    end(server, clients);
+}
+
+#[test]
+fn snapshots_are_taken_listed_restored_and_removed() {
+    use proto::snapshot_service_client::SnapshotServiceClient;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (server, mut clients) = books(&folder);
+    let put = clients.documents.put_document(put("b1", "Boundary layers"));
+    clients.runtime.block_on(put).unwrap();
+    let mut snapshots = SnapshotServiceClient::new(clients.channel.clone());
+    clients.runtime.block_on(async {
+        let take = || proto::TakeSnapshotRequest {
+            snapshot: "one".to_owned(),
+            index: "books".to_owned(),
+            idempotency_key: Some("once".to_owned()),
+        };
+        let taken = snapshots.take_snapshot(take()).await.unwrap().into_inner();
+        assert_eq!((taken.epoch, taken.documents), (Some(2), Some(1)));
+        let again = snapshots.take_snapshot(take()).await.unwrap().into_inner();
+        assert_eq!(again, taken);
+        let other = proto::TakeSnapshotRequest {
+            idempotency_key: None,
+            ..take()
+        };
+        let status = snapshots.take_snapshot(other).await.unwrap_err();
+        check_status(&status, Code::Aborted, "conflict");
+        let list = snapshots
+            .list_snapshots(proto::ListSnapshotsRequest {})
+            .await;
+        assert_eq!(list.unwrap().into_inner().snapshots, [taken.clone()]);
+        let snapshot = "one".to_owned();
+        let restore = proto::RestoreSnapshotRequest {
+            snapshot: snapshot.clone(),
+            index: Some("again".to_owned()),
+            idempotency_key: None,
+        };
+        let restored = snapshots
+            .restore_snapshot(restore)
+            .await
+            .unwrap()
+            .into_inner();
+        assert_eq!((&*restored.index, restored.epoch), ("again", 2));
+        let get = || proto::GetSnapshotRequest {
+            snapshot: snapshot.clone(),
+        };
+        let found = snapshots.get_snapshot(get()).await.unwrap().into_inner();
+        assert_eq!(found, taken);
+        let remove = proto::RemoveSnapshotRequest {
+            snapshot: snapshot.clone(),
+            idempotency_key: None,
+        };
+        snapshots.remove_snapshot(remove).await.unwrap();
+        let status = snapshots.get_snapshot(get()).await.unwrap_err();
+        check_status(&status, Code::NotFound, "unknown-snapshot");
     });
     end(server, clients);
 }
