@@ -72,10 +72,7 @@ pub fn index_json(name: &str, definition: &Definition) -> Value {
 
 /// The settings of an index.
 pub fn settings_json(name: &str, definition: &Definition) -> Value {
-    let mut index = definition.settings.source.clone();
-    if !index.is_object() {
-        index = json!({});
-    }
+    let mut index = Value::Object(definition.settings.source.clone());
     index["number_of_shards"] = "1".into();
     index["number_of_replicas"] = "0".into();
     index["provided_name"] = name.into();

@@ -19,7 +19,7 @@ pub struct Settings {
     /// The analyzer of all texts.
     pub analyzer: AnalyzerName,
     /// The settings of the index as they were given, without the prefix `index`.
-    pub source: Value,
+    pub source: Map<String, Value>,
 }
 
 /// The analyzers of Elasticsearch that have a counterpart.
@@ -112,7 +112,7 @@ impl Settings {
             }
             insert(&mut source, &name, value.to_json());
         }
-        settings.source = source.into();
+        settings.source = source;
         settings.similarity(&similarities, mapping, warnings)?;
         settings.analyzer(mapping, analyzer, warnings)?;
         Ok(settings)
