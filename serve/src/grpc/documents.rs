@@ -12,7 +12,7 @@ use super::proto::{
     OperationResult, PutDocumentRequest, Result as ChangeResult,
 };
 use super::stream::{Answering, Answers, answers};
-use super::values::{all, bm25_of, fields_from, fields_of, key_of, state};
+use super::values::{all, bm25_of, fields_from, fields_of, key_of, state, within};
 use crate::model::{self, BulkAnswer, BulkLine, DocumentId, WriteAnswer, WriteResult};
 use crate::problem::Problem;
 use crate::verbs::{self, Applying, Call, Changes};
@@ -30,14 +30,17 @@ impl DocumentService for Documents {
         let snapshot = call.service.catalog.snapshot(&index)?;
         let read = move |snapshot: &_| verbs::document(snapshot, id);
         let document = call.read(snapshot, None, read).await?;
-        Ok(Response::new(GetDocumentResponse {
-            state: state(document.state),
-            id: document.id,
-            sequence: document.sequence,
-            length: document.length,
-            fields: fields_of(document.fields),
-            text: document.text,
-        }))
+        within(
+            &call,
+            GetDocumentResponse {
+                state: state(document.state),
+                id: document.id,
+                sequence: document.sequence,
+                length: document.length,
+                fields: fields_of(document.fields),
+                text: document.text,
+            },
+        )
     }
 
     async fn get_vector(
@@ -49,13 +52,16 @@ impl DocumentService for Documents {
         let bm25 = bm25_of(request.weighting)?;
         let read = move |snapshot: &_| verbs::vector(snapshot, request.id, bm25);
         let vector = call.read(snapshot, None, read).await?;
-        Ok(Response::new(GetVectorResponse {
-            state: state(vector.state),
-            id: vector.id,
-            length: vector.length,
-            formula: vector.formula,
-            terms: all(vector.terms),
-        }))
+        within(
+            &call,
+            GetVectorResponse {
+                state: state(vector.state),
+                id: vector.id,
+                length: vector.length,
+                formula: vector.formula,
+                terms: all(vector.terms),
+            },
+        )
     }
 
     async fn put_document(

@@ -10,7 +10,7 @@ use super::proto::{
     ListIndexesResponse, ListPostingsRequest, ListPostingsResponse, ListTermsRequest,
     ListTermsResponse, ListValuesRequest, ListValuesResponse, MergeIndexRequest, Posting, Term,
 };
-use super::values::{all, bm25_of, size, state};
+use super::values::{all, bm25_of, size, state, within};
 use crate::model::{EpochAnswer, IndexAnswer, IndexRequest, PostingAnswer, TermCount};
 use crate::verbs::{self, Changes, PostingsPage, page_size};
 
@@ -80,11 +80,14 @@ impl IndexService for Indexes {
             verbs::terms(snapshot, &request.prefix, request.after.as_deref(), limit)
         };
         let terms = call.read(snapshot, None, read).await?;
-        Ok(Response::new(ListTermsResponse {
-            state: state(terms.state),
-            terms: all(terms.terms),
-            next: terms.next,
-        }))
+        within(
+            &call,
+            ListTermsResponse {
+                state: state(terms.state),
+                terms: all(terms.terms),
+                next: terms.next,
+            },
+        )
     }
 
     async fn list_postings(
@@ -102,14 +105,17 @@ impl IndexService for Indexes {
         let room = call.room();
         let read = move |snapshot: &_| verbs::postings(snapshot, page, room);
         let postings = call.read(snapshot, None, read).await?;
-        Ok(Response::new(ListPostingsResponse {
-            state: state(postings.state),
-            term: postings.of.term,
-            df: postings.of.df,
-            formula: postings.formula,
-            postings: all(postings.postings),
-            next: postings.next,
-        }))
+        within(
+            &call,
+            ListPostingsResponse {
+                state: state(postings.state),
+                term: postings.of.term,
+                df: postings.of.df,
+                formula: postings.formula,
+                postings: all(postings.postings),
+                next: postings.next,
+            },
+        )
     }
 
     async fn list_values(
@@ -122,12 +128,15 @@ impl IndexService for Indexes {
         let room = call.room();
         let read = move |snapshot: &_| verbs::values(snapshot, request.field, limit, room);
         let values = call.read(snapshot, None, read).await?;
-        Ok(Response::new(ListValuesResponse {
-            state: state(values.state),
-            field: values.field,
-            distinct: values.distinct,
-            values: all(values.values),
-        }))
+        within(
+            &call,
+            ListValuesResponse {
+                state: state(values.state),
+                field: values.field,
+                distinct: values.distinct,
+                values: all(values.values),
+            },
+        )
     }
 
     async fn create_index(

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use prost::Message;
 use serde_json::{Map, Number, Value as Json};
 use tokapi::Bm25;
+use tonic::{Response, Status};
 
 use super::proto;
 use crate::model::{FormulaName, IndexState, TermAnswer, ValueCount, Weighting};
 use crate::problem::Problem;
-use crate::verbs::check_key;
+use crate::verbs::{Call, check_key};
 
 impl From<&Problem> for proto::Problem {
     fn from(problem: &Problem) -> Self {
@@ -19,6 +21,13 @@ impl From<&Problem> for proto::Problem {
             detail: problem.detail.clone(),
         }
     }
+}
+
+/// A response, if it is within the limit of answers.
+pub fn within<M: Message>(call: &Call, message: M) -> Result<Response<M>, Status> {
+    let taken = call.room().take(message.encoded_len());
+    taken.map_err(Problem::from)?;
+    Ok(Response::new(message))
 }
 
 /// The state of an answer, which always has one.

@@ -280,6 +280,30 @@ fn a_full_queue_says_when_to_retry() {
 }
 
 #[test]
+fn answers_have_a_size() {
+    let fixture = Fixture::with(|options| options.limits.answer_bytes = 500);
+    let mut clients = Clients::new(fixture.server().address());
+    let request = proto::GetDocumentRequest {
+        index: "full".to_owned(),
+        id: "17".to_owned(),
+    };
+    let status = clients
+        .runtime
+        .block_on(clients.documents.get_document(request))
+        .unwrap_err();
+    let detail = check_status(&status, Code::InvalidArgument, "limit-exceeded");
+    assert!(detail.contains("larger than 500 bytes"), "{detail}");
+    let request = |k: u64| SearchRequest {
+        k: Some(k),
+        ..search("flow")
+    };
+    let (runtime, client) = (&clients.runtime, &mut clients.search);
+    runtime.block_on(client.search(request(1))).unwrap();
+    let status = runtime.block_on(client.search(request(50))).unwrap_err();
+    check_status(&status, Code::InvalidArgument, "limit-exceeded");
+}
+
+#[test]
 fn a_call_needs_a_token_with_its_scope() {
     // The hash of `read me`.
     const READ: &str = "3f22095641508576e91dc7c6c7f7e08a093985d53ea998043c6619ad240dc92c";
