@@ -81,6 +81,11 @@ export async function searches(name, requests) {
   return (await json(at(name, "searches"), { body: { searches: requests } })).answers;
 }
 
+/** The first terms with a beginning, `[{term, df}]`. */
+export async function terms(name, prefix, limit) {
+  return (await json(`${at(name, "terms")}?${asked({ prefix, limit })}`)).terms;
+}
+
 /** The values of a field in the whole index, `[{value, count}]`. */
 export async function values(name, field, limit) {
   const answer = await json(`${at(name, "fields", field, "values")}?${asked({ limit })}`);

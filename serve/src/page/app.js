@@ -257,16 +257,14 @@ function showHits(answer, asked, reranked) {
   if (!reranked) $("explain").ariaPressed = "false";
   if ($("explain").ariaPressed === "true") results.explainAll(true);
   const isCounted = shown.counted === shown.matches;
-  if (!isCounted) counted = least(answer);
+  // The time comes with the hits, the number of documents when they are counted.
+  if (!isCounted) counted = "";
   showCount(answer);
   if (!isCounted) countMatches(asked, answer);
   $("nothing").hidden = true;
   if (answer.hits.length === 0) showNothing(asked, change, () => shown.results === states.results(asked));
   followDocument();
 }
-
-/** The number of documents as far as the first page tells it. */
-const least = (answer) => (answer.next ? `${count(answer.hits.length)} or more documents` : told(answer.hits.length));
 
 /** A number of documents. */
 function told(number) {
@@ -306,7 +304,7 @@ async function countMatches(asked, answer) {
     if (error.name === "AbortError" || counting !== calls) return;
   }
   shown.counted = matches;
-  const text = number === null ? least(answer) : told(number);
+  const text = number === null ? `${count(answer.hits.length)} or more documents` : told(number);
   const part = answer.complete ? "" : ", not the whole index was searched";
   // A full page has a cursor even if nothing follows.
   if (number !== null && results.hits.length >= number) showNext({});
@@ -317,7 +315,7 @@ async function countMatches(asked, answer) {
 
 function showCount(answer) {
   const took = make("span", { class: "took", title: "The time of the server for this search" }, duration(answer.took_us));
-  $("count").replaceChildren(make("b", {}, counted), " · ", took);
+  $("count").replaceChildren(...(counted ? [make("b", {}, counted), " · "] : []), took);
 }
 
 let announcing;
@@ -337,7 +335,7 @@ function showStart() {
   announce("");
   for (const id of ["more", "explain", "nothing"]) $(id).hidden = true;
   $("start").hidden = false;
-  beginning.show(state.index, index?.documents ?? null, index?.keeps_positions !== false);
+  beginning.show(state.index, index);
   showAllValues();
   followDocument();
 }

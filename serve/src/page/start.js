@@ -3,8 +3,9 @@
 import * as api from "./api.js";
 import { $, count, make } from "./dom.js";
 
-/** Words that most texts of some European languages have: a search for them finds an ordinary document. */
-const USUAL = "the of and in to a is der die und von la le el de et que il di een het";
+/** Beginnings of many words, and terms that are read of each. */
+const BEGINNINGS = ["s", "c", "p", "m"];
+const TERMS = 200;
 /** A word of an example has as many letters, at least. */
 const LETTERS = /^\p{L}{4,14}$/u;
 
@@ -18,12 +19,13 @@ export class Start {
     this.name = null;
   }
 
-  /** Shows the start of an index with `documents` documents, and looks for words in it. */
-  async show(name, documents, phrases) {
+  /** Shows the start of an index, and looks for words in it. `index` is null if it is unknown. */
+  async show(name, index) {
     if (this.name === name) return;
     this.name = name;
+    const [documents, phrases] = [index?.documents ?? null, index?.keeps_positions !== false];
     this.fill(documents, phrases, FORM, false);
-    const found = await words(name, documents ?? 0).catch(() => null);
+    const found = index?.documents ? await words(name, index).catch(() => null) : null;
     if (found && this.name === name) this.fill(documents, phrases, found, true);
   }
 
@@ -47,17 +49,17 @@ export class Start {
   }
 }
 
-/** Two words of an ordinary document, and two words that stand side by side in it. */
-async function words(name, documents) {
-  const { hits } = await api.search(name, { query: USUAL, operators: false, k: 1, snippets: false, fields: [] });
-  if (hits.length === 0) return null;
-  const [{ text }, terms] = await Promise.all([api.document(name, hits[0].id), api.vector(name, hits[0].id, {})]);
-  // Words of many documents, but not of every second one, and the heaviest of them.
+/** Two words of many documents, and two words that stand side by side in one. */
+async function words(name, { documents, keeps_text: keepsText, keeps_positions: keepsPositions }) {
+  const lists = await Promise.all(BEGINNINGS.map((beginning) => api.terms(name, beginning, TERMS)));
+  // Words of many documents, but not of every second one.
   const [least, most] = [Math.max(2, documents / 100), documents / 2];
-  const common = terms.filter((term) => term.df >= least && term.df <= most && LETTERS.test(term.term));
-  const [one, two] = common.map((term) => term.term);
+  const isUsual = ({ term, df }) => df >= least && df <= most && LETTERS.test(term);
+  const usual = lists.map((terms) => terms.filter(isUsual).sort((a, b) => b.df - a.df)[0]).filter(Boolean);
+  const [one, two] = usual.sort((a, b) => b.df - a.df).map(({ term }) => term);
   if (two === undefined) return null;
-  const beside = new RegExp(`(?<![\\p{L}\\p{N}])(${common.map((term) => term.term).join("|")}) (\\p{L}{3,14})(?![\\p{L}\\p{N}])`, "iu");
-  const phrase = beside.exec(text)?.[0].toLowerCase();
-  return { one, two, phrase };
+  if (!keepsText || !keepsPositions) return { one, two };
+  const { hits } = await api.search(name, { query: one, operators: false, k: 1, snippets: false, text: true, fields: [] });
+  const beside = new RegExp(`(?<![\\p{L}\\p{N}])${one} \\p{L}{3,14}(?![\\p{L}\\p{N}])`, "iu");
+  return { one, two, phrase: beside.exec(hits[0]?.text ?? "")?.[0].toLowerCase() };
 }
