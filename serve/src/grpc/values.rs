@@ -105,10 +105,11 @@ fn value_of(value: Json) -> proto::Value {
     let kind = match value {
         Json::String(text) => Some(Kind::Text(text)),
         Json::Bool(boolean) => Some(Kind::Boolean(boolean)),
-        Json::Number(number) => match number.as_i64() {
-            Some(integer) => Some(Kind::Integer(integer)),
-            None => number.as_f64().map(Kind::Number),
-        },
+        Json::Number(number) => {
+            let integer = number.as_i64().map(Kind::Integer);
+            let integer = integer.or_else(|| number.as_u64().map(Kind::Unsigned));
+            integer.or_else(|| number.as_f64().map(Kind::Number))
+        }
         // Documents have no such values.
         Json::Null | Json::Array(_) | Json::Object(_) => None,
     };
@@ -137,6 +138,7 @@ fn value_from(field: &str, value: proto::Value) -> Result<Json, Problem> {
         Some(Kind::Text(text)) => text.into(),
         Some(Kind::Boolean(boolean)) => boolean.into(),
         Some(Kind::Integer(integer)) => integer.into(),
+        Some(Kind::Unsigned(integer)) => integer.into(),
         Some(Kind::Number(number)) => match Number::from_f64(number) {
             Some(number) => number.into(),
             None => {

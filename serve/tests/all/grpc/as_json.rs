@@ -80,6 +80,7 @@ pub fn fields(fields: BTreeMap<String, proto::Values>) -> Json {
         Kind::Number(number) => json!(number),
         Kind::Integer(integer) => json!(integer),
         Kind::Boolean(boolean) => json!(boolean),
+        Kind::Unsigned(integer) => json!(integer),
     };
     let values = fields.into_iter().map(|(name, values)| {
         let mut values: Vec<Json> = values.values.into_iter().map(value).collect();

@@ -49,7 +49,7 @@ fn value(kind: proto::value::Kind) -> proto::Values {
 fn document(id: &str, text: &str) -> NewDocument {
     let fields = [
         ("lang", value(proto::value::Kind::Text("en".to_owned()))),
-        ("year", value(proto::value::Kind::Integer(1957))),
+        ("year", value(proto::value::Kind::Unsigned(u64::MAX))),
     ];
     NewDocument {
         id: id.to_owned(),

@@ -137,6 +137,7 @@ fn a_batch_has_a_problem_in_the_place_of_an_answer() {
         [batch.into_inner().outcomes, stream.collect()]
     });
     for outcomes in outcomes {
+        let outcomes: [proto::SearchOutcome; 3] = outcomes.try_into().unwrap();
         let [
             Some(Outcome::Response(first)),
             Some(Outcome::Problem(problem)),

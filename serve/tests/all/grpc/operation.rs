@@ -1,5 +1,7 @@
 //! Metrics, ids of requests, health, reflection, the end of the server, and TLS.
 
+use std::future::poll_fn;
+
 use futures_util::{StreamExt, stream};
 use prost::Message;
 use tokapi_serve::grpc::proto::{self, SearchRequest};
@@ -221,7 +223,11 @@ fn the_routes_of_v1_take_http_2_too() {
     let url = format!("http://{}/v1", fixture.server().address());
     let request = axum::http::Request::get(url).body(tonic::body::Body::empty());
     let body = clients.runtime.block_on(async {
-        let response = clients.channel.call(request.unwrap()).await.unwrap();
+        let channel = &mut clients.channel;
+        poll_fn(|context| channel.poll_ready(context))
+            .await
+            .unwrap();
+        let response = channel.call(request.unwrap()).await.unwrap();
         let body = axum::body::Body::new(response.into_body());
         axum::body::to_bytes(body, 1 << 20).await.unwrap()
     });

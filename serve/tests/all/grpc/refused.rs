@@ -200,7 +200,7 @@ fn deadlines_are_those_of_the_call() {
             options.cache_bytes,
             options.limits.timeout_ms,
         ) = (1, 0, 1);
-        options.limits.longest_timeout_ms = 60_000;
+        (options.limits.longest_timeout_ms, options.queue_ms) = (60_000, 0);
     });
     let mut clients = Clients::new(fixture.server().address());
     let mut busy = clients.search.clone();
