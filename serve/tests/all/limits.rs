@@ -327,7 +327,7 @@ fn an_answer_that_is_too_late_is_not_made_to_its_end() {
     let planned = plan(&service.limits, snapshot, request, deadline).unwrap();
     let search = &planned.search;
     let hits = search.index.search(&search.query, &search.options).unwrap();
-    assert_eq!(hits.len(), 10);
+    assert!(!hits.is_empty());
     while planned.deadline.check().is_ok() {}
     let late = answer(&planned, &hits);
     assert!(matches!(late, Err(tokapi::Error::Cancelled)), "{late:?}");
