@@ -293,7 +293,7 @@ fn answers_have_a_size() {
         .unwrap_err();
     let detail = check_status(&status, Code::InvalidArgument, "limit-exceeded");
     assert!(detail.contains("larger than 500 bytes"), "{detail}");
-    let request = |k: u64| SearchRequest {
+    let request = |k: u32| SearchRequest {
         k: Some(k),
         ..search("flow")
     };
