@@ -341,7 +341,7 @@ fn settings_are_checked_without_a_server() {
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = format!("index --check --listen {}", busy.local_addr().unwrap());
     assert!(serve(&folder, &listen).output().unwrap().status.success());
-    refused(&folder, "_a=docs.jsonl --check", 2, &["`_a` is no name"]);
+    refused(&folder, "_a=docs.jsonl --check", 2, &["`_a` is not a name"]);
     for (file, part) in [
         ("part-1/lengths", "lengths"),
         ("epoch-1.json", "epoch-1.json"),
@@ -383,7 +383,7 @@ fn wrong_uses_are_one_line() {
     let folder = folder();
     refused(&folder, "nothing.jsonl", 1, &["nothing.jsonl"]);
     refused(&folder, "a=nothing", 1, &["nothing"]);
-    refused(&folder, "_a=index", 2, &["`_a` is no name", "NAME=PATH"]);
+    refused(&folder, "_a=index", 2, &["`_a` is not a name", "NAME=PATH"]);
     refused(
         &folder,
         "index index",
