@@ -101,7 +101,7 @@ fn change(writer: &mut IndexWriter, random: &mut Random, seed: u64) {
         seed,
     };
     match random.below(8) {
-        0 => drop(writer.merge().unwrap()),
+        0 => writer.merge().unwrap(),
         1 | 2 => {
             let of = 2 + random.below(40);
             let ids: Vec<String> = (0..4000)
