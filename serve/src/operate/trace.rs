@@ -92,7 +92,7 @@ mod tests {
     fn parents_are_of_the_standard() {
         let parent = Parent::parse(&format!("00-{TRACE}-{SPAN}-01")).unwrap();
         assert_eq!(TraceId(parent.trace).to_string(), TRACE);
-        assert_eq!((parent.span, parent.flags), (0xf067_aa0b_a902_b7, 1));
+        assert_eq!((parent.span, parent.flags), (0x00f0_67aa_0ba9_02b7, 1));
         let later = Parent::parse(&format!("cc-{TRACE}-{SPAN}-00-what-comes"));
         assert_eq!(later, Some(Parent { flags: 0, ..parent }));
         let zeros = "0".repeat(32);
