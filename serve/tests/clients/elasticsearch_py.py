@@ -67,7 +67,7 @@ assert client.count(index=INDEX)["count"] == 4
 assert client.get(index=INDEX, id="a")["_source"] == DOCUMENTS["a"]
 assert client.get_source(index=INDEX, id="a", source_includes=["year"]) == {"year": 1959}
 assert client.exists(index=INDEX, id="a") and not client.exists(index=INDEX, id="nothing")
-assert client.get(index=INDEX, id="a", source_excludes=["body", "metadata.*"])["_source"] == {"title": "Wing flow", "year": 1959}
+assert client.get(index=INDEX, id="a", source_excludes=["body", "metadata"])["_source"] == {"title": "Wing flow", "year": 1959}
 found = client.mget(index=INDEX, ids=["a", "nothing"])["docs"]
 assert [document["found"] for document in found] == [True, False]
 asked = [{"_index": INDEX, "_id": "b", "_source": ["year"]}, {"_index": "nothing", "_id": "b"}, {"_index": INDEX, "_id": "c"}]
