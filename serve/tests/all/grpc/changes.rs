@@ -326,7 +326,10 @@ fn snapshots_are_taken_listed_restored_and_removed() {
         let list = snapshots
             .list_snapshots(proto::ListSnapshotsRequest {})
             .await;
-        assert_eq!(list.unwrap().into_inner().snapshots, std::slice::from_ref(&taken));
+        assert_eq!(
+            list.unwrap().into_inner().snapshots,
+            std::slice::from_ref(&taken)
+        );
         let snapshot = "one".to_owned();
         let restore = proto::RestoreSnapshotRequest {
             snapshot: snapshot.clone(),
